@@ -1,0 +1,102 @@
+//! What a call touches: [`Operation`]s on paths and commands, and the [`Guard`] that a backend asks again once it holds
+//! the opened file.
+//!
+//! This module decides nothing. Tools *state* their accesses, permissions *judge* them, backends *re-check* them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::path::VirtualPath;
+
+/// The kinds of access that rules speak of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// Content of a file leaves the sandbox.
+    Read,
+    /// A file is created or replaced; a directory is made.
+    Write,
+    /// Part of a file is replaced.
+    Edit,
+    /// A name is removed.
+    Delete,
+    /// A command runs.
+    Execute,
+    /// Names are searched by pattern.
+    Glob,
+    /// Content is searched by pattern.
+    Grep,
+    /// A directory is listed.
+    Ls,
+}
+
+impl Operation {
+    /// All operations, in the order of the documentation.
+    pub const ALL: [Self; 8] =
+        [Self::Read, Self::Write, Self::Edit, Self::Delete, Self::Execute, Self::Glob, Self::Grep, Self::Ls];
+
+    /// The name in rules and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Delete => "delete",
+            Self::Execute => "execute",
+            Self::Glob => "glob",
+            Self::Grep => "grep",
+            Self::Ls => "ls",
+        }
+    }
+
+    /// Whether the operation changes files.
+    pub const fn mutates(self) -> bool {
+        match self {
+            Self::Write | Self::Edit | Self::Delete => true,
+            Self::Read | Self::Execute | Self::Glob | Self::Grep | Self::Ls => false,
+        }
+    }
+}
+
+/// One thing a call will do, as its tool states it before anything runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    /// An operation on a path.
+    Path {
+        /// What is done.
+        operation: Operation,
+        /// On which path, as asked.
+        path: VirtualPath,
+    },
+    /// A command line that a shell will run.
+    Command {
+        /// The whole command text.
+        command: String,
+    },
+}
+
+/// The judgement a backend asks for on a path *as it resolved*, after it opened a handle and before it uses it. For
+/// listings and searches it is asked for every entry.
+pub trait Guard: Send + Sync {
+    /// An error when `operation` on the file that `path` names is not allowed in this call.
+    fn check(&self, operation: Operation, path: &VirtualPath) -> Result<()>;
+
+    /// Whether every path passes, so that a search may skip asking. Only an optimisation.
+    fn is_open(&self) -> bool {
+        false
+    }
+}
+
+/// The guard of a program that uses a backend directly: the mounts alone decide.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unguarded;
+
+impl Guard for Unguarded {
+    fn check(&self, _operation: Operation, _path: &VirtualPath) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+}

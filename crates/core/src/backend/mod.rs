@@ -1,0 +1,346 @@
+//! Where files live: the traits that every backend implements, and the values that they speak.
+//!
+//! [`Backend`] is what a toolset holds. Reading ([`FileSystem`]), writing ([`WritableFileSystem`]) and running commands
+//! ([`Shell`]) are separate traits: a read-only backend is one without a writer, not one with a flag. A backend takes
+//! [`VirtualPath`]s only and answers with virtual paths only; it knows no tools, no rules and no approvals, but asks
+//! the call's [`Guard`] about every path as it really resolved, with the opened handle in its hand.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::access::{Guard, Unguarded};
+use crate::cancel::Deadline;
+use crate::error::Result;
+use crate::path::VirtualPath;
+use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+
+pub mod local;
+
+/// A future that a trait object returns.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What every operation is told about the call that it belongs to.
+#[derive(Clone)]
+pub struct Call {
+    /// When the work must stop.
+    pub deadline: Deadline,
+    /// Who judges paths as they resolved.
+    pub guard: Arc<dyn Guard>,
+}
+
+impl Default for Call {
+    /// No deadline, no rules: a program that uses a backend directly.
+    fn default() -> Self {
+        Self { deadline: Deadline::default(), guard: Arc::new(Unguarded) }
+    }
+}
+
+/// A place with files, and perhaps a shell.
+pub trait Backend: Send + Sync {
+    /// Names this backend in logs; unique within the process.
+    fn id(&self) -> &str;
+    /// The files, for reading.
+    fn files(&self) -> &dyn FileSystem;
+    /// The files, for writing; `None` where nothing can be written.
+    fn writer(&self) -> Option<&dyn WritableFileSystem>;
+    /// Runs commands; `None` where it cannot, or must not. The reason is [`Backend::no_shell_reason`].
+    fn shell(&self) -> Option<&dyn Shell>;
+    /// Why there is no shell, as a sentence for a model. Only asked when [`Backend::shell`] is `None`.
+    fn no_shell_reason(&self) -> &str {
+        "This backend does not run commands."
+    }
+    /// Ends what the backend started and refuses later calls with `Closed`. A second close does nothing.
+    fn close(&self) -> BoxFuture<'_, Result<()>>;
+}
+
+/// Reading and searching.
+pub trait FileSystem: Send + Sync {
+    /// What a relative path is relative to.
+    fn working_directory(&self) -> &VirtualPath;
+
+    /// The roots that can be read, as paths, for messages and for the model's instructions.
+    fn readable_roots(&self) -> Vec<String>;
+
+    /// Where `path` leads and what its mount says about it. A missing file is no error (its nearest existing ancestor
+    /// is resolved); a path in no mount, or one that leads out, is.
+    fn resolve<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Resolution>>;
+
+    /// Facts about one entry; `None` when nothing has that name. A link is followed when its target stays inside, and
+    /// reported as `Symlink` when it does not.
+    fn stat<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Option<FileInfo>>>;
+
+    /// The entries below a directory, `depth` levels deep (1 = its own): directories first, then by name, each
+    /// directory followed by its entries. A file lists itself. Hidden entries are shown; an entry that cannot be read,
+    /// leads out, or that the guard denies is left out.
+    fn list<'a>(&'a self, path: &'a VirtualPath, depth: u32, call: &'a Call) -> BoxFuture<'a, Result<Listing>>;
+
+    /// A window of lines. See [`Window`].
+    fn read<'a>(&'a self, path: &'a VirtualPath, window: Window, call: &'a Call) -> BoxFuture<'a, Result<FileSlice>>;
+
+    /// A whole file of at most `max_bytes`, exactly.
+    fn read_bytes<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        max_bytes: u64,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<FileContent>>;
+
+    /// Names by pattern.
+    fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>>;
+
+    /// Lines by pattern.
+    fn grep<'a>(&'a self, query: &'a GrepQuery, call: &'a Call) -> BoxFuture<'a, Result<GrepOutcome>>;
+}
+
+/// Computes a file's new content from its old one; `None` when the file does not exist. Runs while the file is locked,
+/// so it must not block. An error leaves the file as it was.
+pub type Transform = Box<dyn FnOnce(Option<&FileContent>) -> Result<Vec<u8>> + Send>;
+
+/// Writing. Every change of content is atomic: a reader sees the old or the new bytes.
+pub trait WritableFileSystem: Send + Sync {
+    /// Reads, transforms and replaces a file under its lock. With `Missing::Create` parents are made; permission bits
+    /// are kept; a link that stays inside is written through. `operation` is what the guard is asked about.
+    fn update<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        operation: crate::access::Operation,
+        missing: Missing,
+        transform: Transform,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<Updated>>;
+
+    /// Adds bytes at the end of a file, creating it with its parents when it is missing. Returns the new size.
+    fn append<'a>(&'a self, path: &'a VirtualPath, content: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<Updated>>;
+
+    /// Makes a directory and its parents. `false` when it existed.
+    fn make_directory<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<bool>>;
+
+    /// Removes a file, a link itself, or a directory (with its content only when `recursive`). Returns the count of
+    /// entries removed.
+    fn remove<'a>(&'a self, path: &'a VirtualPath, recursive: bool, call: &'a Call) -> BoxFuture<'a, Result<u64>>;
+
+    /// Moves a file, link or directory to a name that does not exist yet.
+    fn rename<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<()>>;
+
+    /// Copies one regular file, with its permission bits, to a name that does not exist yet. Returns the bytes copied.
+    fn copy<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<u64>>;
+}
+
+/// What [`WritableFileSystem::update`] does when the file is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// Creates it, and its parents.
+    Create,
+    /// Fails with `FileNotFound`.
+    Refuse,
+}
+
+/// Where a path leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolution {
+    /// The path with every link followed. Equal to the path asked where no link lies on the way.
+    pub resolved: VirtualPath,
+    /// What is there; `None` when nothing is.
+    pub kind: Option<FileKind>,
+    /// Which content is there, for binding an approval to it; `None` when it is not a regular file.
+    pub version: Option<FileVersion>,
+    /// Whether the mount takes writes.
+    pub writable: bool,
+    /// Whether the mount asks somebody before a read.
+    pub read_approval: bool,
+    /// Whether the mount asks somebody before a write.
+    pub write_approval: bool,
+}
+
+/// The kind of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A link whose target is missing or lies outside.
+    Symlink,
+    /// A FIFO, socket or device: named, never opened.
+    Other,
+}
+
+/// Facts about one entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileInfo {
+    /// The last name; bytes that are not UTF-8 are shown escaped as `\xNN`.
+    pub name: String,
+    /// The path as the agent sees it.
+    pub path: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: FileKind,
+    /// Bytes; 0 for what is not a regular file.
+    pub size: u64,
+    /// Milliseconds since 1970; absent when unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modified_at: Option<i64>,
+}
+
+/// A directory's entries.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// In the order of [`FileSystem::list`].
+    pub entries: Vec<FileInfo>,
+    /// Whether a limit cut the listing.
+    pub truncated: bool,
+}
+
+/// Identifies one state of one file: enough to notice that it changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileVersion {
+    /// The device; 0 where the backend has none.
+    pub device: u64,
+    /// The inode; a backend without inodes gives a number that is unique for each of its files.
+    pub inode: u64,
+    /// Bytes.
+    pub size: u64,
+    /// Nanoseconds since 1970 of the last change of content.
+    pub modified_ns: i128,
+    /// Nanoseconds since 1970 of the last change of the inode; 0 where unknown.
+    pub changed_ns: i128,
+}
+
+/// Which lines to read. Offsets and limits count lines; lines are split on `\n` only, and a `\r` belongs to its line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Lines to skip.
+    pub offset: u64,
+    /// Lines to return.
+    pub limit: u64,
+    /// Bytes of text to return; a window that would be larger ends at the last whole line that fits (at least one line
+    /// is returned, cut if it must be).
+    pub max_bytes: u64,
+}
+
+/// A window of a text file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSlice {
+    /// The lines as they are, each with its own line end; decoded from the file's encoding.
+    pub content: String,
+    /// Lines skipped.
+    pub offset: u64,
+    /// Lines in `content`.
+    pub lines: u64,
+    /// Lines of the whole file; `None` beyond `Limits::count_lines_bytes` unless the end was reached.
+    pub total_lines: Option<u64>,
+    /// Bytes of the whole file.
+    pub bytes: u64,
+    /// Where to read on; `None` at the end.
+    pub next_offset: Option<u64>,
+    /// Whether `content` ends before the file does.
+    pub truncated: bool,
+    /// The path with every link followed.
+    pub resolved: VirtualPath,
+    /// The state that was read.
+    pub version: FileVersion,
+}
+
+/// A whole file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileContent {
+    /// The bytes, exactly.
+    pub bytes: Vec<u8>,
+    /// The path with every link followed.
+    pub resolved: VirtualPath,
+    /// The state that was read.
+    pub version: FileVersion,
+}
+
+/// What a write did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Updated {
+    /// Whether the file is new.
+    pub created: bool,
+    /// Bytes of the whole file now.
+    pub size: u64,
+    /// The path with every link followed.
+    pub resolved: VirtualPath,
+    /// The state that was written.
+    pub version: FileVersion,
+}
+
+/// Runs commands.
+pub trait Shell: Send + Sync {
+    /// Runs one command to its end, its timeout, or the call's deadline. A command that fails is no error: see
+    /// [`ExecuteOutcome`]. When the call is aborted or the time is over the whole process tree is ended and the output
+    /// so far returned, with `aborted` or `timed_out` set.
+    fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>>;
+}
+
+/// One command.
+#[derive(Clone)]
+pub struct ExecuteRequest {
+    /// The command line, for `sh -c`.
+    pub command: String,
+    /// After this the command is ended; `Duration::ZERO` ends it at once, `None` leaves it to the call's deadline.
+    pub timeout: Option<Duration>,
+    /// Where it runs; the working directory when absent.
+    pub working_directory: Option<VirtualPath>,
+    /// Variables set on top of the backend's environment.
+    pub environment: Vec<(String, String)>,
+    /// What the command reads; nothing when absent.
+    pub stdin: Option<Vec<u8>>,
+    /// Is handed output as it comes. Called from another thread, never concurrently.
+    pub on_output: Option<OutputSink>,
+}
+
+/// Takes output as it comes.
+pub type OutputSink = Arc<dyn Fn(OutputChunk) + Send + Sync>;
+
+/// A piece of output, cut on character borders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputChunk {
+    /// Which stream.
+    pub stream: Stream,
+    /// The text; bytes that are not UTF-8 became U+FFFD.
+    pub text: String,
+}
+
+/// An output stream of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExecuteOutcome {
+    /// Both streams in the order in which they arrived, bounded: head and tail are kept, with an honest marker between.
+    pub output: String,
+    /// Standard output alone, bounded in the same way.
+    pub stdout: String,
+    /// Standard error alone, bounded in the same way.
+    pub stderr: String,
+    /// The exit code; `None` when a signal ended the shell.
+    pub exit_code: Option<i32>,
+    /// The signal's name, such as `SIGKILL`, when one ended the shell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// Whether the time limit ended it.
+    pub timed_out: bool,
+    /// Whether the caller's abort ended it.
+    pub aborted: bool,
+    /// Whether output was dropped.
+    pub truncated: bool,
+    /// Wall time in milliseconds.
+    pub duration_ms: u64,
+    /// Processes that the command left behind and that were ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processes_left: Option<u32>,
+}

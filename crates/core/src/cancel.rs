@@ -1,0 +1,130 @@
+//! [`CancelToken`]: how a caller's "stop" reaches blocking loops and waiting futures alike.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A flag that is set once and wakes whoever waits for it. Clones share the flag.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    cancelled: AtomicBool,
+    wake: Notify,
+}
+
+impl CancelToken {
+    /// A token that nobody has cancelled.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels; later calls do nothing.
+    pub fn cancel(&self) {
+        if !self.0.cancelled.swap(true, Ordering::AcqRel) {
+            self.0.wake.notify_waiters();
+        }
+    }
+
+    /// Whether somebody cancelled: one atomic load, for blocking loops.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Ends when somebody cancels.
+    pub async fn cancelled(&self) {
+        loop {
+            let notified = self.0.wake.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+/// When a piece of work must stop: a token, and perhaps an instant.
+#[derive(Clone, Debug, Default)]
+pub struct Deadline {
+    /// The caller's token.
+    pub cancel: CancelToken,
+    /// The instant after which the work is a timeout.
+    pub at: Option<Instant>,
+}
+
+impl Deadline {
+    /// `Aborted` or `Timeout` once the work must stop. Cheap enough for every entry of a walk.
+    pub fn check(&self) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(aborted());
+        }
+        match self.at {
+            Some(at) if Instant::now() >= at => Err(timed_out()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends, with the reason, when the work must stop; never ends where nothing bounds it.
+    pub async fn reached(&self) -> Error {
+        match self.at {
+            Some(at) => {
+                tokio::select! {
+                    () = self.cancel.cancelled() => aborted(),
+                    () = tokio::time::sleep_until(at.into()) => timed_out(),
+                }
+            }
+            None => {
+                self.cancel.cancelled().await;
+                aborted()
+            }
+        }
+    }
+
+    /// The same token with the earlier of the present instant and `limit` from now.
+    #[must_use]
+    pub fn within(&self, limit: Duration) -> Self {
+        let at = Instant::now().checked_add(limit);
+        Self { cancel: self.cancel.clone(), at: [self.at, at].into_iter().flatten().min() }
+    }
+}
+
+fn aborted() -> Error {
+    Error::new(ErrorKind::Aborted, "The call was aborted.")
+}
+
+fn timed_out() -> Error {
+    Error::new(ErrorKind::Timeout, "The operation took longer than its time limit.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn wakes_a_waiter_and_stays_cancelled() {
+        let token = CancelToken::new();
+        let waiter = tokio::spawn({
+            let token = token.clone();
+            async move { token.cancelled().await }
+        });
+        tokio::task::yield_now().await;
+        token.cancel();
+        waiter.await.unwrap();
+        token.cancelled().await;
+        assert!(token.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_deadline_in_the_past_is_a_timeout_and_an_abort_wins() {
+        let deadline = Deadline::default().within(Duration::ZERO);
+        assert_eq!(deadline.check().unwrap_err().kind(), ErrorKind::Timeout);
+        assert_eq!(deadline.reached().await.kind(), ErrorKind::Timeout);
+        deadline.cancel.cancel();
+        assert_eq!(deadline.check().unwrap_err().kind(), ErrorKind::Aborted);
+    }
+}

@@ -1,0 +1,18 @@
+//! All behaviour of gloveport: files and a shell for an agent, inside walls that the application's author sets.
+//!
+//! ```text
+//! toolset ─ hooks, approval, permissions, tool/*, session        the pipeline: the only place that joins the rest
+//! tool/*  ─ view, edit, search, text                             one tool per file; never a concrete backend
+//! backend ─ local, …                                             where files are; virtual paths in, virtual paths out
+//! access, path, limits, cancel, error                            the ground
+//! ```
+//!
+//! A lower line never imports an upper one. This crate has never heard of JavaScript.
+
+pub mod access;
+pub mod backend;
+pub mod cancel;
+pub mod error;
+pub mod limits;
+pub mod path;
+pub mod search;

@@ -1,0 +1,215 @@
+//! The only path type that tools and backends speak: a [`VirtualPath`] is absolute, `/`-separated and normalised.
+//!
+//! Normalising is pure work on words: `.`, `..`, `//` and a trailing `/` are resolved before anything looks at a
+//! disk. Nothing is expanded: `~`, `$HOME`, `%2e` and `file://` are ordinary characters, and so is `\`. Turning a
+//! virtual path into a place on the host is the business of one module only (`backend::local`).
+
+use std::fmt;
+
+use crate::error::{Error, Result, Shown};
+
+/// 4096 bytes: the longest path Linux takes (`PATH_MAX`).
+pub const MAX_PATH_BYTES: usize = 4096;
+/// 255 bytes: the longest name that common file systems take (`NAME_MAX`).
+pub const MAX_NAME_BYTES: usize = 255;
+
+/// An absolute, normalised path as the agent sees it. Invariants: starts with `/`; no empty, `.` or `..` segment; no
+/// NUL; no trailing `/` except for the root itself; within [`MAX_PATH_BYTES`] and [`MAX_NAME_BYTES`].
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct VirtualPath(String);
+
+impl VirtualPath {
+    /// `/`.
+    pub fn root() -> Self {
+        Self("/".to_owned())
+    }
+
+    /// Reads a path as a tool or a program gave it: absolute, or relative to `base`. The empty string and `.` are
+    /// `base` itself. Fails with `InvalidInput` for NUL, for `..` above `/`, and for names or paths that are too long.
+    pub fn parse(input: &str, base: &Self) -> Result<Self> {
+        if let Some(position) = input.find('\0') {
+            return Err(Error::invalid(format!(
+                "The path holds a NUL character at byte {position}; a path is text without NUL."
+            )));
+        }
+        let mut path = String::with_capacity(base.0.len() + input.len() + 1);
+        if !input.starts_with('/') && !base.is_root() {
+            path.push_str(&base.0);
+        }
+        for segment in input.split('/') {
+            match segment {
+                "" | "." => {}
+                ".." => match path.rfind('/') {
+                    Some(slash) => path.truncate(slash),
+                    None => {
+                        return Err(Error::invalid(format!(
+                            "'{}' goes above '/'; there is nothing above it.",
+                            Shown(&shortened(input))
+                        )));
+                    }
+                },
+                name if name.len() > MAX_NAME_BYTES => {
+                    return Err(Error::invalid(format!(
+                        "The path has a name of {} bytes ('{}'); at most {MAX_NAME_BYTES} are possible.",
+                        name.len(),
+                        Shown(&shortened(name))
+                    )));
+                }
+                name => {
+                    path.push('/');
+                    path.push_str(name);
+                    if path.len() > MAX_PATH_BYTES {
+                        return Err(Error::invalid(format!(
+                            "The path is longer than {MAX_PATH_BYTES} bytes ('{}').",
+                            Shown(&shortened(input))
+                        )));
+                    }
+                }
+            }
+        }
+        if path.is_empty() {
+            path.push('/');
+        }
+        Ok(Self(path))
+    }
+
+    /// Reads an absolute path.
+    pub fn absolute(input: &str) -> Result<Self> {
+        if input.starts_with('/') {
+            Self::parse(input, &Self::root())
+        } else {
+            Err(Error::invalid(format!("'{}' is not an absolute path; begin it with '/'.", Shown(&shortened(input)))))
+        }
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is `/`.
+    pub fn is_root(&self) -> bool {
+        self.0.len() == 1
+    }
+
+    /// The last name, or `None` for `/`.
+    pub fn file_name(&self) -> Option<&str> {
+        self.0.rsplit('/').next().filter(|name| !name.is_empty())
+    }
+
+    /// Everything but the last name, or `None` for `/`.
+    pub fn parent(&self) -> Option<Self> {
+        if self.is_root() {
+            return None;
+        }
+        let slash = self.0.rfind('/')?;
+        Some(Self(if slash == 0 { "/".to_owned() } else { self.0[..slash].to_owned() }))
+    }
+
+    /// This path with one more name. `name` must be one segment; what is not is refused.
+    pub fn join(&self, name: &str) -> Result<Self> {
+        if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+            return Err(Error::invalid(format!("'{}' is not a single file name.", Shown(name))));
+        }
+        Self::parse(name, self)
+    }
+
+    /// The part of this path below `prefix`, without a leading `/` (empty when they are equal), or `None` when this
+    /// path does not lie at or below it. Whole segments only: `/memory` is not below `/mem`.
+    pub fn relative_to(&self, prefix: &Self) -> Option<&str> {
+        if prefix.is_root() {
+            return Some(&self.0[1..]);
+        }
+        let rest = self.0.strip_prefix(prefix.as_str())?;
+        if rest.is_empty() { Some("") } else { rest.strip_prefix('/') }
+    }
+
+    /// Whether this path is `prefix` or lies below it.
+    pub fn is_within(&self, prefix: &Self) -> bool {
+        self.relative_to(prefix).is_some()
+    }
+
+    /// The lower-cased last suffix with its dot (`.gz` of `a.tar.gz`), or `None`: a dot-file such as `.txt` has none.
+    pub fn suffix(&self) -> Option<String> {
+        let name = self.file_name()?;
+        let dot = name.rfind('.')?;
+        if dot == 0 || dot + 1 == name.len() { None } else { Some(name[dot..].to_lowercase()) }
+    }
+}
+
+impl fmt::Display for VirtualPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Shown(&self.0).fmt(f)
+    }
+}
+
+impl fmt::Debug for VirtualPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+/// The first 80 characters of over-long input, for a message.
+fn shortened(input: &str) -> String {
+    match input.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &input[..end]),
+        None => input.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(base: &str, input: &str) -> String {
+        match VirtualPath::parse(input, &VirtualPath::absolute(base).unwrap()) {
+            Ok(path) => path.as_str().to_owned(),
+            Err(error) => error.kind().code().to_owned(),
+        }
+    }
+
+    #[test]
+    fn normalises_words_and_expands_nothing() {
+        for (base, input, expected) in [
+            ("/w", "", "/w"),
+            ("/w", ".", "/w"),
+            ("/w", "a/./b//c/", "/w/a/b/c"),
+            ("/w", "a/../b", "/w/b"),
+            ("/w", "../x", "/x"),
+            ("/w", "../../x", "INVALID_INPUT"),
+            ("/", "/..", "INVALID_INPUT"),
+            ("/w", "/", "/"),
+            ("/w", "~/x", "/w/~/x"),
+            ("/w", "$HOME", "/w/$HOME"),
+            ("/w", "%2e%2e/x", "/w/%2e%2e/x"),
+            ("/w", "file:///etc", "/w/file:/etc"),
+            ("/w", "a\\b", "/w/a\\b"),
+            ("/w", "a..b.txt", "/w/a..b.txt"),
+            ("/w", "...", "/w/..."),
+            ("/w", " a ", "/w/ a "),
+            ("/w", "a\0b", "INVALID_INPUT"),
+        ] {
+            assert_eq!(parse(base, input), expected, "{input:?} beneath {base:?}");
+        }
+        assert_eq!(parse("/", &"n".repeat(256)), "INVALID_INPUT");
+        assert_eq!(parse("/", &"n/".repeat(2049)), "INVALID_INPUT");
+    }
+
+    #[test]
+    fn prefixes_are_whole_segments() {
+        let path = VirtualPath::absolute("/memory/a").unwrap();
+        assert!(!path.is_within(&VirtualPath::absolute("/mem").unwrap()));
+        assert_eq!(path.relative_to(&VirtualPath::absolute("/memory").unwrap()), Some("a"));
+        assert_eq!(path.relative_to(&VirtualPath::root()), Some("memory/a"));
+        assert_eq!(path.relative_to(&path), Some(""));
+    }
+
+    #[test]
+    fn takes_the_last_suffix_only() {
+        for (name, expected) in
+            [("a.TXT", Some(".txt")), ("a.tar.gz", Some(".gz")), (".txt", None), ("a.", None), ("a", None)]
+        {
+            assert_eq!(VirtualPath::root().join(name).unwrap().suffix().as_deref(), expected, "{name}");
+        }
+    }
+}

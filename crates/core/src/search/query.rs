@@ -1,0 +1,169 @@
+//! What can be asked of a search, and what it answers.
+
+use serde::Serialize;
+
+use crate::backend::FileInfo;
+use crate::path::VirtualPath;
+
+/// A search for names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GlobQuery {
+    /// `*` within a segment, `**` across segments, `?`, `[…]`, `{a,b}`. Relative to `path`; one without `/` matches
+    /// names in that directory only.
+    pub pattern: String,
+    /// Where to search; a file is tested itself.
+    pub path: VirtualPath,
+    /// What may match.
+    pub entries: EntryFilter,
+    /// Whether names that begin with `.` are visited. A pattern that names the dot visits them anyway.
+    pub hidden: bool,
+    /// Whether `.gitignore` and `.ignore` files are honoured, in a repository or not.
+    pub respect_ignore: bool,
+    /// The order of the answer.
+    pub sort: SortOrder,
+    /// Results to skip, for paging.
+    pub offset: usize,
+    /// Results to return, at most `Limits::glob_paths`.
+    pub limit: usize,
+}
+
+/// Which kinds of entries match.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryFilter {
+    /// Regular files, and links to them that stay inside.
+    Files,
+    /// Directories.
+    Directories,
+    /// Both.
+    Any,
+}
+
+/// The order of results. Ties are broken by path, so that the order is total.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SortOrder {
+    /// Newest first.
+    Modified,
+    /// By path.
+    Path,
+}
+
+/// What a search for names found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GlobOutcome {
+    /// The page asked for.
+    pub files: Vec<FileInfo>,
+    /// All that matched; a lower bound when the search itself was cut short.
+    pub total: usize,
+    /// Whether more matched than the page holds, or the search was cut short.
+    pub truncated: bool,
+    /// Whether time or a budget ended the walk, so that `total` is a lower bound.
+    pub incomplete: bool,
+}
+
+/// A search for lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrepQuery {
+    /// A regular expression of the `regex` crate (linear time), or plain text when `literal`.
+    pub pattern: String,
+    /// Where to search: a directory, or a file, which is always searched.
+    pub path: VirtualPath,
+    /// Whether `pattern` is plain text.
+    pub literal: bool,
+    /// How letters compare.
+    pub case: CaseMode,
+    /// Whether a match must be a whole word.
+    pub word: bool,
+    /// Whether a match may span lines (`\n` in the pattern).
+    pub multiline: bool,
+    /// Only files that match one of these globs; one without `/` matches the name at any depth, `!` excludes. Empty:
+    /// all files.
+    pub globs: Vec<String>,
+    /// Whether hidden files are searched.
+    pub hidden: bool,
+    /// Whether `.gitignore` and `.ignore` files are honoured.
+    pub respect_ignore: bool,
+    /// Lines of context before a match.
+    pub before: u32,
+    /// Lines of context after a match.
+    pub after: u32,
+    /// Matching lines of one file to return, and to count, before it is left; `None` for all.
+    pub max_per_file: Option<u64>,
+    /// Whether only the files are wanted: a file is left after its first match.
+    pub files_only: bool,
+    /// Whether only the counts are wanted: no lines are returned.
+    pub count_only: bool,
+    /// Results to skip: matches, or files with `files_only` or `count_only`.
+    pub offset: usize,
+    /// Results to return: matches, or files with `files_only` or `count_only`; at most `Limits::grep_matches`.
+    pub limit: usize,
+    /// The order of files.
+    pub sort: SortOrder,
+}
+
+/// How letters compare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaseMode {
+    /// `a` is not `A`.
+    Sensitive,
+    /// `a` is `A`.
+    Insensitive,
+    /// Insensitive unless the pattern holds an upper-case letter.
+    Smart,
+}
+
+/// One matching line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GrepMatch {
+    /// The file.
+    pub path: String,
+    /// From 1.
+    pub line_number: u64,
+    /// The line without its line end; a long one is cut around the match.
+    pub line: String,
+    /// Lines before it, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<GrepLine>,
+    /// Lines after it, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<GrepLine>,
+}
+
+/// A line of context.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GrepLine {
+    /// From 1.
+    pub line_number: u64,
+    /// The line without its line end.
+    pub line: String,
+}
+
+/// A file that matched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GrepFile {
+    /// The file.
+    pub path: String,
+    /// Matching lines; 1 with `files_only`.
+    pub count: u64,
+}
+
+/// What a search for lines found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GrepOutcome {
+    /// The page of matches; empty with `files_only` and `count_only`.
+    pub matches: Vec<GrepMatch>,
+    /// The files that matched, in the order of the query; the page of them with `files_only` and `count_only`.
+    pub files: Vec<GrepFile>,
+    /// Matching lines in all.
+    pub total_matches: u64,
+    /// Matching files in all.
+    pub total_files: u64,
+    /// Files that were searched.
+    pub searched_files: u64,
+    /// Whether more was found than is returned, or the search was cut short.
+    pub truncated: bool,
+    /// Whether time or a budget ended the search, so that totals are lower bounds.
+    pub incomplete: bool,
+}
