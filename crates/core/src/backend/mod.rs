@@ -65,6 +65,12 @@ pub trait FileSystem: Send + Sync {
     /// The roots that can be read, as paths, for messages and for the model's instructions.
     fn readable_roots(&self) -> Vec<String>;
 
+    /// The roots that can be written, as paths, for messages.
+    fn writable_roots(&self) -> Vec<String>;
+
+    /// Whether any mount asks somebody before reads or writes, so that each call must resolve its paths first.
+    fn mounts_ask(&self) -> bool;
+
     /// Where `path` leads and what its mount says about it. A missing file is no error (its nearest existing ancestor
     /// is resolved); a path in no mount, or one that leads out, is.
     fn resolve<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Resolution>>;
@@ -150,7 +156,7 @@ pub struct Resolution {
     pub version: Option<FileVersion>,
     /// Whether the mount takes writes.
     pub writable: bool,
-    /// Whether the mount asks somebody before a read.
+    /// Whether the mount asks somebody before a read; for a directory also whether a mount below it does.
     pub read_approval: bool,
     /// Whether the mount asks somebody before a write.
     pub write_approval: bool,

@@ -1,6 +1,6 @@
 //! What can be asked of a search, and what it answers.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::backend::FileInfo;
 use crate::path::VirtualPath;
@@ -28,18 +28,22 @@ pub struct GlobQuery {
 }
 
 /// Which kinds of entries match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum EntryFilter {
     /// Regular files, and links to them that stay inside.
+    #[serde(rename = "file")]
     Files,
     /// Directories.
+    #[serde(rename = "directory")]
     Directories,
     /// Both.
     Any,
 }
 
 /// The order of results. Ties are broken by path, so that the order is total.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum SortOrder {
     /// Newest first.
     Modified,
@@ -101,7 +105,8 @@ pub struct GrepQuery {
 }
 
 /// How letters compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CaseMode {
     /// `a` is not `A`.
     Sensitive,
