@@ -1,1 +1,4 @@
 //! A directory of this machine.
+
+#[cfg(unix)]
+pub mod shell;

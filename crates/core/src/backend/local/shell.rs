@@ -1,0 +1,288 @@
+//! `execute` of the local backend: one command by `/bin/sh -c`, with the rights of the host's user.
+//!
+//! The end of the shell is the end of the call, not the end of its output: whatever it left behind is ended, and what
+//! is left in the pipes is taken (D9, D95). A timeout or an abort asks the process group to end, waits a moment and
+//! kills it. Output is caught in bounded memory and is never lost: not when time is over, and not when it is no UTF-8.
+//!
+//! This module must never run the command with more of the host's environment than [`environment`] lets through, reap a
+//! process that is not its own child, or resolve a path: the working directory arrives opened. It is no wall: a command
+//! can do what the host's user can. See [`tree`] for what ending the processes can and cannot reach from here.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use tokio::net::unix::pipe::{Receiver, Sender};
+
+use self::capture::Capture;
+use self::child::{Ended, receiver, sender, start};
+pub use self::environment::Environment;
+use crate::backend::{Call, ExecuteOutcome, ExecuteRequest, Stream};
+use crate::error::{Error, ErrorKind, Result};
+
+mod capture;
+mod child;
+mod environment;
+mod exit_watch;
+mod head_tail;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+/// 131,071 bytes: what Linux takes as one argument (`MAX_ARG_STRLEN`) without its final NUL.
+const COMMAND_BYTES: usize = 128 * 1024 - 1;
+/// 300 ms between asking a command to end and ending it (R-SH-3): enough to remove a lock file, too short to be felt.
+const GRACE: Duration = Duration::from_millis(300);
+/// 64 KiB: what a pipe holds by default.
+const READ_BYTES: usize = 64 << 10;
+/// 1 MiB is taken from each pipe after the end: the most that an unprivileged process can have put into one.
+const DRAIN_BYTES: usize = 1 << 20;
+
+/// Runs the commands of one backend.
+#[derive(Debug)]
+pub struct CommandRunner {
+    environment: Environment,
+    output_bytes: usize,
+}
+
+/// Why a command is ended before its end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    TimedOut,
+    Aborted,
+}
+
+impl CommandRunner {
+    /// A runner whose commands get `environment`, and of whose output `output_bytes` are kept of each stream.
+    pub fn new(environment: Environment, output_bytes: usize) -> Self {
+        Self { environment, output_bytes }
+    }
+
+    /// Runs a command in an opened directory (`request.working_directory` is the caller's to resolve). See
+    /// [`crate::backend::Shell::execute`]. With no time at all, or an abort that came before, nothing is started.
+    pub async fn run(&self, request: ExecuteRequest, directory: OwnedFd, call: &Call) -> Result<ExecuteOutcome> {
+        let ExecuteRequest { command, timeout, working_directory: _, environment, stdin, on_output } = request;
+        check(&command)?;
+        let environment = self.environment.with(&environment)?;
+        let begin = Instant::now();
+        let deadline = timeout.map_or_else(|| call.deadline.clone(), |timeout| call.deadline.within(timeout));
+        let mut capture = Capture::new(self.output_bytes, on_output);
+        if let Err(error) = deadline.check() {
+            return Ok(outcome(capture, None, Some(stop_of(&error)), begin));
+        }
+
+        let with_stdin = stdin.is_some();
+        let started = blocking(move || start(&command, &directory, &environment, with_stdin)).await??;
+        let mut child = started.child;
+        let mut exit = child.watch()?;
+        let mut pipes = Pipes {
+            stdout: Some(receiver(started.stdout)?),
+            stderr: Some(receiver(started.stderr)?),
+            stdin: match (started.stdin, stdin) {
+                (Some(pipe), Some(bytes)) => Some(Input { pipe: sender(pipe)?, bytes, written: 0 }),
+                (_, _) => None,
+            },
+            buffer: vec![0; READ_BYTES],
+        };
+
+        let stop = tokio::select! {
+            () = exit.ended() => None,
+            error = deadline.reached() => Some(stop_of(&error)),
+            // Closed pipes are no sign of the end.
+            () = async { pipes.carry(&mut capture).await; std::future::pending().await } => None,
+        };
+        if stop.is_some() {
+            child = blocking(move || {
+                child.terminate();
+                child
+            })
+            .await?;
+            // The shell often ends before what it started does; open pipes show that somebody still cleans up.
+            let calm = async { tokio::join!(exit.ended(), pipes.carry(&mut capture)) };
+            drop(tokio::time::timeout(GRACE, calm).await);
+        }
+        let ended = blocking(move || child.end()).await?;
+        pipes.drain(&mut capture);
+        Ok(outcome(capture, Some(ended), stop, begin))
+    }
+}
+
+/// Refuses what cannot be handed to a shell.
+fn check(command: &str) -> Result<()> {
+    if command.trim().is_empty() {
+        return Err(Error::invalid("The command is empty; give a command line for the shell."));
+    }
+    if command.contains('\0') {
+        return Err(Error::invalid("The command holds a NUL character; a command line is text without NUL."));
+    }
+    if command.len() > COMMAND_BYTES {
+        return Err(Error::invalid(format!(
+            "The command has {} bytes; at most {COMMAND_BYTES} are possible. Write a script to a file and run that.",
+            command.len()
+        )));
+    }
+    Ok(())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Error::internal("Running a command failed inside gloveport."))
+}
+
+fn stop_of(error: &Error) -> Stop {
+    if error.kind() == ErrorKind::Aborted { Stop::Aborted } else { Stop::TimedOut }
+}
+
+fn outcome(capture: Capture, ended: Option<Ended>, stop: Option<Stop>, begin: Instant) -> ExecuteOutcome {
+    let captured = capture.finish();
+    let status = ended.as_ref().and_then(|ended| ended.status);
+    ExecuteOutcome {
+        output: captured.output,
+        stdout: captured.stdout,
+        stderr: captured.stderr,
+        exit_code: status.and_then(|status| status.code()),
+        signal: status.and_then(signal_name),
+        timed_out: stop == Some(Stop::TimedOut),
+        aborted: stop == Some(Stop::Aborted),
+        truncated: captured.truncated,
+        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+        processes_left: ended.map(|ended| ended.others).filter(|others| *others > 0 && stop.is_none()),
+    }
+}
+
+/// The name of the signal that ended a process; a real-time signal has only a number.
+fn signal_name(status: ExitStatus) -> Option<String> {
+    use rustix::process::Signal;
+    const NAMES: [(Signal, &str); 26] = [
+        (Signal::HUP, "SIGHUP"),
+        (Signal::INT, "SIGINT"),
+        (Signal::QUIT, "SIGQUIT"),
+        (Signal::ILL, "SIGILL"),
+        (Signal::TRAP, "SIGTRAP"),
+        (Signal::ABORT, "SIGABRT"),
+        (Signal::BUS, "SIGBUS"),
+        (Signal::FPE, "SIGFPE"),
+        (Signal::KILL, "SIGKILL"),
+        (Signal::USR1, "SIGUSR1"),
+        (Signal::SEGV, "SIGSEGV"),
+        (Signal::USR2, "SIGUSR2"),
+        (Signal::PIPE, "SIGPIPE"),
+        (Signal::ALARM, "SIGALRM"),
+        (Signal::TERM, "SIGTERM"),
+        (Signal::STOP, "SIGSTOP"),
+        (Signal::TSTP, "SIGTSTP"),
+        (Signal::TTIN, "SIGTTIN"),
+        (Signal::TTOU, "SIGTTOU"),
+        (Signal::URG, "SIGURG"),
+        (Signal::XCPU, "SIGXCPU"),
+        (Signal::XFSZ, "SIGXFSZ"),
+        (Signal::VTALARM, "SIGVTALRM"),
+        (Signal::PROF, "SIGPROF"),
+        (Signal::IO, "SIGIO"),
+        (Signal::SYS, "SIGSYS"),
+    ];
+    let number = status.signal()?;
+    let name = NAMES.iter().find(|(signal, _)| signal.as_raw() == number).map(|(_, name)| (*name).to_owned());
+    Some(name.unwrap_or_else(|| format!("signal {number}")))
+}
+
+/// Our ends of a command's pipes; a pipe that is at its end is `None`.
+struct Pipes {
+    stdout: Option<Receiver>,
+    stderr: Option<Receiver>,
+    stdin: Option<Input>,
+    buffer: Vec<u8>,
+}
+
+/// What the command reads.
+struct Input {
+    pipe: Sender,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+/// What a read of a pipe found.
+enum Taken {
+    Bytes(usize),
+    NothingNow,
+    End,
+}
+
+impl Pipes {
+    /// Carries output in and input out until every process has closed its ends of both outputs.
+    async fn carry(&mut self, capture: &mut Capture) {
+        while self.stdout.is_some() || self.stderr.is_some() {
+            tokio::select! {
+                () = readable(self.stdout.as_ref()) => {}
+                () = readable(self.stderr.as_ref()) => {}
+                () = writable(self.stdin.as_ref()) => give(&mut self.stdin),
+            }
+            // Both, whichever woke us: what is there at once comes in a fixed order, and neither starves the other.
+            take(&mut self.stdout, Stream::Stdout, &mut self.buffer, capture);
+            take(&mut self.stderr, Stream::Stderr, &mut self.buffer, capture);
+        }
+    }
+
+    /// Takes what lies in the pipes, without waiting for more.
+    fn drain(&mut self, capture: &mut Capture) {
+        for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
+            let mut drained = 0;
+            while drained < DRAIN_BYTES {
+                match take(pipe, stream, &mut self.buffer, capture) {
+                    Taken::Bytes(count) => drained += count,
+                    Taken::NothingNow | Taken::End => break,
+                }
+            }
+        }
+    }
+}
+
+async fn readable(pipe: Option<&Receiver>) {
+    match pipe {
+        // A failed wait shows again in the read that follows.
+        Some(pipe) => drop(pipe.readable().await),
+        None => std::future::pending().await,
+    }
+}
+
+async fn writable(input: Option<&Input>) {
+    match input {
+        Some(input) => drop(input.pipe.writable().await),
+        None => std::future::pending().await,
+    }
+}
+
+fn take(pipe: &mut Option<Receiver>, stream: Stream, buffer: &mut [u8], capture: &mut Capture) -> Taken {
+    let Some(open) = pipe else { return Taken::End };
+    match open.try_read(buffer) {
+        Ok(0) => *pipe = None,
+        Ok(count) => {
+            capture.take(stream, &buffer[..count]);
+            return Taken::Bytes(count);
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Taken::NothingNow,
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Taken::NothingNow,
+        Err(_) => *pipe = None,
+    }
+    Taken::End
+}
+
+/// Writes what the pipe takes; closes it at the end of the input, or when nobody reads any more.
+fn give(input: &mut Option<Input>) {
+    let Some(open) = input else { return };
+    let rest = &open.bytes[open.written..];
+    if rest.is_empty() {
+        *input = None;
+        return;
+    }
+    match open.pipe.try_write(rest) {
+        Ok(count) => {
+            open.written += count;
+            if open.written == open.bytes.len() {
+                *input = None;
+            }
+        }
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) => {}
+        Err(_) => *input = None,
+    }
+}

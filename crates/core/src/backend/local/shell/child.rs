@@ -1,0 +1,197 @@
+//! One running shell: how it starts, how its end is noticed, and how it never stays behind.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::fs::fstat;
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::Pid;
+use tokio::net::unix::pipe::{Receiver, Sender};
+
+use super::environment::Environment;
+use super::exit_watch::ExitWatch;
+use super::tree::{MARK_VARIABLE, Tree};
+use crate::error::{Error, ErrorKind, Result};
+
+/// A started shell and our ends of its pipes.
+pub(super) struct Started {
+    pub(super) child: OwnedChild,
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+/// Starts `/bin/sh -c command` in `directory`, as the leader of its own process group, with nothing to read unless
+/// `with_stdin`. Blocks for the time of a `vfork` and `exec`; there is no `pre_exec`, which would copy the host's page
+/// tables instead.
+pub(super) fn start(
+    command: &str,
+    directory: &OwnedFd,
+    environment: &Environment,
+    with_stdin: bool,
+) -> Result<Started> {
+    // A shell starts happily in a removed directory, and then nothing works there (D84).
+    if fstat(directory).is_ok_and(|stat| stat.st_nlink == 0) {
+        return Err(Error::new(ErrorKind::FileNotFound, "The working directory of the command no longer exists."));
+    }
+    let mark = random_mark();
+    let (stdout, stdout_of_child) = pipe()?;
+    let (stderr, stderr_of_child) = pipe()?;
+    let (stdin, stdin_of_child) = if with_stdin {
+        let (reader, writer) = pipe()?;
+        (Some(writer), Stdio::from(reader))
+    } else {
+        (None, Stdio::null())
+    };
+    let child = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(command)
+        .env_clear()
+        .envs(environment.iter())
+        .env(MARK_VARIABLE, &mark)
+        .current_dir(path_of(directory)?)
+        .stdin(stdin_of_child)
+        .stdout(stdout_of_child)
+        .stderr(stderr_of_child)
+        .process_group(0)
+        .spawn()
+        .map_err(|error| start_error(&error))?;
+    Ok(Started { child: OwnedChild::new(child, &mark), stdin, stdout, stderr })
+}
+
+/// A path that names the opened directory itself, whatever its name became in the meantime.
+#[cfg(target_os = "linux")]
+fn path_of(directory: &OwnedFd) -> Result<PathBuf> {
+    use std::os::fd::AsRawFd;
+    Ok(PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd())))
+}
+
+/// A path that names the opened directory now. Best effort: where no path names a descriptor, a rename between this
+/// call and the start leads elsewhere.
+#[cfg(not(target_os = "linux"))]
+fn path_of(directory: &OwnedFd) -> Result<PathBuf> {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    let path = rustix::fs::getpath(directory)
+        .map_err(|_| Error::new(ErrorKind::FileNotFound, "The working directory of the command no longer exists."))?;
+    Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
+}
+
+fn pipe() -> Result<(OwnedFd, OwnedFd)> {
+    pipe_with(PipeFlags::CLOEXEC).map_err(|_| {
+        Error::new(ErrorKind::Io, "The command was not started: this process has no file descriptor left for a pipe.")
+    })
+}
+
+/// 64 bits that no other command of this process has, and that nobody outside can guess.
+fn random_mark() -> String {
+    format!("{:016x}", RandomState::new().hash_one(()))
+}
+
+/// What the operating system refused, in words; a path of the host never appears.
+fn start_error(error: &io::Error) -> Error {
+    match Errno::from_io_error(error) {
+        Some(Errno::TOOBIG) => Error::invalid("The command and its environment are larger than the system takes."),
+        Some(Errno::AGAIN | Errno::NOMEM) => Error::new(
+            ErrorKind::Busy,
+            "The command was not started: the system takes no further process at the moment.",
+        ),
+        Some(Errno::MFILE | Errno::NFILE) => {
+            Error::new(ErrorKind::Io, "The command was not started: this process has no file descriptor left.")
+        }
+        Some(Errno::NOENT) => Error::new(ErrorKind::Unsupported, "Commands cannot run here: there is no /bin/sh."),
+        Some(Errno::ACCESS) => {
+            Error::new(ErrorKind::Io, "The command was not started: its working directory may not be entered.")
+        }
+        Some(_) | None => Error::new(ErrorKind::Io, "The command was not started: the system refused it."),
+    }
+}
+
+/// A child that is ended and reaped whatever happens: also when the call's future is dropped half-way.
+pub(super) struct OwnedChild {
+    /// `None` once [`OwnedChild::end`] has taken it.
+    inner: Option<(Child, Tree)>,
+}
+
+impl OwnedChild {
+    fn new(child: Child, mark: &str) -> Self {
+        let tree = Tree::new(Pid::from_child(&child), mark);
+        Self { inner: Some((child, tree)) }
+    }
+
+    /// Asks every process of the command to end. Blocks while it looks for them.
+    pub(super) fn terminate(&mut self) {
+        if let Some((_, tree)) = &mut self.inner {
+            tree.terminate();
+        }
+    }
+
+    /// Watches for the end of the shell, without reaping it.
+    pub(super) fn watch(&self) -> Result<ExitWatch> {
+        match &self.inner {
+            Some((child, _)) => ExitWatch::new(Pid::from_child(child)),
+            None => Err(Error::internal("A command that was ended is watched.")),
+        }
+    }
+
+    /// Ends every process that is left, then reaps the shell. Blocks for at most about a second.
+    pub(super) fn end(mut self) -> Ended {
+        self.end_now()
+    }
+
+    fn end_now(&mut self) -> Ended {
+        let Some((mut child, mut tree)) = self.inner.take() else { return Ended { status: None, others: 0 } };
+        let others = tree.end();
+        // By number, and only of our own child (R-SH-5). It fails where the host process reaps everything itself.
+        let status = child.try_wait().unwrap_or_default();
+        if status.is_none() {
+            // The kernel holds the shell (a dead network file system): it is reaped when it gets free, not waited for.
+            std::thread::spawn(move || child.wait());
+        }
+        Ended { status, others }
+    }
+}
+
+impl Drop for OwnedChild {
+    fn drop(&mut self) {
+        if self.inner.is_none() {
+            return;
+        }
+        let mut child = Self { inner: self.inner.take() };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(move || child.end_now())),
+            Err(_) => {
+                child.end_now();
+            }
+        }
+    }
+}
+
+/// How the processes of a command ended.
+pub(super) struct Ended {
+    /// How the shell ended; unknown where the host process reaped it before us, or the kernel does not let go of it.
+    pub(super) status: Option<ExitStatus>,
+    /// How many processes besides the shell had to be ended.
+    pub(super) others: u32,
+}
+
+/// Our ends of the pipes, for waiting without a thread.
+pub(super) fn receiver(pipe: OwnedFd) -> Result<Receiver> {
+    set_nonblocking(&pipe)?;
+    Receiver::from_owned_fd(pipe).map_err(|_| Error::internal("A pipe of a command cannot be waited on."))
+}
+
+/// The end of the pipe that the command reads from.
+pub(super) fn sender(pipe: OwnedFd) -> Result<Sender> {
+    set_nonblocking(&pipe)?;
+    Sender::from_owned_fd(pipe).map_err(|_| Error::internal("A pipe of a command cannot be waited on."))
+}
+
+fn set_nonblocking(pipe: impl AsFd) -> Result<()> {
+    rustix::io::ioctl_fionbio(pipe, true).map_err(|_| Error::internal("A pipe of a command cannot be waited on."))
+}

@@ -1,0 +1,328 @@
+//! Real commands, one clause a test.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::*;
+use crate::backend::OutputChunk;
+use crate::cancel::{CancelToken, Deadline};
+
+fn request(command: &str) -> ExecuteRequest {
+    ExecuteRequest {
+        command: command.to_owned(),
+        timeout: None,
+        working_directory: None,
+        environment: Vec::new(),
+        stdin: None,
+        on_output: None,
+    }
+}
+
+fn within(command: &str, milliseconds: u64) -> ExecuteRequest {
+    ExecuteRequest { timeout: Some(Duration::from_millis(milliseconds)), ..request(command) }
+}
+
+fn runner() -> CommandRunner {
+    CommandRunner::new(Environment::of_host(&[]).unwrap(), 100_000)
+}
+
+fn open(path: &std::path::Path) -> OwnedFd {
+    use rustix::fs::{Mode, OFlags};
+    rustix::fs::open(path, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap()
+}
+
+async fn run_with(request: ExecuteRequest, call: &Call) -> Result<ExecuteOutcome> {
+    runner().run(request, open(&std::env::temp_dir()), call).await
+}
+
+async fn run(request: ExecuteRequest) -> ExecuteOutcome {
+    run_with(request, &Call::default()).await.unwrap()
+}
+
+fn call_with(cancel: &CancelToken) -> Call {
+    Call { deadline: Deadline { cancel: cancel.clone(), at: None }, ..Call::default() }
+}
+
+fn text(output: &str) -> ExecuteOutcome {
+    ExecuteOutcome {
+        output: output.to_owned(),
+        stdout: output.to_owned(),
+        stderr: String::new(),
+        exit_code: Some(0),
+        signal: None,
+        timed_out: false,
+        aborted: false,
+        truncated: false,
+        duration_ms: 0,
+        processes_left: None,
+    }
+}
+
+/// The outcome without its duration, which no test knows.
+fn timeless(outcome: ExecuteOutcome) -> ExecuteOutcome {
+    ExecuteOutcome { duration_ms: 0, ..outcome }
+}
+
+/// Whether the process lives. A zombie whose parent does not care is dead.
+fn is_alive(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
+    stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
+}
+
+#[tokio::test]
+async fn returns_output_streams_and_exit_code() {
+    let outcome = run(request("echo out; echo err >&2; exit 3")).await;
+    assert_eq!(
+        timeless(outcome),
+        ExecuteOutcome { output: "out\nerr\n".into(), stderr: "err\n".into(), exit_code: Some(3), ..text("out\n") }
+    );
+}
+
+#[tokio::test]
+async fn keeps_the_order_in_which_output_arrives() {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&lines);
+    let acknowledge = tempfile::NamedTempFile::new().unwrap();
+    let path = acknowledge.path().to_owned();
+    // The command goes on only when the piece before has arrived: the order is a fact and no luck.
+    let sink = move |chunk: OutputChunk| {
+        seen.lock().push(chunk);
+        let count = seen.lock().len();
+        fs::write(&path, "x".repeat(count)).unwrap();
+    };
+    let wait = |count| format!("until [ $(wc -c < {}) -ge {count} ]; do :; done;", acknowledge.path().display());
+    let command = format!("echo 1; {} echo 2 >&2; {} echo 3", wait(1), wait(2));
+    let outcome = run(ExecuteRequest { on_output: Some(Arc::new(sink)), ..within(&command, 20_000) }).await;
+    assert_eq!(outcome.output, "1\n2\n3\n");
+    let piece = |stream, text: &str| OutputChunk { stream, text: text.into() };
+    assert_eq!(
+        *lines.lock(),
+        [piece(Stream::Stdout, "1\n"), piece(Stream::Stderr, "2\n"), piece(Stream::Stdout, "3\n")]
+    );
+}
+
+#[tokio::test]
+async fn names_the_signal_that_ended_the_shell() {
+    for (command, signal) in [("kill -KILL $$", "SIGKILL"), ("kill -SEGV $$", "SIGSEGV"), ("kill -40 $$", "signal 40")]
+    {
+        let outcome = run(request(command)).await;
+        assert_eq!((outcome.exit_code, outcome.signal.as_deref()), (None, Some(signal)), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn reads_nothing_unless_input_is_given() {
+    assert_eq!(timeless(run(within("cat; echo end", 20_000)).await), text("end\n"));
+    let stdin = "ab\n".repeat(200_000).into_bytes();
+    let outcome = run(ExecuteRequest { stdin: Some(stdin), ..within("wc -c", 20_000) }).await;
+    assert_eq!(outcome.stdout.trim(), "600000");
+    let unread = ExecuteRequest { stdin: Some(vec![0; 1 << 20]), ..within("exec <&-; echo closed", 20_000) };
+    assert_eq!(timeless(run(unread).await), text("closed\n"));
+    let empty = ExecuteRequest { stdin: Some(Vec::new()), ..within("cat; echo end", 20_000) };
+    assert_eq!(timeless(run(empty).await), text("end\n"));
+}
+
+#[tokio::test]
+async fn runs_in_the_opened_directory_whatever_its_name_became() {
+    let parent = tempfile::tempdir().unwrap();
+    let old = parent.path().join("old");
+    fs::create_dir(&old).unwrap();
+    let directory = open(&old);
+    fs::rename(&old, parent.path().join("new")).unwrap();
+    fs::create_dir(&old).unwrap();
+    runner().run(request("echo x > f"), directory, &Call::default()).await.unwrap();
+    assert!(parent.path().join("new/f").exists());
+    assert!(!old.join("f").exists());
+}
+
+#[tokio::test]
+async fn says_that_the_working_directory_is_gone() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = open(parent.path());
+    parent.close().unwrap();
+    let error = runner().run(request("true"), directory, &Call::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FileNotFound);
+}
+
+#[tokio::test]
+async fn gives_variables_by_name_only() {
+    let environment = Environment::of_host(&[("OF_BACKEND".into(), "1".into())]).unwrap();
+    let runner = CommandRunner::new(environment, 100_000);
+    let request = ExecuteRequest {
+        environment: vec![("OF_CALL".into(), "2".into())],
+        ..request("echo $OF_BACKEND$OF_CALL; env | grep -c CARGO")
+    };
+    let outcome = runner.run(request, open(&std::env::temp_dir()), &Call::default()).await.unwrap();
+    assert_eq!(outcome.stdout, "12\n0\n");
+}
+
+#[tokio::test]
+async fn refuses_what_no_shell_can_take() {
+    for command in ["", " \n", "echo a\0b", &"x".repeat(COMMAND_BYTES + 1)] {
+        let error = run_with(request(command), &Call::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
+    let longest = format!("echo ok #{}", "x".repeat(COMMAND_BYTES - 9));
+    assert_eq!(timeless(run(request(&longest)).await), text("ok\n"));
+}
+
+/// D9, D95: a child that kept the pipe held the call until the timeout, and its output was lost.
+#[tokio::test]
+async fn ends_with_the_shell_and_ends_what_it_left() {
+    for (command, left) in [
+        ("sleep 300 & echo $!", 1),
+        ("(sleep 300 & echo $!)", 1),
+        ("nohup sleep 300 >/dev/null 2>&1 & echo $!", 1),
+        ("setsid sleep 300 & echo $!", 1),
+        ("setsid setsid sh -c 'sleep 300; sleep 300' & echo $!", 2),
+    ] {
+        let begin = Instant::now();
+        let outcome = run(within(command, 60_000)).await;
+        assert!(begin.elapsed() < Duration::from_secs(30), "{command}");
+        assert!(!outcome.timed_out, "{command}");
+        // A process that the host's scheduler has not let fork yet counts one less.
+        let ended = outcome.processes_left.unwrap_or_default();
+        assert!((1..=left).contains(&ended), "{command}: {ended}");
+        assert!(!is_alive(&outcome.stdout), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn says_nothing_of_processes_where_none_is_left() {
+    assert_eq!(run(request("true | true; (exit 0); sh -c true")).await.processes_left, None);
+}
+
+/// D9, D98: what was printed before the time was over is not lost.
+#[tokio::test]
+async fn returns_the_output_so_far_when_time_is_over() {
+    let outcome = run(within("echo partial; exec sleep 300", 300)).await;
+    assert_eq!(
+        timeless(outcome),
+        ExecuteOutcome { exit_code: None, signal: Some("SIGTERM".into()), timed_out: true, ..text("partial\n") }
+    );
+}
+
+#[tokio::test]
+async fn kills_what_ignores_the_request_to_end() {
+    let command =
+        "trap '' TERM; sleep 300 & echo $!; setsid sh -c \"trap '' TERM; echo \\$\\$; sleep 300\" & wait; wait; wait";
+    let outcome = run(within(command, 500)).await;
+    assert_eq!((outcome.timed_out, outcome.signal.as_deref()), (true, Some("SIGKILL")));
+    assert_eq!(outcome.stdout.lines().count(), 2);
+    for process in outcome.stdout.lines() {
+        assert!(!is_alive(process));
+    }
+}
+
+#[tokio::test]
+async fn lets_a_command_clean_up_when_time_is_over() {
+    let command = "sh -c 'trap \"echo cleaned; exit\" TERM; echo ready; while :; do sleep 0.01; done'; echo never";
+    let outcome = run(within(command, 500)).await;
+    assert_eq!(timeless(outcome).stdout, "ready\ncleaned\n");
+}
+
+#[tokio::test]
+async fn finds_a_descendant_that_left_the_group_and_its_mark() {
+    let command = "env -i setsid sleep 300 & echo $!; wait";
+    let outcome = run(within(command, 500)).await;
+    assert!(outcome.timed_out);
+    assert!(!is_alive(&outcome.stdout));
+}
+
+#[tokio::test]
+async fn no_time_is_a_timeout_and_starts_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let outcome = runner().run(within("touch started", 0), open(directory.path()), &Call::default()).await.unwrap();
+    assert_eq!(timeless(outcome), ExecuteOutcome { exit_code: None, timed_out: true, ..text("") });
+    assert!(!directory.path().join("started").exists());
+    assert_eq!(timeless(run(request("echo no limit")).await), text("no limit\n"));
+}
+
+#[tokio::test]
+async fn an_abort_ends_the_tree_and_returns_the_output_so_far() {
+    let cancel = CancelToken::new();
+    let stop = cancel.clone();
+    let sink = move |_: OutputChunk| stop.cancel();
+    let request = ExecuteRequest { on_output: Some(Arc::new(sink)), ..within("echo $$; sleep 300; true", 60_000) };
+    let outcome = run_with(request, &call_with(&cancel)).await.unwrap();
+    assert_eq!((outcome.aborted, outcome.timed_out), (true, false));
+    assert!(!is_alive(&outcome.stdout));
+
+    let before = run_with(self::request("echo ran"), &call_with(&cancel)).await.unwrap();
+    assert_eq!(timeless(before), ExecuteOutcome { exit_code: None, aborted: true, ..text("") });
+}
+
+#[tokio::test]
+async fn the_calls_deadline_ends_a_command_without_a_limit_of_its_own() {
+    let call = Call { deadline: Deadline::default().within(Duration::from_millis(300)), ..Call::default() };
+    assert!(run_with(request("sleep 300"), &call).await.unwrap().timed_out);
+}
+
+#[tokio::test]
+async fn ends_the_tree_when_nobody_waits_for_the_result_any_more() {
+    let (sender, started) = tokio::sync::oneshot::channel();
+    let sender = Mutex::new(Some(sender));
+    let sink = move |chunk: OutputChunk| {
+        if let Some(sender) = sender.lock().take() {
+            sender.send(chunk.text).unwrap();
+        }
+    };
+    let request = ExecuteRequest { on_output: Some(Arc::new(sink)), ..request("echo $$; sleep 300; true") };
+    let task = tokio::spawn(async move { run(request).await });
+    let process = started.await.unwrap();
+    task.abort();
+    assert!(task.await.unwrap_err().is_cancelled());
+    while is_alive(&process) {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// D99: output was held whole before it was cut.
+#[tokio::test]
+async fn bounds_output_and_keeps_head_and_tail() {
+    let runner = CommandRunner::new(Environment::of_host(&[]).unwrap(), 1_000);
+    let request = within("echo first; yes é | head -c 3000000; echo last; echo whole >&2", 60_000);
+    let outcome = runner.run(request, open(&std::env::temp_dir()), &Call::default()).await.unwrap();
+    assert!(outcome.truncated);
+    assert!(outcome.stdout.starts_with("first\n") && outcome.stdout.ends_with("last\n"));
+    assert!(outcome.stdout.len() < 1_200, "{}", outcome.stdout.len());
+    assert!(!outcome.stdout.contains('\u{FFFD}'));
+    assert_eq!(outcome.stderr, "whole\n");
+}
+
+/// D9: output that was no UTF-8 was lost as a whole.
+#[tokio::test]
+async fn shows_output_that_is_no_text() {
+    assert_eq!(run(request(r"printf 'a\377b\303'")).await.stdout, "a\u{FFFD}b\u{FFFD}");
+}
+
+#[tokio::test]
+async fn leaves_nothing_behind_after_many_commands() {
+    let descriptors = || fs::read_dir("/proc/self/fd").unwrap().count();
+    run(request("true")).await;
+    let before = descriptors();
+    for _ in 0..50 {
+        run(request("sleep 300 &")).await;
+    }
+    // Other tests of this process hold some at any moment.
+    assert!(descriptors() < before + 40);
+    let tasks: Vec<_> = (0..20).map(|_| tokio::spawn(run(within("sleep 300 & sleep 300", 100)))).collect();
+    for task in tasks {
+        assert!(task.await.unwrap().timed_out);
+    }
+    let own = std::process::id().to_string();
+    let children = fs::read_dir(format!("/proc/{own}/task"))
+        .unwrap()
+        .flatten()
+        .map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+    let zombies = children
+        .flat_map(|line| line.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .filter(|process| fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default().contains(") Z "))
+        .count();
+    // A shell of another test may have ended at this very moment.
+    assert!(zombies < 10, "{zombies}");
+}

@@ -1,0 +1,256 @@
+//! The processes of one command, found and ended without a process of ours beside them.
+//!
+//! A command runs in a process group of its own. What stays in the group is ended with one signal. What left it
+//! (`setsid`, a daemon) is looked for by two traces: it descends from the shell, as long as its parents live, and its
+//! environment carries the mark that the command was started with. A process that drops both, by `env -i setsid` after
+//! its parent ended, is out of reach from here; so is everything once this host process is killed. The supervisor's
+//! walls close both gaps. On systems without `/proc` only the group is ended.
+//!
+//! Every process is held by a descriptor before it is looked at and signalled through that, so that a recycled number
+//! never gets a signal. The leader is not reaped before [`Tree::end`] is through: until then its number, which is the
+//! group's, is nobody else's.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// The variable that carries the mark. Its value is random for each command.
+pub(super) const MARK_VARIABLE: &str = "GLOVEPORT_CALL";
+
+/// The processes of one command.
+pub(super) struct Tree {
+    leader: Pid,
+    /// `GLOVEPORT_CALL=…`, as it stands in `/proc/<pid>/environ`.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux shows other processes' environment"))]
+    mark: String,
+    /// What was asked to end. It is ended even when, its parents gone, it can no longer be found.
+    #[cfg(target_os = "linux")]
+    asked: Vec<linux::Process>,
+}
+
+impl Tree {
+    /// The tree under `leader`, a shell that leads its own group and was started with `mark` as the value of
+    /// [`MARK_VARIABLE`].
+    pub(super) fn new(leader: Pid, mark: &str) -> Self {
+        Self {
+            leader,
+            mark: format!("{MARK_VARIABLE}={mark}"),
+            #[cfg(target_os = "linux")]
+            asked: Vec::new(),
+        }
+    }
+
+    /// Sends `signal` to the group. A group that is gone is no error.
+    fn signal_group(&self, signal: Signal) {
+        // The only failures are "no such group" and "all of it belongs to somebody else" (a set-id program): nothing
+        // more can be done about either.
+        let _ = kill_process_group(self.leader, signal);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Tree {
+    /// Asks every process to end.
+    pub(super) fn terminate(&mut self) {
+        self.signal_group(Signal::TERM);
+    }
+
+    /// Ends every process. How many there were besides the leader is not known here.
+    pub(super) fn end(&mut self) -> u32 {
+        use rustix::io::Errno;
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        self.signal_group(Signal::KILL);
+        while waitid(WaitId::Pid(self.leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) == Err(Errno::INTR) {}
+        0
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::HashSet;
+    use std::fs;
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::time::{Duration, Instant};
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+    use super::Tree;
+
+    /// 1 s: a killed process ends within microseconds unless the kernel holds it (a dead network file system).
+    const END_WAIT: Duration = Duration::from_secs(1);
+    /// 64 rounds: each finds what was forked during the one before; a tree that outruns it forks faster than we kill.
+    const END_ROUNDS: u32 = 64;
+    /// 512 process numbers are looked at one by one; beyond that a listing of all processes is cheaper.
+    const NUMBERS_TO_TRY: i32 = 512;
+    /// 65,536 descendants: twice the default limit of processes.
+    const DESCENDANTS: usize = 65_536;
+
+    /// 1 ms, at most 20 times: an `exec` takes less.
+    const EXEC_WAIT: Duration = Duration::from_millis(1);
+    const EXEC_WAITS: u32 = 20;
+    /// `PF_KTHREAD` of the kernel's `sched.h`.
+    const KERNEL_THREAD: u32 = 0x0020_0000;
+
+    impl Tree {
+        /// Asks every process to end.
+        pub(in super::super) fn terminate(&mut self) {
+            self.asked = self.find(&HashSet::new());
+            // The shell first: it must not see its child end and go on to the next command.
+            self.signal_group(Signal::TERM);
+            for process in &self.asked {
+                process.signal(Signal::TERM);
+            }
+        }
+
+        /// Ends every process, the leader included, and waits until they are gone (at most [`END_WAIT`]). Returns how
+        /// many there were besides the leader.
+        pub(in super::super) fn end(&mut self) -> u32 {
+            let give_up = Instant::now() + END_WAIT;
+            let mut ended = HashSet::new();
+            for _ in 0..END_ROUNDS {
+                let mut found = std::mem::take(&mut self.asked);
+                found.extend(self.find(&ended));
+                self.signal_group(Signal::KILL);
+                for process in &found {
+                    process.signal(Signal::KILL);
+                }
+                if found.is_empty() || Instant::now() >= give_up {
+                    break;
+                }
+                for process in found {
+                    process.wait_until(give_up);
+                    ended.insert(process.number);
+                }
+            }
+            if let Some(leader) = Process::open(self.leader.as_raw_nonzero().get()) {
+                leader.wait_until(give_up);
+            }
+            u32::try_from(ended.len()).unwrap_or(u32::MAX)
+        }
+
+        /// Living processes of this tree besides the leader and `known`.
+        fn find(&self, known: &HashSet<i32>) -> Vec<Process> {
+            let leader = self.leader.as_raw_nonzero().get();
+            let mut found: Vec<Process> = Vec::new();
+            for number in self.descendants() {
+                found.extend(Process::open(number).filter(|process| !process.is_over()));
+            }
+            for number in numbers_after(leader) {
+                if number == leader || known.contains(&number) || found.iter().any(|other| other.number == number) {
+                    continue;
+                }
+                found.extend(Process::open(number).filter(|process| process.belongs_to(leader, &self.mark)));
+            }
+            found
+        }
+
+        /// The numbers of what descends from the leader and still has its line of parents.
+        fn descendants(&self) -> Vec<i32> {
+            let mut numbers = vec![self.leader.as_raw_nonzero().get()];
+            let mut next = 0;
+            while let Some(parent) = numbers.get(next).copied() {
+                next += 1;
+                let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else { continue };
+                for thread in threads.flatten() {
+                    let children = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+                    numbers.extend(children.split_ascii_whitespace().filter_map(|word| word.parse::<i32>().ok()));
+                }
+                if numbers.len() > DESCENDANTS {
+                    break;
+                }
+            }
+            numbers.split_off(1)
+        }
+    }
+
+    /// The process numbers that may have been given since `leader` was. Numbers are given in rising order and start
+    /// again from the bottom; `/proc/loadavg` ends with the last one. Most commands fork nothing or little, and this
+    /// spares them a look at every process of the machine.
+    fn numbers_after(leader: i32) -> Vec<i32> {
+        let last = fs::read_to_string("/proc/loadavg")
+            .ok()
+            .and_then(|text| text.split_ascii_whitespace().next_back().and_then(|word| word.parse::<i32>().ok()));
+        match last {
+            Some(last) if last >= leader && last - leader <= NUMBERS_TO_TRY => (leader + 1..=last).collect(),
+            Some(_) | None => fs::read_dir("/proc")
+                .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+                .unwrap_or_default(),
+        }
+    }
+
+    /// What `/proc/<pid>/stat` says of a process.
+    struct Facts {
+        /// It is dead, and at most waits for its parent to notice.
+        is_over: bool,
+        group: i32,
+        is_of_kernel: bool,
+    }
+
+    /// A process, held.
+    pub(super) struct Process {
+        number: i32,
+        handle: OwnedFd,
+    }
+
+    impl Process {
+        /// Nothing when there is no process of that number (or it is a thread's).
+        fn open(number: i32) -> Option<Self> {
+            let handle = pidfd_open(Pid::from_raw(number)?, PidfdFlags::empty()).ok()?;
+            Some(Self { number, handle })
+        }
+
+        /// Whether it is alive, and in the group of `leader` or marked.
+        fn belongs_to(&self, leader: i32, mark: &str) -> bool {
+            for _ in 0..EXEC_WAITS {
+                let Some(facts) = self.facts() else { return false };
+                if facts.is_over {
+                    return false;
+                }
+                if facts.group == leader {
+                    return true;
+                }
+                let environment = self.read("environ");
+                if !environment.is_empty() || facts.is_of_kernel || !self.read("cmdline").is_empty() {
+                    return environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
+                }
+                // Neither arguments nor environment: it is in the middle of an `exec`. Look again when that is over.
+                self.wait_until(Instant::now() + EXEC_WAIT);
+            }
+            false
+        }
+
+        fn is_over(&self) -> bool {
+            self.facts().is_none_or(|facts| facts.is_over)
+        }
+
+        /// `/proc/<pid>/stat` is `pid (name) state parent group session terminal foreground flags …`; the name may hold
+        /// anything, also `)`.
+        fn facts(&self) -> Option<Facts> {
+            let stat = self.read("stat");
+            let stat = String::from_utf8_lossy(&stat);
+            let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().take(7).collect();
+            let &[state, _, group, _, _, _, flags] = fields.as_slice() else { return None };
+            Some(Facts {
+                is_over: matches!(state, "Z" | "X"),
+                group: group.parse().ok()?,
+                is_of_kernel: flags.parse::<u32>().ok()? & KERNEL_THREAD != 0,
+            })
+        }
+
+        fn read(&self, name: &str) -> Vec<u8> {
+            fs::read(format!("/proc/{}/{name}", self.number)).unwrap_or_default()
+        }
+
+        fn signal(&self, signal: Signal) {
+            // It ended already, or it is a set-id program that is not ours to signal.
+            let _ = pidfd_send_signal(&self.handle, signal);
+        }
+
+        /// Waits for its end until `give_up`.
+        fn wait_until(&self, give_up: Instant) {
+            let left = give_up.saturating_duration_since(Instant::now());
+            let Ok(timeout) = Timespec::try_from(left) else { return };
+            // An interrupted wait is as good as a late one: the next round looks again.
+            let _ = poll(&mut [PollFd::from_borrowed_fd(self.handle.as_fd(), PollFlags::IN)], Some(&timeout));
+        }
+    }
+}
