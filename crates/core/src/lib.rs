@@ -16,3 +16,4 @@ pub mod error;
 pub mod limits;
 pub mod path;
 pub mod search;
+pub mod text;

@@ -17,6 +17,9 @@ use crate::cancel::Deadline;
 use crate::error::Result;
 use crate::path::VirtualPath;
 use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+use crate::text::encoding::Encoding;
+
+pub use crate::text::window::Window;
 
 pub mod local;
 
@@ -218,18 +221,6 @@ pub struct FileVersion {
     pub changed_ns: i128,
 }
 
-/// Which lines to read. Offsets and limits count lines; lines are split on `\n` only, and a `\r` belongs to its line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    /// Lines to skip.
-    pub offset: u64,
-    /// Lines to return.
-    pub limit: u64,
-    /// Bytes of text to return; a window that would be larger ends at the last whole line that fits (at least one line
-    /// is returned, cut if it must be).
-    pub max_bytes: u64,
-}
-
 /// A window of a text file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSlice {
@@ -245,8 +236,11 @@ pub struct FileSlice {
     pub bytes: u64,
     /// Where to read on; `None` at the end.
     pub next_offset: Option<u64>,
-    /// Whether `content` ends before the file does.
+    /// Whether `content` ends before the file does: more lines follow, or the last line was cut. A line was cut exactly
+    /// when `truncated` and `content` does not end with `\n`.
     pub truncated: bool,
+    /// The encoding of the file; a byte order mark is not part of `content`.
+    pub encoding: Encoding,
     /// The path with every link followed.
     pub resolved: VirtualPath,
     /// The state that was read.
