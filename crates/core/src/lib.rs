@@ -15,5 +15,6 @@ pub mod cancel;
 pub mod error;
 pub mod limits;
 pub mod path;
+pub mod permissions;
 pub mod search;
 pub mod text;

@@ -1,0 +1,241 @@
+//! [`PermissionChecker`]: a ruleset made ready to judge.
+
+use crate::access::Operation;
+use crate::error::{Error, Result, Shown};
+
+use super::pattern::{Pattern, Slash, shown};
+use super::ruleset::{Action, Rule, Ruleset};
+
+/// 1,000 rules in one section: presets have about a hundred.
+const SECTION_RULES: usize = 1_000;
+
+/// Judges operations by a ruleset. Pure and total: no input, no output, no clock, an answer for every target.
+#[derive(Debug, Clone)]
+pub struct PermissionChecker {
+    ruleset: Ruleset,
+    /// In the order of [`Operation::ALL`].
+    sections: [Section; Operation::ALL.len()],
+}
+
+#[derive(Debug, Clone)]
+struct Section {
+    default: Action,
+    /// The patterns of the section's rules, in their order; `None` without rules.
+    patterns: Option<Pattern>,
+}
+
+/// A judgement, and what it rests on.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// What happens.
+    pub action: Action,
+    /// The rule that decided; absent where a default did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<MatchedRule>,
+    /// Why, as one sentence for a person or a model.
+    pub reason: String,
+}
+
+impl Verdict {
+    /// The stricter of two; this one when they are equal.
+    #[must_use]
+    pub fn strictest(self, other: Self) -> Self {
+        if other.action > self.action { other } else { self }
+    }
+}
+
+/// The rule that decided.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MatchedRule {
+    /// The section it stands in.
+    pub operation: Operation,
+    /// Its pattern, as written.
+    pub pattern: String,
+    /// Its description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its place in the section, from 0.
+    pub index: usize,
+}
+
+/// The stricter of two actions: `deny` over `ask` over `allow`.
+pub fn strictest(first: Action, second: Action) -> Action {
+    first.max(second)
+}
+
+impl PermissionChecker {
+    /// Makes a ruleset ready. Fails with `InvalidInput` where a rule's `match` or `notMatch` examples do not hold, or
+    /// where there is more than can be matched; the message names the rule.
+    pub fn new(ruleset: Ruleset) -> Result<Self> {
+        let section = |operation: Operation| -> Result<Section> {
+            let rules = ruleset.section(operation).map_or(&[][..], |section| &section.rules);
+            Ok(Section { default: ruleset.default_of(operation), patterns: compile(operation, rules)? })
+        };
+        let [read, write, edit, delete, execute, glob, grep, ls] = Operation::ALL;
+        let sections = [
+            section(read)?,
+            section(write)?,
+            section(edit)?,
+            section(delete)?,
+            section(execute)?,
+            section(glob)?,
+            section(grep)?,
+            section(ls)?,
+        ];
+        Ok(Self { ruleset, sections })
+    }
+
+    /// The ruleset as it was given.
+    pub fn ruleset(&self) -> &Ruleset {
+        &self.ruleset
+    }
+
+    /// Judges one target exactly as it is spelled: the first rule whose pattern matches, else the default. For a path
+    /// that may be spelled in several ways see [`PermissionChecker::check_path`].
+    pub fn check(&self, operation: Operation, target: &str) -> Verdict {
+        self.verdict(operation, target, self.first_rule(operation, target))
+    }
+
+    /// Judges one place in the file system that has several spellings, such as its absolute path and its path relative
+    /// to the working directory: the first rule that matches any of them decides. The spellings must be normalised, or
+    /// a `..` in them would carry a rule elsewhere (D22b). The first spelling is the one that messages show. A path as
+    /// asked and the path that it resolves to are two places: judge both, and take [`Verdict::strictest`].
+    pub fn check_path(&self, operation: Operation, spellings: &[&str]) -> Verdict {
+        let rule = spellings.iter().filter_map(|spelling| self.first_rule(operation, spelling)).min();
+        self.verdict(operation, spellings.first().copied().unwrap_or_default(), rule)
+    }
+
+    /// The action of [`PermissionChecker::check_path`] alone: cheap enough for every entry of a search.
+    pub fn action(&self, operation: Operation, spellings: &[&str]) -> Action {
+        let rule = spellings.iter().filter_map(|spelling| self.first_rule(operation, spelling)).min();
+        self.rule(operation, rule).map_or_else(|| self.operation_default(operation), |rule| rule.action)
+    }
+
+    /// What happens to an operation where no rule matches.
+    pub fn operation_default(&self, operation: Operation) -> Action {
+        self.section(operation).default
+    }
+
+    /// Whether the operation is denied whatever its target: its tools need not be offered.
+    pub fn denies_all(&self, operation: Operation) -> bool {
+        self.is_always(operation, Action::Deny)
+    }
+
+    /// Whether the operation is allowed whatever its target: nothing need be asked.
+    pub fn allows_all(&self, operation: Operation) -> bool {
+        self.is_always(operation, Action::Allow)
+    }
+
+    fn is_always(&self, operation: Operation, action: Action) -> bool {
+        self.operation_default(operation) == action && self.rules(operation).iter().all(|rule| rule.action == action)
+    }
+
+    /// The number of the first rule that matches.
+    pub(super) fn first_rule(&self, operation: Operation, target: &str) -> Option<usize> {
+        self.section(operation).patterns.as_ref()?.first_match(target)
+    }
+
+    /// The verdict for `target` where `rule` matched first.
+    pub(super) fn verdict(&self, operation: Operation, target: &str, rule: Option<usize>) -> Verdict {
+        let target = shown(target);
+        let Some((index, rule)) = rule.zip(self.rule(operation, rule)) else {
+            let action = self.operation_default(operation);
+            let reason = match action {
+                Action::Allow => format!("'{}' on '{target}' is allowed.", operation.name()),
+                Action::Ask => format!("'{}' on '{target}' needs somebody's approval.", operation.name()),
+                Action::Deny => format!("'{}' on '{target}' is not permitted.", operation.name()),
+            };
+            return Verdict { action, rule: None, reason };
+        };
+        let says = match rule.action {
+            Action::Allow => "is allowed",
+            Action::Ask => "needs somebody's approval",
+            Action::Deny => "is not permitted",
+        };
+        let mut reason = format!("'{}' on '{target}' {says} by the rule '{}'", operation.name(), Shown(&rule.pattern));
+        match rule.description.as_deref().map(str::trim).filter(|description| !description.is_empty()) {
+            Some(description) => {
+                reason.push_str(": ");
+                reason.push_str(description.trim_end_matches('.'));
+                reason.push('.');
+            }
+            None => reason.push('.'),
+        }
+        let matched =
+            MatchedRule { operation, pattern: rule.pattern.clone(), description: rule.description.clone(), index };
+        Verdict { action: rule.action, rule: Some(matched), reason }
+    }
+
+    fn rules(&self, operation: Operation) -> &[Rule] {
+        self.ruleset.section(operation).map_or(&[], |section| &section.rules)
+    }
+
+    fn rule(&self, operation: Operation, index: Option<usize>) -> Option<&Rule> {
+        self.rules(operation).get(index?)
+    }
+
+    fn section(&self, operation: Operation) -> &Section {
+        let [read, write, edit, delete, execute, glob, grep, ls] = &self.sections;
+        match operation {
+            Operation::Read => read,
+            Operation::Write => write,
+            Operation::Edit => edit,
+            Operation::Delete => delete,
+            Operation::Execute => execute,
+            Operation::Glob => glob,
+            Operation::Grep => grep,
+            Operation::Ls => ls,
+        }
+    }
+}
+
+/// Makes one automaton of a section's patterns and checks the examples of its rules.
+fn compile(operation: Operation, rules: &[Rule]) -> Result<Option<Pattern>> {
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    if rules.len() > SECTION_RULES {
+        return Err(Error::invalid(format!(
+            "The '{}' section has {} rules; at most {SECTION_RULES} are possible.",
+            operation.name(),
+            rules.len()
+        )));
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        check_examples(operation, index, rule)?;
+    }
+    Pattern::ordered(rules.iter().map(|rule| (rule.pattern.as_str(), slash_of(operation, rule)))).map(Some)
+}
+
+/// A `*` in a command is meant for its words, and words hold paths. A rule that takes away is read that way (D18, D20);
+/// a rule that gives is read as for paths, so that `cat *` allows `cat notes` and not `cat /etc/shadow`.
+fn slash_of(operation: Operation, rule: &Rule) -> Slash {
+    match (operation, rule.action) {
+        (Operation::Execute, Action::Ask | Action::Deny) => Slash::IsCharacter,
+        (_, _) => Slash::Divides,
+    }
+}
+
+fn check_examples(operation: Operation, index: usize, rule: &Rule) -> Result<()> {
+    if rule.matching.is_empty() && rule.not_match.is_empty() {
+        return Ok(());
+    }
+    let pattern = Pattern::ordered([(rule.pattern.as_str(), slash_of(operation, rule))].into_iter())?;
+    let wrong = |example: &str, expected: &str| {
+        Error::invalid(format!(
+            "Rule {index} of the '{}' section, '{}', {expected} its example '{}'; mend the pattern or the example.",
+            operation.name(),
+            Shown(&rule.pattern),
+            shown(example)
+        ))
+    };
+    if let Some(example) = rule.matching.iter().find(|example| !pattern.matches(example)) {
+        return Err(wrong(example, "does not match"));
+    }
+    if let Some(example) = rule.not_match.iter().find(|example| pattern.matches(example)) {
+        return Err(wrong(example, "matches"));
+    }
+    Ok(())
+}
