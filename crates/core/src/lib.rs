@@ -12,6 +12,7 @@
 pub mod access;
 pub mod backend;
 pub mod cancel;
+pub mod edit;
 pub mod error;
 pub mod limits;
 pub mod path;

@@ -6,5 +6,6 @@
 //! [`numbered`].
 
 pub mod encoding;
+pub mod hashline;
 pub mod lines;
 pub mod window;

@@ -1,0 +1,304 @@
+//! Unified diffs, made from where the change is known to be: what did not change is never compared.
+//!
+//! Inside a changed region lines are compared (crate `similar`) while that is cheap; a region that is large is shown as
+//! taken out and put in. A diff that would be long is cut at a line and says how much is missing. Virtual paths only.
+
+use std::time::{Duration, Instant};
+
+use memchr::memchr_iter;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+use super::splice::Change;
+use crate::error::Shown;
+use crate::text::lines;
+
+/// Unchanged lines around a change. 3, as every tool does.
+const CONTEXT: usize = 3;
+
+/// Bytes of a diff before it is cut. 256 KiB: what one tool call may tell a model.
+const MAX_BYTES: usize = 256 << 10;
+
+/// Lines of a changed region that are compared with each other; larger regions are taken out and put in whole. 4,000.
+const COMPARED_LINES: usize = 4000;
+
+/// Time that comparing may take; then the rest is shown as taken out and put in. 100 ms.
+const COMPARE_TIME: Duration = Duration::from_millis(100);
+
+/// The unified diff between two contents of `path`; `old` is `None` for a new file. Empty when they are equal.
+///
+/// What both share at their beginning and end is passed over; what is between is one region.
+pub fn between(old: Option<&[u8]>, new: &[u8], path: &str) -> String {
+    let Some(old) = old else {
+        let change = Change { old: 0..0, new: 0..new.len() };
+        return Writer::new("/dev/null", &Shown(path).to_string()).run(b"", new, &[change]);
+    };
+    let prefix = shared_prefix(old, new);
+    let suffix = shared_suffix(&old[prefix..], &new[prefix..]);
+    let change = Change { old: prefix..old.len() - suffix, new: prefix..new.len() - suffix };
+    of_changes(old, new, &[change], path)
+}
+
+/// The unified diff of known changes, which are in order and do not overlap. Empty when nothing differs.
+pub fn of_changes(old: &[u8], new: &[u8], changes: &[Change], path: &str) -> String {
+    let path = Shown(path).to_string();
+    Writer::new(&path, &path).run(old, new, changes)
+}
+
+/// Bytes that are compared at once.
+const BLOCK: usize = 4096;
+
+fn shared_prefix(one: &[u8], two: &[u8]) -> usize {
+    let blocks =
+        one.chunks_exact(BLOCK).zip(two.chunks_exact(BLOCK)).take_while(|(one, two)| one == two).count() * BLOCK;
+    blocks + one[blocks..].iter().zip(&two[blocks..]).take_while(|(one, two)| one == two).count()
+}
+
+fn shared_suffix(one: &[u8], two: &[u8]) -> usize {
+    let blocks =
+        one.rchunks_exact(BLOCK).zip(two.rchunks_exact(BLOCK)).take_while(|(one, two)| one == two).count() * BLOCK;
+    let rest = one[..one.len() - blocks].iter().rev().zip(two[..two.len() - blocks].iter().rev());
+    blocks + rest.take_while(|(one, two)| one == two).count()
+}
+
+/// A run of whole lines that changed: byte ranges that begin and end at line borders.
+#[derive(Clone)]
+struct Region {
+    old: std::ops::Range<usize>,
+    new: std::ops::Range<usize>,
+}
+
+struct Writer {
+    header: String,
+    text: String,
+    deadline: Instant,
+    /// Regions that were left out because the diff is long enough.
+    left_out: usize,
+}
+
+impl Writer {
+    fn new(old_path: &str, new_path: &str) -> Self {
+        Self {
+            header: format!("--- {old_path}\n+++ {new_path}\n"),
+            text: String::new(),
+            deadline: Instant::now() + COMPARE_TIME,
+            left_out: 0,
+        }
+    }
+
+    fn run(mut self, old: &[u8], new: &[u8], changes: &[Change]) -> String {
+        let mut counted = Counted::default();
+        let mut regions = Regions { old, new, changes, next: 0 }.peekable();
+        while let Some(first) = regions.next() {
+            let mut hunk = vec![first];
+            let mut end = hunk[0].old.end;
+            // Regions whose context would touch share a hunk.
+            while let Some(next) = regions.next_if(|next| few_lines(&old[end..next.old.start])) {
+                end = next.old.end;
+                hunk.push(next);
+            }
+            if self.text.len() >= MAX_BYTES {
+                self.left_out += hunk.len();
+                continue;
+            }
+            let before = hunk.iter().fold(None, |first, region| {
+                let before = counted.over(old, new, region);
+                first.or(Some(before))
+            });
+            self.hunk(old, new, &hunk, before.unwrap_or_default());
+        }
+        if self.text.is_empty() {
+            return String::new();
+        }
+        self.header.push_str(&self.text);
+        if self.left_out > 0 {
+            self.header.push_str(&format!("\\ {} more places changed; the diff is cut here.\n", self.left_out));
+        }
+        self.header
+    }
+
+    fn hunk(&mut self, old: &[u8], new: &[u8], regions: &[Region], lines_before: (u64, u64)) {
+        let (Some(first), Some(last)) = (regions.first(), regions.last()) else { return };
+        let before = context_before(old, first.old.start);
+        let after = context_after(old, last.old.end);
+        let mut body = Body { text: String::new(), old_lines: 0, new_lines: 0, skipped: 0 };
+        body.same(&old[before..first.old.start]);
+        let mut changed = false;
+        for (index, region) in regions.iter().enumerate() {
+            changed |= body.region(&old[region.old.clone()], &new[region.new.clone()], self.deadline);
+            let next = regions.get(index + 1).map_or(after, |next| next.old.start);
+            body.same(&old[region.old.end..next]);
+        }
+        if !changed {
+            return;
+        }
+        let context = lines::count(&old[before..first.old.start]);
+        let (old_line, new_line) = (lines_before.0 - context, lines_before.1 - context);
+        self.text.push_str(&format!("@@ -{} +{} @@\n", span(old_line, body.old_lines), span(new_line, body.new_lines)));
+        self.text.push_str(&body.text);
+        if body.skipped > 0 {
+            self.text.push_str(&format!("\\ {} more changed lines; the diff is cut here.\n", body.skipped));
+        }
+    }
+}
+
+/// `start,count` as unified diffs write it: 1-based, without a count of 1, and the line before for none.
+fn span(lines_before: u64, count: u64) -> String {
+    match count {
+        0 => format!("{lines_before},0"),
+        1 => format!("{}", lines_before + 1),
+        _ => format!("{},{count}", lines_before + 1),
+    }
+}
+
+/// Widens changes to whole lines and joins those that then touch.
+struct Regions<'a> {
+    old: &'a [u8],
+    new: &'a [u8],
+    changes: &'a [Change],
+    next: usize,
+}
+
+impl Iterator for Regions<'_> {
+    type Item = Region;
+
+    fn next(&mut self) -> Option<Region> {
+        let first = self.changes.get(self.next)?;
+        self.next += 1;
+        let old_start = lines::start_of(self.old, first.old.start);
+        let new_start = lines::start_of(self.new, first.new.start);
+        let (mut old_end, mut new_end) = (first.old.end, first.new.end);
+        loop {
+            // Both ends move on until both stand at a line border, over the same unchanged text.
+            let at_border =
+                |text: &[u8], start: usize, end: usize| end == start || end == text.len() || text[end - 1] == b'\n';
+            if !(at_border(self.old, old_start, old_end) && at_border(self.new, new_start, new_end)) {
+                let upto = lines::end_of(self.old, old_end) - old_end;
+                let limit = self.changes.get(self.next).map_or(usize::MAX, |next| next.old.start - old_end);
+                let by = upto.min(limit);
+                old_end += by;
+                new_end += by;
+                if by == upto {
+                    // At the end of the line, or of the text. One more round when a change begins right here.
+                    if self.changes.get(self.next).is_none_or(|next| next.old.start > old_end) {
+                        break;
+                    }
+                }
+            }
+            match self.changes.get(self.next) {
+                Some(next) if next.old.start <= old_end => {
+                    (old_end, new_end) = (next.old.end, next.new.end);
+                    self.next += 1;
+                }
+                _ => break,
+            }
+        }
+        Some(Region { old: old_start..old_end, new: new_start..new_end })
+    }
+}
+
+/// Line numbers, counted once from the front to the back.
+#[derive(Default)]
+struct Counted {
+    /// Where in the old text counting stands.
+    old_at: usize,
+    old_lines: u64,
+    new_lines: u64,
+}
+
+impl Counted {
+    /// Counts up to a region and over it. Returns the lines before it, in the old and in the new text.
+    fn over(&mut self, old: &[u8], new: &[u8], region: &Region) -> (u64, u64) {
+        let ended = |text: &[u8]| memchr_iter(b'\n', text).count() as u64;
+        // What lies between two regions is the same in both texts.
+        let between = ended(&old[self.old_at..region.old.start]);
+        let before = (self.old_lines + between, self.new_lines + between);
+        self.old_at = region.old.end;
+        self.old_lines = before.0 + ended(&old[region.old.clone()]);
+        self.new_lines = before.1 + ended(&new[region.new.clone()]);
+        before
+    }
+}
+
+/// Whether two regions with these unchanged lines between them share a hunk.
+fn few_lines(between: &[u8]) -> bool {
+    memchr_iter(b'\n', between).take(2 * CONTEXT + 1).count() <= 2 * CONTEXT
+}
+
+fn context_before(text: &[u8], mut start: usize) -> usize {
+    for _ in 0..CONTEXT {
+        if start == 0 {
+            break;
+        }
+        start = lines::start_of(text, start - 1);
+    }
+    start
+}
+
+fn context_after(text: &[u8], mut end: usize) -> usize {
+    for _ in 0..CONTEXT {
+        end = lines::end_of(text, end);
+    }
+    end
+}
+
+/// The lines of one hunk.
+struct Body {
+    text: String,
+    old_lines: u64,
+    new_lines: u64,
+    /// Changed lines that are not shown.
+    skipped: u64,
+}
+
+impl Body {
+    fn same(&mut self, text: &[u8]) {
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            self.line(' ', line);
+        }
+    }
+
+    /// Shows a region; `false` when nothing in it differs.
+    fn region(&mut self, old: &[u8], new: &[u8], deadline: Instant) -> bool {
+        if old == new {
+            self.same(old);
+            return false;
+        }
+        let old: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
+        let new: Vec<&[u8]> = new.split_inclusive(|byte| *byte == b'\n').collect();
+        if old.len().max(new.len()) > COMPARED_LINES {
+            old.iter().for_each(|line| self.line('-', line));
+            new.iter().for_each(|line| self.line('+', line));
+            return true;
+        }
+        for op in capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline)) {
+            match op {
+                DiffOp::Equal { old_index, len, .. } => {
+                    old[old_index..old_index + len].iter().for_each(|line| self.line(' ', line))
+                }
+                DiffOp::Delete { .. } | DiffOp::Insert { .. } | DiffOp::Replace { .. } => {
+                    old[op.old_range()].iter().for_each(|line| self.line('-', line));
+                    new[op.new_range()].iter().for_each(|line| self.line('+', line));
+                }
+            }
+        }
+        true
+    }
+
+    fn line(&mut self, sign: char, line: &[u8]) {
+        self.old_lines += u64::from(sign != '+');
+        self.new_lines += u64::from(sign != '-');
+        if self.text.len() + line.len() > MAX_BYTES {
+            self.skipped += 1;
+            return;
+        }
+        self.text.push(sign);
+        self.text.push_str(&String::from_utf8_lossy(line));
+        if !line.ends_with(b"\n") {
+            self.text.push_str("\n\\ No newline at end of file\n");
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "diff_tests.rs"]
+mod tests;

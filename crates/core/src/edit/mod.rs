@@ -1,0 +1,286 @@
+//! Edits as pure functions: bytes and edits in, new bytes and an account of the change out.
+//!
+//! [`apply`] is the way in. It works on bytes: what an edit does not touch stays identical, be it a byte order mark, mixed
+//! line ends or bytes that are not UTF-8 (R-ED-1). It never reads or writes a file and never decides whether an edit is
+//! allowed. `str_replace` finds text, `hashline` finds tagged lines, `nearest` explains a miss, `splice` puts new text in,
+//! `diff` shows the change, and `expectation` tells whether a file changed where it matters since it was read.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::cancel::Deadline;
+use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::text::encoding::Document;
+use crate::text::lines;
+
+pub mod diff;
+mod hashline;
+mod nearest;
+mod splice;
+mod str_replace;
+
+pub use splice::Change;
+
+/// Edits that one call takes: 500, which keeps a call on a 64 MiB file in the range of seconds.
+pub const MAX_EDITS: usize = 500;
+
+/// Failures that the message of a failed call tells in full; the others are counted. 10.
+const FAILURES_TOLD: usize = 10;
+
+/// One edit. As JSON it is told apart by its fields: `oldString` and `newString`, or `startLine`, `startHash` and
+/// `newContent`; snake case is taken too, and an unknown or missing field is an error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, try_from = "EditFields")]
+pub enum Edit {
+    /// Replaces text.
+    StrReplace(StrReplace),
+    /// Replaces, deletes or inserts whole lines.
+    Hashline(Hashline),
+}
+
+/// Replaces a text that occurs exactly once, or each of its occurrences.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StrReplace {
+    /// What is there. Empty only for an empty file, which then becomes `new_string`.
+    pub old_string: String,
+    /// What takes its place, literally.
+    pub new_string: String,
+    /// Whether every occurrence is replaced, from left to right.
+    pub replace_all: bool,
+}
+
+/// Replaces, deletes or inserts lines that are named by number and tag (BE-92 … BE-94).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hashline {
+    /// The first line, 1-based. 0 together with `insert_after` is the place before the first line.
+    pub start_line: i64,
+    /// The tag of the first line; not looked at for line 0.
+    pub start_hash: String,
+    /// The new lines, separated by `\n`; empty deletes, or inserts one empty line with `insert_after`.
+    pub new_content: String,
+    /// The last line; the first when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<i64>,
+    /// The tag of the last line; needed when it is another line than the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_hash: Option<String>,
+    /// Whether the new lines go behind `start_line` and nothing is replaced.
+    pub insert_after: bool,
+}
+
+/// The fields of both kinds, as they come.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct EditFields {
+    #[serde(alias = "old_string")]
+    old_string: Option<String>,
+    #[serde(alias = "new_string")]
+    new_string: Option<String>,
+    #[serde(alias = "replace_all")]
+    replace_all: Option<bool>,
+    #[serde(alias = "start_line")]
+    start_line: Option<i64>,
+    #[serde(alias = "start_hash")]
+    start_hash: Option<String>,
+    #[serde(alias = "new_content")]
+    new_content: Option<String>,
+    #[serde(alias = "end_line")]
+    end_line: Option<i64>,
+    #[serde(alias = "end_hash")]
+    end_hash: Option<String>,
+    #[serde(alias = "insert_after")]
+    insert_after: Option<bool>,
+}
+
+impl TryFrom<EditFields> for Edit {
+    type Error = &'static str;
+
+    fn try_from(fields: EditFields) -> Result<Self, &'static str> {
+        match fields {
+            EditFields {
+                old_string: Some(old_string),
+                new_string: Some(new_string),
+                replace_all,
+                start_line: None,
+                start_hash: None,
+                new_content: None,
+                end_line: None,
+                end_hash: None,
+                insert_after: None,
+            } => Ok(Self::StrReplace(StrReplace { old_string, new_string, replace_all: replace_all.unwrap_or(false) })),
+            EditFields {
+                old_string: None,
+                new_string: None,
+                replace_all: None,
+                start_line: Some(start_line),
+                start_hash,
+                new_content: Some(new_content),
+                end_line,
+                end_hash,
+                insert_after,
+            } if start_hash.is_some() || start_line == 0 => Ok(Self::Hashline(Hashline {
+                start_line,
+                start_hash: start_hash.unwrap_or_default(),
+                new_content,
+                end_line,
+                end_hash,
+                insert_after: insert_after.unwrap_or(false),
+            })),
+            _ => Err("an edit is { oldString, newString, replaceAll? } \
+                      or { startLine, startHash, newContent, endLine?, endHash?, insertAfter? }"),
+        }
+    }
+}
+
+/// What an edit is told about its file.
+#[derive(Debug, Clone, Copy)]
+pub struct EditOptions<'a> {
+    /// The virtual path, for messages and for the diff.
+    pub path: &'a str,
+    /// Bytes that the file may have afterwards: `Limits::file_bytes`, or the mount's.
+    pub max_bytes: u64,
+    /// Checked between edits.
+    pub deadline: &'a Deadline,
+}
+
+/// What edits did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Applied {
+    /// The whole file now.
+    pub bytes: Vec<u8>,
+    /// Occurrences replaced, or tagged lines edited.
+    pub replacements: u64,
+    /// What was done, for a model: `replaced 2 occurrence(s)`, or the sentences of BE-95 joined by `; `.
+    pub summary: String,
+    /// The first line that differs, 1-based, in the new text.
+    pub first_changed_line: u64,
+    /// A unified diff; see [`diff`].
+    pub diff: String,
+    /// What changed, in order and without overlap. Offsets are into the text as [`Document`] opens it.
+    pub changes: Vec<Change>,
+}
+
+/// Applies all edits, or none.
+///
+/// `StrReplace` edits run one after the other, each on the text that the one before it left. `Hashline` edits all name
+/// lines of `bytes` as given and must not overlap. One call takes one kind.
+///
+/// Errors: `EditFailed` with `details` `{ reason, edit, lines, … , failures: [one for each failed edit] }`, edits numbered
+/// from 1; `FileTooLarge`, decided before the result is made (R-ED-4); `BinaryFile`; `InvalidInput` for no edits or more
+/// than [`MAX_EDITS`]; `Timeout` and `Aborted`.
+pub fn apply(bytes: &[u8], edits: &[Edit], options: &EditOptions<'_>) -> Result<Applied> {
+    let wrong_count = match edits.len() {
+        0 => Some("There is no edit in the list.".to_owned()),
+        count if count > MAX_EDITS => Some(format!("{count} edits are more than one call takes ({MAX_EDITS}).")),
+        _ => None,
+    };
+    if let Some(message) = wrong_count {
+        return Err(Error::invalid(message).with_path(options.path));
+    }
+    let document = Document::open(bytes, options.path)?;
+    let edited = match &edits[0] {
+        Edit::StrReplace(_) => str_replace::apply(&document, edits, options)?,
+        Edit::Hashline(_) => hashline::apply(&document, edits, options)?,
+    };
+    let Edited { text, changes, replacements, summary } = edited;
+    let first = changes.first().map_or(0, |change| change.new.start);
+    // Where the end was cut off, the last line that is left is the one that differs.
+    let first_changed_line = lines::number_at(&text, first.min(text.len().saturating_sub(1))) + 1;
+    let diff = diff::of_changes(&document.text, &text, &changes, options.path);
+    Ok(Applied { bytes: document.encode(text), replacements, summary, first_changed_line, diff, changes })
+}
+
+/// What one of the engines made.
+struct Edited {
+    text: Vec<u8>,
+    changes: Vec<Change>,
+    replacements: u64,
+    summary: String,
+}
+
+/// Why one edit failed.
+#[derive(Debug)]
+struct Failure {
+    /// For programs.
+    reason: &'static str,
+    /// A sentence or more, for a model.
+    message: String,
+    /// The lines it is about, 1-based.
+    lines: Vec<u64>,
+    /// Further facts, as an object.
+    facts: Box<Value>,
+}
+
+impl Failure {
+    fn new(reason: &'static str, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), lines: Vec::new(), facts: Box::new(json!({})) }
+    }
+
+    fn at(mut self, lines: impl IntoIterator<Item = u64>) -> Self {
+        self.lines = lines.into_iter().collect();
+        self
+    }
+
+    fn with(mut self, facts: Value) -> Self {
+        *self.facts = facts;
+        self
+    }
+
+    fn details(&self, edit: usize) -> Value {
+        let mut details = json!({ "reason": self.reason, "edit": edit + 1, "lines": self.lines });
+        if let (Some(details), Some(facts)) = (details.as_object_mut(), self.facts.as_object()) {
+            details.extend(facts.clone());
+        }
+        details
+    }
+}
+
+/// The error for the failures of a call, each with the index of its edit; there is at least one.
+fn failed(failures: &[(usize, Failure)], edits: usize, path: &str) -> Error {
+    let mut message = String::new();
+    if edits == 1 {
+        message.push_str(&failures[0].1.message);
+    } else {
+        message.push_str(&format!(
+            "{} of {edits} edits of '{}' failed, so none was made.",
+            failures.len(),
+            Shown(path)
+        ));
+        for (index, failure) in failures.iter().take(FAILURES_TOLD) {
+            message.push_str(&format!("\nEdit {} of {edits}: {}", index + 1, failure.message));
+        }
+        if failures.len() > FAILURES_TOLD {
+            message.push_str(&format!("\nAnd {} more.", failures.len() - FAILURES_TOLD));
+        }
+    }
+    let mut details = failures[0].1.details(failures[0].0);
+    if let Some(object) = details.as_object_mut() {
+        let all = failures.iter().map(|(index, failure)| {
+            let mut one = failure.details(*index);
+            one["message"] = failure.message.as_str().into();
+            one
+        });
+        object.insert("failures".into(), all.collect());
+    }
+    Error::new(ErrorKind::EditFailed, message).with_path(path).with_details(details)
+}
+
+fn other_kind() -> Failure {
+    Failure::new("mixed_kinds", "One call takes edits of one kind only: text replacements or tagged lines.")
+}
+
+fn too_large(bytes: u64, options: &EditOptions<'_>) -> Error {
+    let message = format!(
+        "The edit would make '{}' {bytes} bytes large; at most {} are allowed.",
+        Shown(options.path),
+        options.max_bytes
+    );
+    Error::new(ErrorKind::FileTooLarge, message)
+        .with_path(options.path)
+        .with_details(json!({ "bytes": bytes, "maxBytes": options.max_bytes }))
+}
+
+#[cfg(test)]
+mod tests;
