@@ -3,7 +3,18 @@
 //! The engine is pure: it matches, orders, pages and bounds. What it walks is given by the backend, which opens each
 //! directory from the handle of its parent; nothing here opens a path by name.
 
+mod filter;
+mod glob;
+mod ignore_rules;
+mod order;
+mod pattern;
 mod query;
+mod start;
+mod tree;
+mod walk;
+
+pub use glob::glob;
+pub use tree::{EntryKind, Followed, Metadata, Obstacle, Opened, Tree};
 
 pub use query::{
     CaseMode, EntryFilter, GlobOutcome, GlobQuery, GrepFile, GrepLine, GrepMatch, GrepOutcome, GrepQuery, SortOrder,

@@ -1,0 +1,160 @@
+//! Finding names by pattern.
+
+use std::num::NonZero;
+use std::ops::ControlFlow;
+
+use super::filter::Filter;
+use super::order::{First, Ranked};
+use super::pattern::Hit;
+use super::query::{EntryFilter, GlobOutcome, GlobQuery};
+use super::start::{Names, Start, last_name};
+use super::tree::{EntryKind, Metadata, Tree};
+use super::walk::{Entry, Visitor, Walk};
+use crate::access::{Guard, Operation};
+use crate::backend::{Call, FileInfo, FileKind};
+use crate::error::{ErrorKind, Result};
+use crate::limits::Limits;
+use crate::path::VirtualPath;
+
+/// Threads of a search where the limits name none; more only wait for the kernel's locks.
+const MAX_DEFAULT_THREADS: usize = 8;
+
+/// Answers `query` over `tree`. Blocks. A deadline makes the answer incomplete; an abort is an `Aborted` error. Fails
+/// with `InvalidInput` for a pattern that is not valid and, as the tree does, for a path that cannot be opened. An
+/// absolute pattern is held against what lies below `query.path`, or leads the search to another place of the tree.
+pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) -> Result<GlobOutcome> {
+    let deadline = call.deadline.within(limits.search_timeout);
+    let (filter, base) = Filter::of_pattern(&query.pattern, &query.path, query.hidden)?;
+    let guard = call.guard.as_ref();
+    let (start, names) = match Start::open(tree, &base, query.respect_ignore, guard, Operation::Glob) {
+        Ok(start) => start,
+        // The pattern spelled a directory that is not there: nothing matches it.
+        Err(error) if error.kind() == ErrorKind::FileNotFound && base != query.path => return Ok(GlobOutcome::default()),
+        Err(error) => return Err(error),
+    };
+    let limit = query.limit.min(limits.glob_paths);
+    let keep = query.offset.saturating_add(limit);
+    let collector = || Collector {
+        tree,
+        guard,
+        names: &names,
+        entries: query.entries,
+        total: 0,
+        first: First::new(query.sort, keep),
+    };
+    let (collected, incomplete) = match start {
+        Start::File { directory, name, path } => {
+            let mut collector = collector();
+            if matches_file(query, &base)? && !matches!(query.entries, EntryFilter::Directories) {
+                let path = path.as_str().as_bytes();
+                let _ = collector.visit(Entry { directory: &directory, name: &name, path, kind: EntryKind::File });
+            }
+            (collector, false)
+        }
+        Start::Directory(root) => {
+            let walk = Walk {
+                tree,
+                filter: &filter,
+                entries: query.entries,
+                links: true,
+                respect_ignore: query.respect_ignore,
+                costly: false,
+                threads: threads(limits),
+                deadline: &deadline,
+            };
+            let walked = walk.run(root, collector)?;
+            let mut all = collector();
+            for part in walked.visitors {
+                all.total += part.total;
+                all.first.merge(part.first);
+            }
+            (all, walked.incomplete)
+        }
+    };
+    let files: Vec<FileInfo> = collected.first.into_page(query.offset).into_iter().map(Found::into_info).collect();
+    let truncated = incomplete || query.offset.saturating_add(files.len()) < collected.total;
+    Ok(GlobOutcome { files, total: collected.total, truncated, incomplete })
+}
+
+/// Whether a file that is searched by its own path matches; naming it makes its dot no obstacle.
+fn matches_file(query: &GlobQuery, path: &VirtualPath) -> Result<bool> {
+    let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(false) };
+    let (filter, _) = Filter::of_pattern(&query.pattern, &parent, true)?;
+    Ok(filter.file(&filter.start(), name.as_bytes()) != Hit::No)
+}
+
+/// How many threads a search may use.
+pub(super) fn threads(limits: &Limits) -> usize {
+    match limits.search_threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_DEFAULT_THREADS),
+        named => named,
+    }
+}
+
+struct Found {
+    path: String,
+    metadata: Metadata,
+}
+
+impl Found {
+    fn into_info(self) -> FileInfo {
+        FileInfo {
+            name: last_name(&self.path).to_owned(),
+            path: self.path,
+            kind: self.metadata.kind,
+            size: self.metadata.size,
+            modified_at: self.metadata.modified_ns.map(|nanoseconds| nanoseconds.div_euclid(1_000_000)),
+        }
+    }
+}
+
+impl Ranked for Found {
+    fn modified_ns(&self) -> Option<i64> {
+        self.metadata.modified_ns
+    }
+
+    fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+struct Collector<'a, T> {
+    tree: &'a T,
+    guard: &'a dyn Guard,
+    names: &'a Names,
+    entries: EntryFilter,
+    total: usize,
+    first: First<Found>,
+}
+
+impl<T: Tree> Collector<'_, T> {
+    /// The facts to show, once everything that decides about an entry has agreed to it.
+    fn admitted(&self, entry: &Entry<'_, T>, shown: &str) -> Option<Metadata> {
+        if !self.names.permits(self.guard, &[Operation::Glob], entry.path, shown) {
+            return None;
+        }
+        if entry.kind != EntryKind::Link {
+            return self.tree.metadata(entry.directory, entry.name).ok();
+        }
+        let target = self.tree.follow(entry.directory, entry.name).ok()?;
+        self.guard.check(Operation::Glob, &target.resolved).ok()?;
+        Some(target.metadata)
+    }
+}
+
+impl<T: Tree> Visitor<T> for Collector<'_, T> {
+    fn visit(&mut self, entry: Entry<'_, T>) -> ControlFlow<()> {
+        let shown = self.names.shown(entry.path);
+        let Some(metadata) = self.admitted(&entry, &shown) else { return ControlFlow::Continue(()) };
+        let wanted = match metadata.kind {
+            FileKind::File => matches!(self.entries, EntryFilter::Files | EntryFilter::Any),
+            FileKind::Directory => matches!(self.entries, EntryFilter::Directories | EntryFilter::Any),
+            FileKind::Symlink | FileKind::Other => false,
+        };
+        if wanted {
+            self.total += 1;
+            self.first.push(Found { path: shown.into_owned(), metadata });
+        }
+        ControlFlow::Continue(())
+    }
+}

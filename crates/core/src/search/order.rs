@@ -1,0 +1,63 @@
+//! The order of results, and a collection that keeps only the first of them.
+
+use std::cmp::Ordering;
+
+use super::query::SortOrder;
+
+/// A result that has a place in the order.
+pub(crate) trait Ranked {
+    /// Nanoseconds since 1970; `None` sorts last.
+    fn modified_ns(&self) -> Option<i64>;
+    /// What breaks ties.
+    fn path(&self) -> &str;
+}
+
+/// The order of two results: total, since paths differ.
+pub(crate) fn compare<R: Ranked>(sort: SortOrder, left: &R, right: &R) -> Ordering {
+    match sort {
+        SortOrder::Modified => right.modified_ns().cmp(&left.modified_ns()),
+        SortOrder::Path => Ordering::Equal,
+    }
+    .then_with(|| left.path().cmp(right.path()))
+}
+
+/// Keeps the first `keep` of all results pushed, in memory for at most about twice as many.
+#[derive(Debug)]
+pub(crate) struct First<R> {
+    sort: SortOrder,
+    keep: usize,
+    results: Vec<R>,
+}
+
+impl<R: Ranked> First<R> {
+    /// An empty collection.
+    pub(crate) fn new(sort: SortOrder, keep: usize) -> Self {
+        Self { sort, keep, results: Vec::new() }
+    }
+
+    /// Adds a result.
+    pub(crate) fn push(&mut self, result: R) {
+        /// Results beyond twice `keep` before the rest is dropped, so that a small `keep` is not sorted for each.
+        const SLACK: usize = 256;
+        self.results.push(result);
+        if self.results.len() >= self.keep.saturating_mul(2).saturating_add(SLACK) {
+            self.results.select_nth_unstable_by(self.keep, |left, right| compare(self.sort, left, right));
+            self.results.truncate(self.keep);
+        }
+    }
+
+    /// Adds what another thread collected.
+    pub(crate) fn merge(&mut self, other: Self) {
+        for result in other.results {
+            self.push(result);
+        }
+    }
+
+    /// The results from `offset` on, in order.
+    pub(crate) fn into_page(mut self, offset: usize) -> Vec<R> {
+        self.results.sort_unstable_by(|left, right| compare(self.sort, left, right));
+        self.results.truncate(self.keep);
+        self.results.drain(..offset.min(self.results.len()));
+        self.results
+    }
+}

@@ -1,0 +1,545 @@
+//! The walk that every search makes: from directory handle to directory handle, on several threads, in bounded memory.
+//!
+//! ```text
+//! Queue of tasks (last in, first out)      a directory to enter, or a batch of files to look into
+//!   └ Worker, one a thread                 lists a directory, filters its names, hands hits to its visitor
+//!       └ Visitor                          glob, grep: what to do with a hit; decides nothing about the walk
+//! ```
+//!
+//! Last in, first out keeps the walk depth-first, so that few directories are open at a time; beyond
+//! [`MAX_OPEN_DIRECTORIES`] a task remembers its path instead of its parent's handle and goes down again from the
+//! root. An entry that vanishes or cannot be read is left out and ends nothing (D74). Links are never entered.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::filter::{Filter, Place};
+use super::ignore_rules::{Present, Rules};
+use super::pattern::Hit;
+use super::query::EntryFilter;
+use super::tree::{EntryKind, Obstacle, Tree};
+use crate::backend::FileKind;
+use crate::cancel::Deadline;
+use crate::error::Result;
+use crate::path::{MAX_PATH_BYTES, VirtualPath};
+
+/// 256: well below the descriptors that a process may have (1,024 where nobody raised it).
+const MAX_OPEN_DIRECTORIES: usize = 256;
+/// 64 MiB of names in one directory: millions of entries; the rest is left out and the answer called incomplete.
+const MAX_LISTING_BYTES: usize = 64 << 20;
+/// 8: a walk of fewer directories than this ends before another thread would have begun.
+const TASKS_WORTH_A_THREAD: usize = 8;
+/// 32: files that a thread takes at once when looking into them is what costs.
+const BATCH: usize = 32;
+
+/// What to walk, and how.
+pub(crate) struct Walk<'a, T> {
+    pub(crate) tree: &'a T,
+    pub(crate) filter: &'a Filter,
+    /// Which kinds of entries are hits.
+    pub(crate) entries: EntryFilter,
+    /// Whether a link to a hit is one.
+    pub(crate) links: bool,
+    /// Whether ignore files are honoured.
+    pub(crate) respect_ignore: bool,
+    /// Whether a hit costs much more than its listing, so that one directory's hits are worth sharing out.
+    pub(crate) costly: bool,
+    pub(crate) threads: usize,
+    pub(crate) deadline: &'a Deadline,
+}
+
+/// Where a walk begins.
+pub(crate) struct Root<D> {
+    pub(crate) directory: D,
+    /// The path under which entries are shown.
+    pub(crate) path: VirtualPath,
+    /// The ignore rules from above.
+    pub(crate) rules: Option<Arc<Rules>>,
+}
+
+/// An entry that the walk hands out.
+pub(crate) struct Entry<'a, T: Tree> {
+    pub(crate) directory: &'a T::Directory,
+    /// The name in that directory.
+    pub(crate) name: &'a [u8],
+    /// The whole path as bytes; not UTF-8 where a name on the way is not.
+    pub(crate) path: &'a [u8],
+    pub(crate) kind: EntryKind,
+}
+
+/// What is done with the hits of one thread.
+pub(crate) trait Visitor<T: Tree>: Send {
+    /// Takes one hit. Breaks when the whole search is to end.
+    fn visit(&mut self, entry: Entry<'_, T>) -> ControlFlow<()>;
+}
+
+/// How a walk ended.
+pub(crate) struct Walked<V> {
+    /// The visitors of all threads.
+    pub(crate) visitors: Vec<V>,
+    /// Whether time or a budget ended it, or something could not be looked into for want of descriptors.
+    pub(crate) incomplete: bool,
+}
+
+struct Node<'a, D> {
+    directory: D,
+    /// Ends with `/`.
+    path: Vec<u8>,
+    place: Place,
+    rules: Option<Arc<Rules>>,
+    _open: OpenCount<'a>,
+}
+
+/// Counts a directory as open for as long as it lives.
+struct OpenCount<'a>(&'a AtomicUsize);
+
+impl<'a> OpenCount<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for OpenCount<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+enum Task<'a, D> {
+    Enter { parent: Arc<Node<'a, D>>, name: Box<[u8]>, place: Place },
+    EnterFromRoot { path: Vec<u8>, place: Place, rules: Option<Arc<Rules>> },
+    Files { directory: Arc<Node<'a, D>>, files: Vec<(Box<[u8]>, EntryKind)> },
+}
+
+struct Queue<'a, D> {
+    state: Mutex<QueueState<'a, D>>,
+    changed: Condvar,
+    /// Set when the search is to end early.
+    stop: AtomicBool,
+    incomplete: AtomicBool,
+}
+
+struct QueueState<'a, D> {
+    tasks: Vec<Task<'a, D>>,
+    /// Threads that hold a task and may add others.
+    busy: usize,
+    waiting: usize,
+}
+
+impl<D> Default for Queue<'_, D> {
+    fn default() -> Self {
+        Self {
+            state: Mutex::new(QueueState { tasks: Vec::new(), busy: 0, waiting: 0 }),
+            changed: Condvar::new(),
+            stop: AtomicBool::new(false),
+            incomplete: AtomicBool::new(false),
+        }
+    }
+}
+
+impl<'a, D> Queue<'a, D> {
+    /// Takes note of an obstacle that makes the answer incomplete.
+    fn note(&self, obstacle: Obstacle) {
+        match obstacle {
+            Obstacle::Unusable => {}
+            Obstacle::Exhausted => self.incomplete.store(true, Ordering::Relaxed),
+        }
+    }
+
+    /// Adds tasks and empties `tasks`. Returns how many are waiting for a thread.
+    fn add(&self, tasks: &mut Vec<Task<'a, D>>) -> usize {
+        if tasks.is_empty() {
+            return 0;
+        }
+        let mut state = self.state.lock();
+        state.tasks.append(tasks);
+        let (open, waiting) = (state.tasks.len(), state.waiting);
+        drop(state);
+        match waiting {
+            0 => {}
+            1 => {
+                self.changed.notify_one();
+            }
+            _ => {
+                self.changed.notify_all();
+            }
+        }
+        open
+    }
+
+    /// The next task, or `None` when there is none and no thread is left that could add one.
+    fn next(&self) -> Option<Task<'a, D>> {
+        let mut state = self.state.lock();
+        loop {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(task) = state.tasks.pop() {
+                state.busy += 1;
+                return Some(task);
+            }
+            if state.busy == 0 {
+                return None;
+            }
+            state.waiting += 1;
+            self.changed.wait(&mut state);
+            state.waiting -= 1;
+        }
+    }
+
+    fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Under the lock, so that no thread is between its look at `stop` and its wait.
+        drop(self.state.lock());
+        self.changed.notify_all();
+    }
+}
+
+/// Held while a thread works on a task; lets go of it also when the thread panics, so that no other waits for ever.
+struct Busy<'q, 'a, D>(&'q Queue<'a, D>);
+
+impl<D> Drop for Busy<'_, '_, D> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.end();
+        }
+        let mut state = self.0.state.lock();
+        state.busy -= 1;
+        let over = state.busy == 0 && state.tasks.is_empty();
+        drop(state);
+        if over {
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+impl<T: Tree> Walk<'_, T> {
+    /// Walks everything below `root`. `Aborted` when the caller cancelled; a deadline only makes it incomplete.
+    pub(crate) fn run<V: Visitor<T>>(
+        &self,
+        root: Root<T::Directory>,
+        visitor: impl Fn() -> V + Sync,
+    ) -> Result<Walked<V>> {
+        let open = AtomicUsize::new(0);
+        let queue = Queue::default();
+        let shared = Shared { walk: self, queue: &queue, root: OnceLock::new(), open: &open };
+        let mut path = root.path.as_str().as_bytes().to_vec();
+        if !root.path.is_root() {
+            path.push(b'/');
+        }
+        let mut first = Worker::new(&shared, visitor());
+        first.list(root.directory, path, self.filter.start(), root.rules);
+        let mut visitors = Vec::with_capacity(self.threads.max(1));
+        std::thread::scope(|scope| {
+            let mut helpers = Vec::new();
+            first.run(|waiting| {
+                if waiting < TASKS_WORTH_A_THREAD || helpers.len() + 1 >= self.threads {
+                    return;
+                }
+                let (shared, visitor) = (&shared, &visitor);
+                let helper = move || {
+                    let mut worker = Worker::new(shared, visitor());
+                    worker.run(|_| {});
+                    worker.visitor
+                };
+                // Without another thread the walk is slower, not wrong.
+                helpers.extend(std::thread::Builder::new().name("search".into()).spawn_scoped(scope, helper));
+            });
+            for helper in helpers {
+                match helper.join() {
+                    Ok(visitor) => visitors.push(visitor),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        });
+        visitors.push(first.visitor);
+        if self.deadline.cancel.is_cancelled() {
+            self.deadline.check()?;
+        }
+        Ok(Walked { visitors, incomplete: queue.incomplete.load(Ordering::Relaxed) })
+    }
+
+    fn wants(&self, kind: EntryKind) -> bool {
+        match (kind, self.entries) {
+            (EntryKind::File, EntryFilter::Files | EntryFilter::Any)
+            | (EntryKind::Directory, EntryFilter::Directories | EntryFilter::Any) => true,
+            (EntryKind::Link, _) => self.links,
+            (EntryKind::File, EntryFilter::Directories)
+            | (EntryKind::Directory, EntryFilter::Files)
+            | (EntryKind::Other | EntryKind::Unknown, _) => false,
+        }
+    }
+}
+
+struct Shared<'s, 'a, T: Tree> {
+    walk: &'s Walk<'s, T>,
+    queue: &'s Queue<'a, T::Directory>,
+    /// The first directory that was listed, which paths in tasks go down from.
+    root: OnceLock<Arc<Node<'a, T::Directory>>>,
+    open: &'a AtomicUsize,
+}
+
+struct Worker<'s, 'a, T: Tree, V> {
+    shared: &'s Shared<'s, 'a, T>,
+    visitor: V,
+    buffer: T::Buffer,
+    listing: Listing,
+    /// Tasks found in the present directory and not yet shared.
+    found: Vec<Task<'a, T::Directory>>,
+    /// Tasks that waited when some were last shared.
+    waiting: usize,
+    /// The path of the present entry.
+    path: Vec<u8>,
+    /// Entries seen, for looking at the clock now and then only.
+    seen: u32,
+}
+
+/// The names of one directory, one after the other.
+#[derive(Default)]
+struct Listing {
+    names: Vec<u8>,
+    /// Where each name ends.
+    entries: Vec<(usize, EntryKind)>,
+    /// Indexes of files that are hits.
+    hits: Vec<usize>,
+}
+
+impl Listing {
+    fn name(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.entries[before].0);
+        &self.names[start..self.entries[index].0]
+    }
+}
+
+impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
+    fn new(shared: &'s Shared<'s, 'a, T>, visitor: V) -> Self {
+        Self {
+            shared,
+            visitor,
+            buffer: T::Buffer::default(),
+            listing: Listing::default(),
+            found: Vec::new(),
+            waiting: 0,
+            path: Vec::new(),
+            seen: 0,
+        }
+    }
+
+    /// Works until nothing is left. `waiting` is told after each task how many waited when some were added.
+    fn run(&mut self, mut waiting: impl FnMut(usize)) {
+        waiting(self.waiting);
+        while let Some(task) = self.shared.queue.next() {
+            let busy = Busy(self.shared.queue);
+            self.work(task);
+            drop(busy);
+            waiting(std::mem::take(&mut self.waiting));
+        }
+    }
+
+    fn work(&mut self, task: Task<'a, T::Directory>) {
+        let tree = self.shared.walk.tree;
+        let (directory, path, place, rules) = match task {
+            Task::Files { directory, files } => {
+                for (name, kind) in files {
+                    if self.must_stop() || self.visit(&directory, &name, kind).is_break() {
+                        return;
+                    }
+                }
+                return;
+            }
+            Task::Enter { parent, name, place } => {
+                let mut path = Vec::with_capacity(parent.path.len() + name.len() + 1);
+                path.extend_from_slice(&parent.path);
+                path.extend_from_slice(&name);
+                path.push(b'/');
+                (tree.open_directory(&parent.directory, &name), path, place, parent.rules.clone())
+            }
+            Task::EnterFromRoot { path, place, rules } => (self.open_from_root(&path), path, place, rules),
+        };
+        match directory {
+            Ok(directory) => self.list(directory, path, place, rules),
+            Err(obstacle) => self.shared.queue.note(obstacle),
+        }
+    }
+
+    fn open_from_root(&self, path: &[u8]) -> Result<T::Directory, Obstacle> {
+        let tree = self.shared.walk.tree;
+        let root = self.shared.root.get().ok_or(Obstacle::Unusable)?;
+        let below = path.get(root.path.len()..).unwrap_or_default();
+        let mut reached: Option<T::Directory> = None;
+        for name in below.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            reached = Some(tree.open_directory(reached.as_ref().unwrap_or(&root.directory), name)?);
+        }
+        reached.ok_or(Obstacle::Unusable)
+    }
+
+    /// Lists a directory, hands out its hits and shares the directories below it.
+    fn list(&mut self, directory: T::Directory, path: Vec<u8>, place: Place, above: Option<Arc<Rules>>) {
+        if self.must_stop() {
+            return;
+        }
+        let walk = self.shared.walk;
+        let mut listing = std::mem::take(&mut self.listing);
+        let present = self.read(&directory, &mut listing);
+        let rules = if walk.respect_ignore {
+            Rules::within(above.as_ref(), walk.tree, &directory, path.len(), present)
+        } else {
+            None
+        };
+        let node = Arc::new(Node { directory, path, place, rules, _open: OpenCount::new(self.shared.open) });
+        let _ = self.shared.root.get_or_init(|| Arc::clone(&node));
+        self.path.clear();
+        self.path.extend_from_slice(&node.path);
+        for index in 0..listing.entries.len() {
+            if self.must_stop() {
+                break;
+            }
+            let kind = listing.entries[index].1;
+            if let Some(kind) = self.judge(&node, listing.name(index), kind) {
+                if walk.costly {
+                    listing.hits.push(index);
+                    listing.entries[index].1 = kind;
+                } else if self.visit(&node, listing.name(index), kind).is_break() {
+                    break;
+                }
+            }
+        }
+        self.share_hits(&node, &mut listing);
+        for &index in &listing.hits {
+            if self.must_stop() || self.visit(&node, listing.name(index), listing.entries[index].1).is_break() {
+                break;
+            }
+        }
+        self.listing = listing;
+    }
+
+    /// Reads the names of a directory into `listing`.
+    fn read(&mut self, directory: &T::Directory, listing: &mut Listing) -> Present {
+        let walk = self.shared.walk;
+        listing.names.clear();
+        listing.entries.clear();
+        listing.hits.clear();
+        let mut present = Present::default();
+        let mut overlong = false;
+        let ended = walk.tree.entries(directory, &mut self.buffer, &mut |name, kind| {
+            present.note(name);
+            listing.names.extend_from_slice(name);
+            listing.entries.push((listing.names.len(), kind));
+            overlong = listing.names.len() >= MAX_LISTING_BYTES;
+            let late = listing.entries.len().is_multiple_of(1024) && walk.deadline.check().is_err();
+            if overlong || late { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if overlong {
+            self.shared.queue.incomplete.store(true, Ordering::Relaxed);
+        }
+        if let Err(obstacle) = ended {
+            self.shared.queue.note(obstacle);
+        }
+        present
+    }
+
+    /// Decides about one entry: a directory to enter becomes a task; a hit is returned with its kind.
+    fn judge(&mut self, node: &Arc<Node<'a, T::Directory>>, name: &[u8], kind: EntryKind) -> Option<EntryKind> {
+        let walk = self.shared.walk;
+        if node.path.len() + name.len() > MAX_PATH_BYTES {
+            return None;
+        }
+        let kind = match kind {
+            EntryKind::Unknown => match walk.tree.metadata(&node.directory, name).ok()?.kind {
+                FileKind::File => EntryKind::File,
+                FileKind::Directory => EntryKind::Directory,
+                FileKind::Symlink => EntryKind::Link,
+                FileKind::Other => EntryKind::Other,
+            },
+            known @ (EntryKind::File | EntryKind::Directory | EntryKind::Link | EntryKind::Other) => known,
+        };
+        let hit = match kind {
+            EntryKind::Directory => {
+                let entered = walk.filter.enter(&node.place, name);
+                if let Some((place, hit)) = entered
+                    && (hit == Hit::Named || !self.is_ignored(node, name, true))
+                {
+                    self.enter_later(node, name, place);
+                }
+                if walk.wants(kind) { walk.filter.entry(&node.place, name) } else { Hit::No }
+            }
+            EntryKind::File | EntryKind::Link if walk.wants(kind) => walk.filter.file(&node.place, name),
+            EntryKind::File | EntryKind::Link | EntryKind::Other | EntryKind::Unknown => Hit::No,
+        };
+        let taken = match hit {
+            Hit::No => false,
+            Hit::Named => true,
+            Hit::Pattern => !self.is_ignored(node, name, kind == EntryKind::Directory),
+        };
+        taken.then_some(kind)
+    }
+
+    fn is_ignored(&mut self, node: &Node<'a, T::Directory>, name: &[u8], is_directory: bool) -> bool {
+        if !self.shared.walk.respect_ignore {
+            return false;
+        }
+        // What git keeps for itself is no part of the tree that ignore files speak of.
+        if name == b".git" {
+            return true;
+        }
+        let Some(rules) = &node.rules else { return false };
+        self.path.truncate(node.path.len());
+        self.path.extend_from_slice(name);
+        rules.ignores(&self.path, is_directory)
+    }
+
+    fn enter_later(&mut self, node: &Arc<Node<'a, T::Directory>>, name: &[u8], place: Place) {
+        self.found.push(if self.shared.open.load(Ordering::Relaxed) < MAX_OPEN_DIRECTORIES {
+            Task::Enter { parent: Arc::clone(node), name: name.into(), place }
+        } else {
+            let path = [node.path.as_slice(), name, b"/"].concat();
+            Task::EnterFromRoot { path, place, rules: node.rules.clone() }
+        });
+    }
+
+    /// Shares the directories found, and all hits but the first batch where they are worth it.
+    fn share_hits(&mut self, node: &Arc<Node<'a, T::Directory>>, listing: &mut Listing) {
+        if listing.hits.len() > BATCH && self.shared.walk.threads > 1 {
+            let rest = listing.hits.split_off(BATCH);
+            for batch in rest.chunks(BATCH) {
+                let files =
+                    batch.iter().map(|&index| (listing.name(index).into(), listing.entries[index].1)).collect();
+                self.found.push(Task::Files { directory: Arc::clone(node), files });
+            }
+        }
+        self.waiting = self.shared.queue.add(&mut self.found);
+    }
+
+    fn visit(&mut self, node: &Node<'a, T::Directory>, name: &[u8], kind: EntryKind) -> ControlFlow<()> {
+        self.path.clear();
+        self.path.extend_from_slice(&node.path);
+        self.path.extend_from_slice(name);
+        let flow = self.visitor.visit(Entry { directory: &node.directory, name, path: &self.path, kind });
+        if flow.is_break() {
+            self.shared.queue.incomplete.store(true, Ordering::Relaxed);
+            self.shared.queue.end();
+        }
+        flow
+    }
+
+    /// Whether the search is over; asks the clock for every 64th entry only, which is well within a millisecond.
+    fn must_stop(&mut self) -> bool {
+        let queue = self.shared.queue;
+        if queue.stop.load(Ordering::Relaxed) {
+            return true;
+        }
+        let deadline = self.shared.walk.deadline;
+        self.seen = self.seen.wrapping_add(1);
+        let over = deadline.cancel.is_cancelled()
+            || ((self.seen.is_multiple_of(64) || self.shared.walk.costly) && deadline.check().is_err());
+        if over {
+            queue.incomplete.store(true, Ordering::Relaxed);
+            queue.end();
+        }
+        over
+    }
+}
