@@ -2,3 +2,5 @@
 
 #[cfg(unix)]
 pub mod shell;
+#[cfg(all(unix, test))]
+pub(crate) mod walk_handles;

@@ -1,6 +1,5 @@
 //! [`Filter`]: which paths a search is about, as positions that are carried from directory to directory.
 
-
 use super::pattern::{Glob, Hit, PatternSet, Positions, Reach};
 use crate::error::{Error, Result, Shown};
 use crate::path::VirtualPath;

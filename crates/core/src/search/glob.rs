@@ -29,7 +29,9 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
     let (start, names) = match Start::open(tree, &base, query.respect_ignore, guard, Operation::Glob) {
         Ok(start) => start,
         // The pattern spelled a directory that is not there: nothing matches it.
-        Err(error) if error.kind() == ErrorKind::FileNotFound && base != query.path => return Ok(GlobOutcome::default()),
+        Err(error) if error.kind() == ErrorKind::FileNotFound && base != query.path => {
+            return Ok(GlobOutcome::default());
+        }
         Err(error) => return Err(error),
     };
     let limit = query.limit.min(limits.glob_paths);
@@ -136,7 +138,7 @@ impl<T: Tree> Collector<'_, T> {
         if entry.kind != EntryKind::Link {
             return self.tree.metadata(entry.directory, entry.name).ok();
         }
-        let target = self.tree.follow(entry.directory, entry.name).ok()?;
+        let target = self.tree.follow(entry.directory, entry.name, entry.path).ok()?;
         self.guard.check(Operation::Glob, &target.resolved).ok()?;
         Some(target.metadata)
     }

@@ -5,15 +5,21 @@
 
 mod filter;
 mod glob;
+mod grep;
 mod ignore_rules;
 mod order;
 mod pattern;
 mod query;
 mod start;
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
 mod tree;
+mod types;
 mod walk;
 
 pub use glob::glob;
+pub use grep::grep;
 pub use tree::{EntryKind, Followed, Metadata, Obstacle, Opened, Tree};
 
 pub use query::{

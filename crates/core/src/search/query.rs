@@ -27,6 +27,22 @@ pub struct GlobQuery {
     pub limit: usize,
 }
 
+impl GlobQuery {
+    /// The defaults of every backend: files, hidden and ignored ones left out, newest first, up to 10,000.
+    pub fn new(pattern: impl Into<String>, path: VirtualPath) -> Self {
+        Self {
+            pattern: pattern.into(),
+            path,
+            entries: EntryFilter::Files,
+            hidden: false,
+            respect_ignore: true,
+            sort: SortOrder::Modified,
+            offset: 0,
+            limit: 10_000,
+        }
+    }
+}
+
 /// Which kinds of entries match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -82,6 +98,8 @@ pub struct GrepQuery {
     /// Only files that match one of these globs; one without `/` matches the name at any depth, `!` excludes. Empty:
     /// all files.
     pub globs: Vec<String>,
+    /// Only files of one of these types (`ts`, `rust`, `md`, as `rg --type-list` names them). Empty: all files.
+    pub types: Vec<String>,
     /// Whether hidden files are searched.
     pub hidden: bool,
     /// Whether `.gitignore` and `.ignore` files are honoured.
@@ -104,6 +122,33 @@ pub struct GrepQuery {
     pub sort: SortOrder,
 }
 
+impl GrepQuery {
+    /// The defaults of every backend: a case-sensitive regular expression over all files but hidden and ignored ones,
+    /// newest first, without context, up to 10,000 matches.
+    pub fn new(pattern: impl Into<String>, path: VirtualPath) -> Self {
+        Self {
+            pattern: pattern.into(),
+            path,
+            literal: false,
+            case: CaseMode::Sensitive,
+            word: false,
+            multiline: false,
+            globs: Vec::new(),
+            types: Vec::new(),
+            hidden: false,
+            respect_ignore: true,
+            before: 0,
+            after: 0,
+            max_per_file: None,
+            files_only: false,
+            count_only: false,
+            offset: 0,
+            limit: 10_000,
+            sort: SortOrder::Modified,
+        }
+    }
+}
+
 /// How letters compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -124,9 +169,9 @@ pub struct GrepMatch {
     pub path: String,
     /// From 1.
     pub line_number: u64,
-    /// The line without its line end; a long one is cut around the match.
+    /// The line without its line end, or the lines that a `multiline` match touches; a long one is cut around the match.
     pub line: String,
-    /// Lines before it, in order.
+    /// Lines before it, in order; a line that stands between two matches is shown once, and a match never as context.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<GrepLine>,
     /// Lines after it, in order.
@@ -167,6 +212,8 @@ pub struct GrepOutcome {
     pub total_files: u64,
     /// Files that were searched.
     pub searched_files: u64,
+    /// Files that were left out because they, or a line of theirs, are larger than a search takes.
+    pub too_large_files: u64,
     /// Whether more was found than is returned, or the search was cut short.
     pub truncated: bool,
     /// Whether time or a budget ended the search, so that totals are lower bounds.

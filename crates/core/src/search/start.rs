@@ -76,7 +76,8 @@ impl Names {
             None => escaped(path),
             Some(asked) => {
                 let below = path.get(self.resolved..).unwrap_or_default();
-                let separator = if asked.ends_with('/') || below.is_empty() || below.starts_with(b"/") { "" } else { "/" };
+                let separator =
+                    if asked.ends_with('/') || below.is_empty() || below.starts_with(b"/") { "" } else { "/" };
                 Cow::Owned(format!("{}{separator}{}", asked.trim_end_matches('/'), escaped(below)))
             }
         }
@@ -110,7 +111,7 @@ fn escaped(bytes: &[u8]) -> Cow<'_, str> {
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
         for byte in chunk.invalid() {
-            let _ = write!(text, "\\x{byte:02X}");
+            let _ = write!(text, "\\x{byte:02x}");
         }
     }
     Cow::Owned(text)

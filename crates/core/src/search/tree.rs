@@ -46,8 +46,8 @@ pub trait Tree: Sync {
     /// Facts about an entry itself.
     fn metadata(&self, parent: &Self::Directory, name: &[u8]) -> Result<Metadata, Obstacle>;
 
-    /// Where a link leads, when that is a file or directory inside.
-    fn follow(&self, parent: &Self::Directory, name: &[u8]) -> Result<Followed, Obstacle>;
+    /// Where the link `name` leads, when that is a file or directory inside. `path` is its whole path, as bytes.
+    fn follow(&self, parent: &Self::Directory, name: &[u8], path: &[u8]) -> Result<Followed, Obstacle>;
 }
 
 /// What a search begins at.

@@ -11,8 +11,8 @@
 //! root. An entry that vanishes or cannot be read is left out and ends nothing (D74). Links are never entered.
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -506,8 +506,7 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
         if listing.hits.len() > BATCH && self.shared.walk.threads > 1 {
             let rest = listing.hits.split_off(BATCH);
             for batch in rest.chunks(BATCH) {
-                let files =
-                    batch.iter().map(|&index| (listing.name(index).into(), listing.entries[index].1)).collect();
+                let files = batch.iter().map(|&index| (listing.name(index).into(), listing.entries[index].1)).collect();
                 self.found.push(Task::Files { directory: Arc::clone(node), files });
             }
         }

@@ -21,8 +21,6 @@ mod tests;
 use parse::Piece;
 use segment::Segment;
 
-pub(crate) use parse::MAX_PATTERN_BYTES;
-
 /// One pattern as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Glob {
@@ -65,8 +63,10 @@ impl Glob {
         for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
             positions = set.enter(&positions, name.as_bytes(), true).0;
         }
-        let alternatives: Vec<_> =
-            positions.iter().filter_map(|position| Some(set.segment(*position)?.0.segments[position.segment as usize..].to_vec())).collect();
+        let alternatives: Vec<_> = positions
+            .iter()
+            .filter_map(|position| Some(set.segment(*position)?.0.segments[position.segment as usize..].to_vec()))
+            .collect();
         if alternatives.is_empty() { None } else { Some(Self { absolute: false, alternatives }) }
     }
 

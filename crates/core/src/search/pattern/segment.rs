@@ -104,8 +104,9 @@ fn matches_tokens(tokens: &[Token], name: &[u8]) -> bool {
             }
             Some(Token::Text(text)) => name[at..].starts_with(text).then_some(text.len()),
             Some(Token::One) => first_character(&name[at..]).map(|(_, length)| length),
-            Some(Token::Class(class)) => first_character(&name[at..])
-                .and_then(|(character, length)| class.contains(character).then_some(length)),
+            Some(Token::Class(class)) => {
+                first_character(&name[at..]).and_then(|(character, length)| class.contains(character).then_some(length))
+            }
         };
         match (advanced, &mut resume) {
             (Some(length), _) => {

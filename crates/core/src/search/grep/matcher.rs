@@ -1,0 +1,86 @@
+//! Compiles the pattern of a search for lines, or says what is wrong with it, with a caret under the place.
+
+use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
+
+use crate::error::{Error, Result, Shown};
+use crate::search::query::{CaseMode, GrepQuery};
+
+/// 8 KiB: longer than any pattern that a person or a model writes (R-FS-10).
+const MAX_PATTERN_BYTES: usize = 8 << 10;
+/// 8 MiB for a compiled pattern, and for the states that one thread remembers of it (R-FS-10).
+const MAX_REGEX_BYTES: usize = 8 << 20;
+/// 100 groups within each other (R-FS-10).
+const MAX_NESTING: u32 = 100;
+
+/// The matcher of `query`. `InvalidInput` for a pattern that is not valid, too long or too large, and for one that
+/// needs `multiline` and does not have it.
+pub(super) fn compile(query: &GrepQuery) -> Result<RegexMatcher> {
+    check(query)?;
+    let mut builder = RegexMatcherBuilder::new();
+    builder
+        .multi_line(true)
+        .case_insensitive(query.case == CaseMode::Insensitive)
+        .case_smart(query.case == CaseMode::Smart)
+        .fixed_strings(query.literal)
+        .word(query.word)
+        .size_limit(MAX_REGEX_BYTES)
+        .dfa_size_limit(MAX_REGEX_BYTES)
+        .nest_limit(MAX_NESTING)
+        // So that `$` also matches before the `\r\n` of a file from Windows.
+        .crlf(true)
+        .line_terminator(if query.multiline { None } else { Some(b'\n') });
+    builder.build(&query.pattern).map_err(|error| match error.kind() {
+        ErrorKind::NotAllowed(_) => needs_multiline(),
+        ErrorKind::Regex(message) if message.contains("size limit") => Error::invalid(format!(
+            "The pattern compiles to more than {} MiB; make its repetitions or character classes smaller.",
+            MAX_REGEX_BYTES >> 20
+        )),
+        _ => Error::invalid("The pattern is not a valid regular expression. Set 'literal' to search for plain text."),
+    })
+}
+
+/// Judges what can be judged without compiling.
+pub(super) fn check(query: &GrepQuery) -> Result<()> {
+    if query.pattern.len() > MAX_PATTERN_BYTES {
+        return Err(Error::invalid(format!(
+            "The pattern has {} bytes; at most {MAX_PATTERN_BYTES} are possible.",
+            query.pattern.len()
+        )));
+    }
+    if query.literal {
+        return if query.pattern.contains('\n') && !query.multiline { Err(needs_multiline()) } else { Ok(()) };
+    }
+    let parsed = regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(&query.pattern);
+    match parsed {
+        Ok(_) => Ok(()),
+        Err(regex_syntax::Error::Parse(error)) => Err(fault(&query.pattern, error.span().start.offset, error.kind())),
+        Err(regex_syntax::Error::Translate(error)) => {
+            Err(fault(&query.pattern, error.span().start.offset, error.kind()))
+        }
+        Err(_) => Err(Error::invalid("The pattern is not a valid regular expression.")),
+    }
+}
+
+fn needs_multiline() -> Error {
+    Error::invalid("The pattern holds a line end, and lines are searched one by one; set 'multiline' to match across.")
+}
+
+/// An error with the part of the pattern around `offset` and a caret under it.
+pub(super) fn fault(pattern: &str, offset: usize, what: impl std::fmt::Display) -> Error {
+    /// Characters that are shown on either side of the fault.
+    const SHOWN: usize = 40;
+    let offset = (0..=offset.min(pattern.len())).rev().find(|at| pattern.is_char_boundary(*at)).unwrap_or(0);
+    let (before, after) = pattern.split_at(offset);
+    let skipped = before.chars().count().saturating_sub(SHOWN);
+    let head: String = before.chars().skip(skipped).collect();
+    let tail: String = after.chars().take(SHOWN).collect();
+    let head = format!("{}{}", if skipped == 0 { "" } else { "…" }, Shown(&head));
+    let cut = if after.chars().nth(SHOWN).is_some() { "…" } else { "" };
+    Error::invalid(format!(
+        "The pattern is not a valid regular expression: {what}.\n  {head}{}{cut}\n  {:>width$}\nEscape it with '\\', or \
+         set 'literal' to search for plain text.",
+        Shown(&tail),
+        "^",
+        width = head.chars().count() + 1
+    ))
+}

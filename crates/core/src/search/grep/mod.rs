@@ -1,0 +1,123 @@
+//! Finding lines by pattern.
+//!
+//! The walk hands each file to a [`worker`]; most files are read whole and asked once whether they hold a match, so a
+//! file without one costs an open, a read and a scan. [`page`] keeps only what the page asked for may need.
+
+use grep_matcher::Matcher;
+use parking_lot::Mutex;
+
+use self::page::{MAX_TEXT_BYTES, Page};
+use self::sink::Keep;
+use self::worker::{Job, Worker};
+use super::filter::Filter;
+use super::glob::threads;
+use super::query::{EntryFilter, GrepOutcome, GrepQuery};
+use super::start::Start;
+use super::tree::Tree;
+use super::types;
+use super::walk::Walk;
+use crate::access::Operation;
+use crate::backend::Call;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+
+mod line;
+mod matcher;
+mod page;
+mod sink;
+mod worker;
+
+/// Answers `query` over `tree`. Blocks. A deadline makes the answer incomplete; an abort is an `Aborted` error. Fails
+/// with `InvalidInput` for a pattern, glob or type that is not valid and, as the tree does, for a path that cannot be
+/// opened. A file that is named is searched whatever the globs say, also when it looks binary.
+pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) -> Result<GrepOutcome> {
+    grep_with(tree, query, &matcher::compile(query)?, call, limits)
+}
+
+fn grep_with<T: Tree, M: Matcher + Sync>(
+    tree: &T,
+    query: &GrepQuery,
+    matcher: &M,
+    call: &Call,
+    limits: &Limits,
+) -> Result<GrepOutcome> {
+    let deadline = call.deadline.within(limits.search_timeout);
+    let guard = call.guard.as_ref();
+    let (start, names) = Start::open(tree, &query.path, query.respect_ignore, guard, Operation::Grep)?;
+    let by_file = query.files_only || query.count_only;
+    let limit = query.limit.min(limits.grep_matches);
+    let wanted = query.offset.saturating_add(limit);
+    let keep_files = if by_file { wanted } else { wanted.max(limits.grep_matches) };
+    let keep_matches = if by_file { 0 } else { wanted };
+    let job = Job {
+        tree,
+        guard,
+        names: &names,
+        query,
+        matcher,
+        deadline: &deadline,
+        keep: Keep { matches: keep_matches, bytes: MAX_TEXT_BYTES, line_chars: limits.line_chars },
+        max_file_bytes: limits.grep_file_bytes,
+        large: Mutex::new(()),
+    };
+    let worker = || Worker::new(&job, Page::new(query.sort, keep_files, keep_matches));
+    let (workers, incomplete) = match start {
+        Start::File { directory, name, path } => {
+            guard.check(Operation::Read, &path)?;
+            let (file, metadata) = tree.open_file(&directory, &name).map_err(|_| {
+                Error::new(ErrorKind::Io, format!("'{}' cannot be opened for reading.", query.path))
+                    .with_path(query.path.as_str())
+            })?;
+            let mut worker = worker();
+            let shown = names.shown(path.as_str().as_bytes());
+            let ended = worker.search(file, metadata.size, metadata.modified_ns, &shown, true).is_err();
+            if deadline.cancel.is_cancelled() {
+                deadline.check()?;
+            }
+            (vec![worker], ended)
+        }
+        Start::Directory(root) => {
+            let filter = Filter::of_globs(&query.globs, &types::globs(&query.types)?, &query.path, query.hidden)?;
+            let walk = Walk {
+                tree,
+                filter: &filter,
+                entries: EntryFilter::Files,
+                links: false,
+                respect_ignore: query.respect_ignore,
+                costly: true,
+                threads: threads(limits),
+                deadline: &deadline,
+            };
+            let walked = walk.run(root, worker)?;
+            (walked.visitors, walked.incomplete)
+        }
+    };
+    let mut page = Page::new(query.sort, keep_files, keep_matches);
+    let (mut searched_files, mut too_large_files) = (0, 0);
+    for worker in workers {
+        searched_files += worker.searched;
+        too_large_files += worker.too_large;
+        page.merge(worker.page);
+    }
+    let (total_files, total_matches) = (page.total_files, page.total_matches);
+    let mut files = page.into_files();
+    let (matches, returned, total) = if by_file {
+        files.drain(..query.offset.min(files.len()));
+        (Vec::new(), files.len(), total_files)
+    } else {
+        let matches = page::matches(&mut files, query.offset, limit);
+        let returned = matches.len();
+        (matches, returned, total_matches)
+    };
+    let truncated = incomplete || (query.offset.saturating_add(returned) as u64) < total;
+    Ok(GrepOutcome {
+        matches,
+        files: page::listed(files),
+        total_matches,
+        total_files,
+        searched_files,
+        too_large_files,
+        truncated,
+        incomplete,
+    })
+}

@@ -1,0 +1,218 @@
+//! Looks into files: one worker a thread, with its own buffer and searcher.
+
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+use grep_matcher::{LineMatchKind, Matcher};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use parking_lot::Mutex;
+
+use super::page::Page;
+use super::sink::{FileSink, Keep};
+use crate::access::{Guard, Operation};
+use crate::cancel::Deadline;
+use crate::search::query::GrepQuery;
+use crate::search::start::Names;
+use crate::search::tree::{EntryKind, Tree};
+use crate::search::walk::{Entry, Visitor};
+use crate::text::encoding::{Content, Encoding, sniff};
+
+/// 256 KiB: nearly every source file is searched in one piece, and a piece takes well under the 20 ms in which a search
+/// must hear a cancellation.
+const WHOLE_FILE_BYTES: usize = 256 << 10;
+/// 16 MiB: the longest line, and with `multiline` the largest file, since those are held in memory.
+const MAX_HELD_BYTES: usize = 16 << 20;
+/// 1,000 lines of context on either side of a match.
+const MAX_CONTEXT: u32 = 1000;
+
+/// What all workers of one search share.
+pub(super) struct Job<'a, T, M> {
+    pub(super) tree: &'a T,
+    pub(super) guard: &'a dyn Guard,
+    pub(super) names: &'a Names,
+    pub(super) query: &'a GrepQuery,
+    pub(super) matcher: &'a M,
+    pub(super) deadline: &'a Deadline,
+    pub(super) keep: Keep,
+    /// Bytes of the largest file to look into.
+    pub(super) max_file_bytes: u64,
+    /// Held while a file is searched that needs [`MAX_HELD_BYTES`], so that only one does at a time.
+    pub(super) large: Mutex<()>,
+}
+
+/// One thread's part of a search for lines.
+pub(super) struct Worker<'a, T, M> {
+    job: &'a Job<'a, T, M>,
+    searcher: Searcher,
+    /// Whether a match never spans lines, so that a whole file can be asked at once whether it holds one.
+    is_line_oriented: bool,
+    buffer: Vec<u8>,
+    pub(super) page: Page,
+    pub(super) searched: u64,
+    pub(super) too_large: u64,
+}
+
+impl<'a, T, M: Matcher> Worker<'a, T, M> {
+    pub(super) fn new(job: &'a Job<'a, T, M>, page: Page) -> Self {
+        let query = job.query;
+        let shows_lines = !query.files_only && !query.count_only;
+        let context = |lines: u32| if shows_lines { lines.min(MAX_CONTEXT) as usize } else { 0 };
+        let searcher = SearcherBuilder::new()
+            .line_number(shows_lines)
+            .multi_line(query.multiline)
+            .before_context(context(query.before))
+            .after_context(context(query.after))
+            .max_matches(if query.files_only { Some(1) } else { query.max_per_file })
+            .heap_limit(Some(MAX_HELD_BYTES))
+            .binary_detection(BinaryDetection::none())
+            .build();
+        let is_line_oriented = !query.multiline && job.matcher.line_terminator() == Some(searcher.line_terminator());
+        Self { job, searcher, is_line_oriented, buffer: vec![0; WHOLE_FILE_BYTES], page, searched: 0, too_large: 0 }
+    }
+
+    /// Searches an open file of `size` bytes; `is_named` when the caller named it, so that it counts as text. An error
+    /// means that the search is to end.
+    pub(super) fn search(
+        &mut self,
+        mut file: impl Read,
+        size: u64,
+        modified_ns: Option<i64>,
+        path: &str,
+        is_named: bool,
+    ) -> io::Result<()> {
+        if size > self.job.max_file_bytes || (self.job.query.multiline && size > MAX_HELD_BYTES as u64) {
+            self.too_large += 1;
+            return Ok(());
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let filled = fill(&mut file, &mut buffer, size);
+        let result = match filled {
+            Ok(length) => {
+                let job = self.job;
+                let mut sink = FileSink::new(job.matcher, job.deadline, path, job.keep);
+                let result = self.search_bytes(&buffer[..length], file, size, is_named, &mut sink);
+                self.keep(result, sink, modified_ns)
+            }
+            // It cannot be read: it is left out, like one that cannot be opened.
+            Err(_) => Ok(()),
+        };
+        self.buffer = buffer;
+        result
+    }
+
+    fn search_bytes(
+        &mut self,
+        head: &[u8],
+        rest: impl Read,
+        size: u64,
+        is_named: bool,
+        sink: &mut FileSink<'_, M>,
+    ) -> io::Result<()> {
+        let is_whole = head.len() < WHOLE_FILE_BYTES || size == head.len() as u64;
+        let has_wide_bom = matches!(head, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]);
+        // A whole file is searched behind its mark; one in pieces, or in UTF-16, is left to the searcher's decoder.
+        let text = if is_whole { head.strip_prefix(Encoding::Utf8Bom.bom()).unwrap_or(head) } else { head };
+        let mut confirmed = false;
+        if is_whole && self.is_line_oriented && !has_wide_bom {
+            match self.job.matcher.find_candidate_line(text) {
+                Ok(None) => {
+                    self.searched += 1;
+                    return Ok(());
+                }
+                Ok(Some(LineMatchKind::Confirmed(_))) => confirmed = true,
+                Ok(Some(LineMatchKind::Candidate(_))) | Err(_) => {}
+            }
+        }
+        if !is_named && matches!(sniff(head), Content::Binary(_)) {
+            return Ok(());
+        }
+        self.searched += 1;
+        if confirmed && self.job.query.files_only {
+            sink.count = 1;
+            return Ok(());
+        }
+        let matcher = self.job.matcher;
+        if is_whole {
+            return self.searcher.search_slice(matcher, text, sink);
+        }
+        let _large = self.job.large.lock();
+        let rest = Checked { inner: rest, deadline: self.job.deadline, left: self.job.max_file_bytes };
+        self.searcher.search_reader(matcher, head.chain(rest), sink)
+    }
+
+    /// Adds what was found in a file to the page.
+    fn keep(&mut self, result: io::Result<()>, sink: FileSink<'_, M>, modified_ns: Option<i64>) -> io::Result<()> {
+        if let Err(error) = result {
+            self.job.deadline.check().map_err(|_| error)?;
+            // A line beyond the heap limit, or a file that stopped being readable half-way.
+            self.too_large += 1;
+            return Ok(());
+        }
+        if sink.count > 0 {
+            self.page.push(sink.into_hits(modified_ns));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Tree, M: Matcher + Sync> Visitor<T> for Worker<'_, T, M> {
+    fn visit(&mut self, entry: Entry<'_, T>) -> ControlFlow<()> {
+        const OPERATIONS: &[Operation] = &[Operation::Grep, Operation::Read];
+        if entry.kind != EntryKind::File {
+            return ControlFlow::Continue(());
+        }
+        let job = self.job;
+        let shown = job.names.shown(entry.path);
+        if !job.names.permits(job.guard, OPERATIONS, entry.path, &shown) {
+            return ControlFlow::Continue(());
+        }
+        let Ok((file, metadata)) = job.tree.open_file(entry.directory, entry.name) else {
+            return ControlFlow::Continue(());
+        };
+        match self.search(file, metadata.size, metadata.modified_ns, &shown, false) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        }
+    }
+}
+
+/// Fills `buffer` from a file of `size` bytes, as far as either goes. A file that was empty when it was opened is read
+/// once, since some file systems do not know sizes.
+fn fill(file: &mut impl Read, buffer: &mut [u8], size: u64) -> io::Result<usize> {
+    let mut length = 0;
+    while length < buffer.len() {
+        match file.read(&mut buffer[length..]) {
+            Ok(0) => break,
+            Ok(read) => {
+                length += read;
+                if length as u64 == size {
+                    break;
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+/// A file read piece by piece: ends when the call must, and at the size limit even while somebody writes on.
+struct Checked<'a, R> {
+    inner: R,
+    deadline: &'a Deadline,
+    left: u64,
+}
+
+impl<R: Read> Read for Checked<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        /// 64 KiB: between two of them the clock is looked at.
+        const PIECE: usize = 64 << 10;
+        if self.deadline.check().is_err() {
+            return Err(io::Error::other("the call must end"));
+        }
+        let room = buffer.len().min(PIECE).min(usize::try_from(self.left).unwrap_or(PIECE));
+        let read = self.inner.read(&mut buffer[..room])?;
+        self.left -= read as u64;
+        Ok(read)
+    }
+}

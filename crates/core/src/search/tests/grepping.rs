@@ -1,0 +1,186 @@
+use super::*;
+use crate::error::ErrorKind;
+use crate::search::{CaseMode, GrepFile, GrepLine, GrepMatch};
+
+#[test]
+fn finds_lines_in_order_with_context() {
+    let tree =
+        HostTree::new(&[("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\ntwo again\n"), ("b/c.txt", "nothing\r\ntwo\r\n")]);
+    let outcome = grep(&tree, &GrepQuery { before: 1, after: 2, ..lines("two$|again") }).unwrap();
+    let line = |line_number, line: &str| GrepLine { line_number, line: line.to_owned() };
+    let expected = [
+        GrepMatch {
+            path: "/w/a.txt".into(),
+            line_number: 2,
+            line: "two".into(),
+            before: vec![line(1, "one")],
+            after: vec![line(3, "three"), line(4, "four")],
+        },
+        GrepMatch {
+            path: "/w/a.txt".into(),
+            line_number: 7,
+            line: "two again".into(),
+            before: vec![line(6, "six")],
+            after: vec![],
+        },
+        GrepMatch {
+            path: "/w/b/c.txt".into(),
+            line_number: 2,
+            line: "two".into(),
+            before: vec![line(1, "nothing")],
+            after: vec![],
+        },
+    ];
+    assert_eq!(outcome.matches, expected);
+    assert_eq!((outcome.total_matches, outcome.total_files, outcome.searched_files), (3, 2, 2));
+    assert_eq!((outcome.truncated, outcome.incomplete), (false, false));
+}
+
+#[test]
+fn options_say_what_matches() {
+    let tree = HostTree::new(&[
+        ("a.ts", "Foo.bar(1)\nfoobar\nfoo\n-v\nx\n"),
+        ("b.js", "foo.bar\n"),
+        ("we:ird:3:name.ts", "-v\n"),
+    ]);
+    let query = lines("");
+    let all = |query: &GrepQuery| matched(&tree, query);
+    let with = |pattern: &str| GrepQuery { pattern: pattern.to_owned(), ..query.clone() };
+    assert_eq!(all(&with("foo.bar")), ["/w/b.js:1: foo.bar"]);
+    assert_eq!(all(&GrepQuery { literal: true, ..with("bar(") }), ["/w/a.ts:1: Foo.bar(1)"]);
+    let insensitive = GrepQuery { case: CaseMode::Insensitive, ..with("FOO.BAR") };
+    assert_eq!(all(&insensitive), ["/w/a.ts:1: Foo.bar(1)", "/w/b.js:1: foo.bar"]);
+    let smart = GrepQuery { case: CaseMode::Smart, ..with("foo.bar") };
+    assert_eq!(all(&smart), ["/w/a.ts:1: Foo.bar(1)", "/w/b.js:1: foo.bar"]);
+    assert_eq!(all(&GrepQuery { case: CaseMode::Smart, ..with("Foo") }), ["/w/a.ts:1: Foo.bar(1)"]);
+    assert_eq!(all(&GrepQuery { word: true, ..with("foo") }), ["/w/a.ts:3: foo", "/w/b.js:1: foo.bar"]);
+    // D5: a pattern that begins with `-` is a pattern; a name with `:` is a name.
+    assert_eq!(all(&with("-v")), ["/w/a.ts:4: -v", "/w/we:ird:3:name.ts:1: -v"]);
+    assert_eq!(all(&GrepQuery { globs: vec!["*.js".into()], ..with("foo") }), ["/w/b.js:1: foo.bar"]);
+    assert_eq!(all(&GrepQuery { globs: vec!["!*.ts".into()], ..with("foo") }), ["/w/b.js:1: foo.bar"]);
+    assert_eq!(all(&GrepQuery { types: vec!["js".into()], ..with("foo") }), ["/w/b.js:1: foo.bar"]);
+    let multiline = GrepQuery { multiline: true, ..with("foobar\nfoo") };
+    assert_eq!(all(&multiline), ["/w/a.ts:2: foobar\nfoo"]);
+    let unknown = grep(&tree, &GrepQuery { types: vec!["nonsense".into()], ..query.clone() }).unwrap_err();
+    assert!(unknown.message().starts_with("There is no file type 'nonsense'"));
+}
+
+#[test]
+fn a_glob_without_slash_matches_at_any_depth() {
+    let tree = HostTree::new(&[
+        ("a.ts", "x"),
+        ("src/b.ts", "x"),
+        ("src/test/c.ts", "x"),
+        ("node/d.ts", "x"),
+        (".hid/e.ts", "x"),
+    ]);
+    for (globs, expected) in [
+        (vec!["*.ts"], vec!["/w/a.ts", "/w/node/d.ts", "/w/src/b.ts", "/w/src/test/c.ts"]),
+        (vec!["./*.ts"], vec!["/w/a.ts"]),
+        (vec!["src/**"], vec!["/w/src/b.ts", "/w/src/test/c.ts"]),
+        (vec!["test/"], vec!["/w/src/test/c.ts"]),
+        (vec!["/w/src/*"], vec!["/w/src/b.ts"]),
+        (vec!["!test", "!node/"], vec!["/w/a.ts", "/w/src/b.ts"]),
+        (vec!["*.ts", "!src/"], vec!["/w/a.ts", "/w/node/d.ts"]),
+        (vec!["{a,b}.ts"], vec!["/w/a.ts", "/w/src/b.ts"]),
+        (vec![".hid/**"], vec!["/w/.hid/e.ts"]),
+    ] {
+        let globs: Vec<String> = globs.into_iter().map(str::to_owned).collect();
+        let outcome = grep(&tree, &GrepQuery { files_only: true, globs: globs.clone(), ..lines("x") }).unwrap();
+        let paths: Vec<_> = outcome.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(paths, expected, "{globs:?}");
+    }
+}
+
+#[test]
+fn an_invalid_pattern_is_an_error_with_a_caret() {
+    let tree = HostTree::new(&[]);
+    let message = |query: &GrepQuery| {
+        let error = grep(&tree, query).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        error.message().to_owned()
+    };
+    assert_eq!(
+        message(&lines("foo(bar")),
+        "The pattern is not a valid regular expression: unclosed group.\n  foo(bar\n     ^\nEscape it with '\\', or set \
+         'literal' to search for plain text."
+    );
+    assert!(message(&lines("ab[z-a]")).contains("\n  ab[z-a]\n     ^\n"));
+    assert!(message(&lines(r"\p{Nonsense}")).contains("Unicode property not found"));
+    assert!(message(&lines("a\nb")).contains("set 'multiline'"));
+    assert!(message(&lines(r"a\nb")).contains("set 'multiline'"));
+    assert!(message(&GrepQuery { literal: true, ..lines("a\nb") }).contains("set 'multiline'"));
+    assert!(message(&lines(&format!("{}{}", "(".repeat(101), ")".repeat(101)))).contains("nested"));
+    assert!(message(&lines(r"(\w{100}){100}")).contains("more than 8 MiB"));
+    assert!(message(&lines(&"x".repeat(9000))).contains("at most 8192"));
+    assert!(message(&lines("(?=a)")).contains("look-around"));
+}
+
+#[test]
+fn counts_files_and_pages() {
+    let tree = HostTree::new(&[("a", "x\nx\nx\n"), ("b", "x\n"), ("c", "y\n"), ("d", "x\nx\n")]);
+    let file = |path: &str, count| GrepFile { path: path.to_owned(), count };
+    let counts = grep(&tree, &GrepQuery { count_only: true, ..lines("x") }).unwrap();
+    assert_eq!(counts.files, [file("/w/a", 3), file("/w/b", 1), file("/w/d", 2)]);
+    assert_eq!((counts.total_matches, counts.total_files, counts.searched_files), (6, 3, 4));
+    let names = grep(&tree, &GrepQuery { files_only: true, offset: 1, limit: 1, ..lines("x") }).unwrap();
+    assert_eq!(names.files, [file("/w/b", 1)]);
+    assert_eq!((names.total_files, names.truncated), (3, true));
+    for (offset, limit, expected, truncated) in [
+        (0, 2, vec!["/w/a:1: x", "/w/a:2: x"], true),
+        (2, 2, vec!["/w/a:3: x", "/w/b:1: x"], true),
+        (4, 2, vec!["/w/d:1: x", "/w/d:2: x"], false),
+        (6, 2, vec![], false),
+    ] {
+        let query = GrepQuery { offset, limit, ..lines("x") };
+        assert_eq!(matched(&tree, &query), expected);
+        let outcome = grep(&tree, &query).unwrap();
+        assert_eq!((outcome.total_matches, outcome.truncated), (6, truncated));
+    }
+    let capped = grep(&tree, &GrepQuery { max_per_file: Some(1), ..lines("x") }).unwrap();
+    assert_eq!(capped.total_matches, 3);
+}
+
+#[test]
+fn a_named_file_is_always_searched() {
+    let tree = HostTree::new(&[(".gitignore", "*"), (".hid/x.bin", "ab\0needle\n"), ("plain", "needle\n")]);
+    let at = |text: &str| GrepQuery { path: path(text), globs: vec!["*.ts".into()], ..lines("needle") };
+    assert_eq!(matched(&tree, &at("/w/.hid/x.bin")), ["/w/.hid/x.bin:1: ab\0needle"]);
+    assert_eq!(matched(&tree, &at("/w/plain")), ["/w/plain:1: needle"]);
+    assert_eq!(matched(&tree, &lines("needle")), [""; 0]);
+    assert_eq!(grep(&tree, &at("/w/missing")).unwrap_err().kind(), ErrorKind::FileNotFound);
+}
+
+#[test]
+fn encodings_are_read_and_binary_files_left_out() {
+    let tree = HostTree::new(&[("bom", "\u{FEFF}needle ä\n"), ("bin", "needle\0\n"), ("after", "x\n")]);
+    let wide: Vec<u8> = "\u{FEFF}one\nneedle ä\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(tree.root.path().join("wide"), wide).unwrap();
+    std::fs::write(tree.root.path().join("latin"), b"needle \xE4\n").unwrap();
+    let expected = ["/w/bom:1: needle ä", "/w/latin:1: needle \u{FFFD}", "/w/wide:2: needle ä"];
+    assert_eq!(matched(&tree, &lines("needle")), expected);
+    assert_eq!(matched(&tree, &lines("^needle")), expected);
+}
+
+#[test]
+fn large_files_are_read_in_pieces_and_long_lines_cut() {
+    let tree = HostTree::new(&[]);
+    let mut content = "filler line\n".repeat(100_000);
+    content.push_str(&"y".repeat(5_000));
+    content.push_str("needle");
+    content.push_str(&"z".repeat(5_000));
+    content.push_str("\nlast needle\n");
+    tree.add("big", &content);
+    let outcome = grep(&tree, &lines("needle")).unwrap();
+    let expected = format!("…{}needle{}…", "y".repeat(500), "z".repeat(1_494));
+    let found: Vec<_> = outcome.matches.iter().map(|found| (found.line_number, found.line.as_str())).collect();
+    assert_eq!(found, [(100_001, expected.as_str()), (100_002, "last needle")]);
+}
+
+#[test]
+fn a_pattern_made_to_backtrack_ends_at_once() {
+    let tree = HostTree::new(&[("a", &format!("{}!", "a".repeat(100_000)))]);
+    let begun = std::time::Instant::now();
+    assert_eq!(matched(&tree, &lines("(a+)+$")), [""; 0]);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(1), "{:?}", begun.elapsed());
+}

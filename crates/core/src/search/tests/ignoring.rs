@@ -1,0 +1,47 @@
+use super::*;
+
+#[test]
+fn ignore_files_are_honoured_nested_and_outside_a_repository() {
+    let tree = HostTree::new(&[
+        (".gitignore", "*.log\n/build\nnode_modules/\n!keep.log\n"),
+        ("a.log", ""),
+        ("keep.log", ""),
+        ("build/x", ""),
+        ("src/build/y", ""),
+        ("src/.gitignore", "!a.log\n/gen\n"),
+        ("src/a.log", ""),
+        ("src/gen/z", ""),
+        ("node_modules/m/index.js", ""),
+        (".ignore", "secret.txt\n!b.log\n"),
+        ("secret.txt", ""),
+        ("b.log", ""),
+        // A repository of its own: the rules above stop, but for those of `.ignore`.
+        ("sub/.git/HEAD", ""),
+        ("sub/c.log", ""),
+        ("sub/secret.txt", ""),
+    ]);
+    let expected = ["/w/b.log", "/w/keep.log", "/w/src/a.log", "/w/src/build/y", "/w/sub/c.log"];
+    assert_eq!(found(&tree, &pattern("**")), expected);
+    // The rules above a path that is searched apply below it.
+    assert_eq!(found(&tree, &GlobQuery { path: path("/w/src"), ..pattern("**") }), ["/w/src/a.log", "/w/src/build/y"]);
+    // A path or a pattern that names an ignored directory looks into it.
+    let named = GlobQuery { path: path("/w/node_modules"), ..pattern("**") };
+    assert_eq!(found(&tree, &named), ["/w/node_modules/m/index.js"]);
+    assert_eq!(found(&tree, &pattern("node_modules/**/*.js")), ["/w/node_modules/m/index.js"]);
+    assert_eq!(found(&tree, &pattern("a.log")), ["/w/a.log"]);
+    assert_eq!(found(&tree, &pattern("*/m/*.js")), [""; 0]);
+    let everything = GlobQuery { respect_ignore: false, ..pattern("**") };
+    assert_eq!(found(&tree, &everything).len(), 11);
+}
+
+#[test]
+fn an_ignore_file_that_makes_no_sense_has_no_say() {
+    let tree = HostTree::new(&[
+        ("a", ""),
+        ("b", ""),
+        (".gitignore", "[\n{\nb\n\0\n"),
+        ("c/.gitignore", "->/etc/passwd"),
+        ("c/d", ""),
+    ]);
+    assert_eq!(found(&tree, &pattern("**")), ["/w/a", "/w/c/d"]);
+}
