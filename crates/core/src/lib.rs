@@ -4,6 +4,7 @@
 //! toolset ─ hooks, approval, permissions, tool/*, session        the pipeline: the only place that joins the rest
 //! tool/*  ─ view, edit, search, text                             one tool per file; never a concrete backend
 //! backend ─ local, …                                             where files are; virtual paths in, virtual paths out
+//! sandbox                                                        mounts: pure table, no file is opened here
 //! access, path, limits, cancel, error                            the ground
 //! ```
 //!
@@ -17,5 +18,6 @@ pub mod error;
 pub mod limits;
 pub mod path;
 pub mod permissions;
+pub mod sandbox;
 pub mod search;
 pub mod text;

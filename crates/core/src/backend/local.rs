@@ -1,6 +1,0 @@
-//! A directory of this machine.
-
-#[cfg(unix)]
-pub mod shell;
-#[cfg(all(unix, test))]
-pub(crate) mod walk_handles;

@@ -1,0 +1,374 @@
+//! [`LocalBackend`]: the traits of a backend over the machinery of this folder. Each file operation is one blocking
+//! task; nothing here looks at a disk on the caller's thread, except for the checks when a backend is made.
+
+use std::collections::HashSet;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use rustix::fs::{AtFlags, Dir, FlockOperation, flock, fstat, unlinkat};
+
+use super::facts::identity;
+use super::lock::Locked;
+use super::open::{Opened, open};
+use super::options::{Confinement, Durability, LocalOptions};
+use super::resolve::{Directory, Resolver, Strategy};
+use super::shell::{CommandRunner, Environment};
+use super::{list, read, temp, transfer, tree, update, walk};
+use crate::access::Operation;
+use crate::backend::{
+    Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileContent, FileInfo, FileSlice, FileSystem, Listing,
+    Missing, Resolution, Shell, Transform, Updated, Window, WritableFileSystem,
+};
+use crate::cancel::CancelToken;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::path::VirtualPath;
+use crate::sandbox::not_writable;
+use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+
+/// 65,536 directories: what a backend remembers to have cleaned; then it begins anew.
+const MAX_CLEANED: usize = 1 << 16;
+
+/// Files of this machine, and perhaps its shell, behind the walls of [`LocalOptions`].
+#[derive(Debug)]
+pub struct LocalBackend {
+    id: String,
+    inner: Arc<Inner>,
+    shell: Option<LocalShell>,
+    no_shell_reason: &'static str,
+}
+
+/// What the blocking tasks share.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) resolver: Resolver,
+    pub(super) limits: Limits,
+    pub(super) durability: Durability,
+    pub(super) writable: bool,
+    working_directory: VirtualPath,
+    /// Directories in which this backend has removed what a crash left.
+    cleaned: Mutex<HashSet<(u64, u64)>>,
+    closed: CancelToken,
+}
+
+#[derive(Debug)]
+struct LocalShell {
+    inner: Arc<Inner>,
+    runner: CommandRunner,
+}
+
+impl LocalBackend {
+    /// Opens the directories that `options` name and keeps them open. `InvalidInput` when one is missing or is no
+    /// directory (none is made), when both kinds of walls are given, or when a variable can be in no environment.
+    pub fn new(options: LocalOptions) -> Result<Self> {
+        let resolver = |Opened { table, roots, working_directory }| {
+            (Resolver::new(table, roots, Strategy::of_process()), working_directory)
+        };
+        Self::with_resolver(options, resolver)
+    }
+
+    /// A backend that follows names by `strategy`, whatever the process chose.
+    #[cfg(test)]
+    pub(super) fn with_strategy(options: LocalOptions, strategy: Strategy) -> Result<Self> {
+        Self::with_resolver(options, |Opened { table, roots, working_directory }| {
+            (Resolver::new(table, roots, strategy), working_directory)
+        })
+    }
+
+    fn with_resolver(options: LocalOptions, resolver: impl FnOnce(Opened) -> (Resolver, VirtualPath)) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let (resolver, working_directory) = resolver(open(&options)?);
+        let inner = Arc::new(Inner {
+            writable: !resolver.table().writable_roots().is_empty(),
+            resolver,
+            working_directory,
+            durability: options.durability,
+            cleaned: Mutex::default(),
+            closed: CancelToken::new(),
+            limits: options.limits,
+        });
+        inner.clean_mounts();
+        let no_shell_reason = match (options.execute, &options.sandbox, options.confinement) {
+            (false, _, _) => "Commands are switched off for this backend.",
+            (true, Some(_), Confinement::Auto | Confinement::Namespace | Confinement::Landlock) => {
+                "Commands are refused on a backend with mounts, because nothing would hold a command inside them; use \
+                 the file tools. An application that accepts commands without walls sets `confinement: 'none'`."
+            }
+            (true, Some(_), Confinement::None) | (true, None, _) => "",
+        };
+        let shell = if no_shell_reason.is_empty() {
+            let environment = Environment::of_host(&options.environment)?;
+            Some(LocalShell {
+                inner: Arc::clone(&inner),
+                runner: CommandRunner::new(environment, inner.limits.output_bytes),
+            })
+        } else {
+            None
+        };
+        let id = format!("local-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        Ok(Self { id, inner, shell, no_shell_reason })
+    }
+
+    /// Runs `work` on a thread that may block. A read is left alone when its call must stop; what changes files is
+    /// waited for, so that its answer is the truth.
+    async fn blocking<T: Send + 'static>(
+        &self,
+        call: &Call,
+        waits: Waits,
+        work: impl FnOnce(&Inner, &Call) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.inner.require_open()?;
+        call.deadline.check()?;
+        let inner = Arc::clone(&self.inner);
+        let theirs = call.clone();
+        let mut task = tokio::task::spawn_blocking(move || work(&inner, &theirs));
+        let joined = match waits {
+            Waits::ForTheTruth => task.await,
+            Waits::UntilStopped => tokio::select! {
+                biased;
+                joined = &mut task => joined,
+                error = call.deadline.reached() => return Err(error),
+            },
+        };
+        joined.map_err(|_| Error::internal("A file operation stopped unexpectedly."))?
+    }
+}
+
+/// How long a call waits for its blocking task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waits {
+    UntilStopped,
+    ForTheTruth,
+}
+
+impl Inner {
+    fn require_open(&self) -> Result<()> {
+        if self.closed.is_cancelled() {
+            return Err(Error::new(ErrorKind::Closed, "This backend was closed; make a new one."));
+        }
+        Ok(())
+    }
+
+    /// The error for a path that may not be written, by the table alone.
+    pub(super) fn require_writable(&self, path: &VirtualPath) -> Result<()> {
+        let table = self.resolver.table();
+        if table.is_virtual_directory(path) {
+            return Err(not_writable(path.as_str(), &table.writable_roots()));
+        }
+        table.require_write(path).map(drop)
+    }
+
+    /// Bytes of the largest file that may lie at `path`.
+    pub(super) fn largest(&self, path: &VirtualPath) -> u64 {
+        self.resolver
+            .table()
+            .max_file_bytes(path)
+            .map_or(self.limits.file_bytes, |limit| limit.min(self.limits.file_bytes))
+    }
+
+    /// Whether somebody is asked before reads in any mount at or below `path`.
+    pub(super) fn asks_below(&self, path: &VirtualPath) -> bool {
+        let table = self.resolver.table();
+        table
+            .mounts()
+            .iter()
+            .any(|mount| mount.read_approval && mount.mount_point.is_within(path) && table.can_read(&mount.mount_point))
+            || table.needs_read_approval(path)
+    }
+
+    /// Removes what crashed writers left in a directory, once. The lock says that no writer is at work there.
+    pub(super) fn clean(&self, directory: &Directory, locked: &Locked<'_>) {
+        if !locked.excludes_other_processes() {
+            return;
+        }
+        let Ok(facts) = fstat(&directory.handle) else { return };
+        {
+            let mut cleaned = self.cleaned.lock();
+            if cleaned.len() >= MAX_CLEANED {
+                cleaned.clear();
+            }
+            if !cleaned.insert(identity(&facts)) {
+                return;
+            }
+        }
+        remove_temporaries(directory.handle.as_fd());
+    }
+
+    /// The same for the mounted directories themselves, unless somebody writes there at this moment.
+    fn clean_mounts(&self) {
+        let table = self.resolver.table();
+        for mount in table.mounts().iter().filter(|mount| table.can_write(&mount.mount_point)) {
+            let Ok(directory) = self.resolver.open_for_names(&mount.mount_point, &mount.mount_point) else { continue };
+            if flock(&directory.handle, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                remove_temporaries(directory.handle.as_fd());
+            }
+        }
+    }
+}
+
+fn remove_temporaries(directory: std::os::fd::BorrowedFd<'_>) {
+    let Ok(entries) = Dir::read_from(directory) else { return };
+    for entry in entries.flatten() {
+        if temp::is_temporary_entry(entry.file_name()) {
+            // Best effort: what stays is hidden, and the next backend tries again.
+            let _ = unlinkat(directory, entry.file_name(), AtFlags::empty());
+        }
+    }
+}
+
+impl Backend for LocalBackend {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn files(&self) -> &dyn FileSystem {
+        self
+    }
+
+    fn writer(&self) -> Option<&dyn WritableFileSystem> {
+        if self.inner.writable { Some(self) } else { None }
+    }
+
+    fn shell(&self) -> Option<&dyn Shell> {
+        self.shell.as_ref().map(|shell| shell as &dyn Shell)
+    }
+
+    fn no_shell_reason(&self) -> &str {
+        self.no_shell_reason
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async {
+            self.inner.closed.cancel();
+            Ok(())
+        })
+    }
+}
+
+impl Shell for LocalShell {
+    fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
+        Box::pin(async move {
+            self.inner.require_open()?;
+            let inner = Arc::clone(&self.inner);
+            let path = request.working_directory.clone().unwrap_or_else(|| inner.working_directory.clone());
+            let opened = tokio::task::spawn_blocking(move || inner.resolver.open_directory(&path));
+            let directory = opened.await.map_err(|_| Error::internal("A file operation stopped unexpectedly."))??;
+            // Dropping the running command ends its processes.
+            tokio::select! {
+                outcome = self.runner.run(request, directory.handle, call) => outcome,
+                () = self.inner.closed.cancelled() => {
+                    Err(Error::new(ErrorKind::Closed, "The backend was closed while the command ran; it was ended."))
+                }
+            }
+        })
+    }
+}
+
+impl FileSystem for LocalBackend {
+    fn working_directory(&self) -> &VirtualPath {
+        &self.inner.working_directory
+    }
+
+    fn readable_roots(&self) -> Vec<String> {
+        self.inner.resolver.table().readable_roots()
+    }
+
+    fn writable_roots(&self) -> Vec<String> {
+        self.inner.resolver.table().writable_roots()
+    }
+
+    fn mounts_ask(&self) -> bool {
+        self.inner.resolver.table().mounts().iter().any(|mount| mount.read_approval || mount.write_approval)
+    }
+
+    fn resolve<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Resolution>> {
+        let path = path.clone();
+        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, _| read::resolve(inner, &path)))
+    }
+
+    fn stat<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Option<FileInfo>>> {
+        let path = path.clone();
+        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| read::stat(inner, &path, call)))
+    }
+
+    fn list<'a>(&'a self, path: &'a VirtualPath, depth: u32, call: &'a Call) -> BoxFuture<'a, Result<Listing>> {
+        let path = path.clone();
+        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| list::list(inner, &path, depth, call)))
+    }
+
+    fn read<'a>(&'a self, path: &'a VirtualPath, window: Window, call: &'a Call) -> BoxFuture<'a, Result<FileSlice>> {
+        let path = path.clone();
+        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| read::read(inner, &path, window, call)))
+    }
+
+    fn read_bytes<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        max_bytes: u64,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<FileContent>> {
+        let path = path.clone();
+        Box::pin(
+            self.blocking(call, Waits::UntilStopped, move |inner, call| {
+                read::read_bytes(inner, &path, max_bytes, call)
+            }),
+        )
+    }
+
+    fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>> {
+        let query = query.clone();
+        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| walk::glob(inner, &query, call)))
+    }
+
+    fn grep<'a>(&'a self, query: &'a GrepQuery, call: &'a Call) -> BoxFuture<'a, Result<GrepOutcome>> {
+        let query = query.clone();
+        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| walk::grep(inner, &query, call)))
+    }
+}
+
+impl WritableFileSystem for LocalBackend {
+    fn update<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        operation: Operation,
+        missing: Missing,
+        transform: Transform,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<Updated>> {
+        let path = path.clone();
+        Box::pin(self.blocking(call, Waits::ForTheTruth, move |inner, call| {
+            update::update(inner, &path, operation, missing, transform, call)
+        }))
+    }
+
+    fn append<'a>(&'a self, path: &'a VirtualPath, content: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<Updated>> {
+        let path = path.clone();
+        Box::pin(
+            self.blocking(call, Waits::ForTheTruth, move |inner, call| update::append(inner, &path, content, call)),
+        )
+    }
+
+    fn make_directory<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<bool>> {
+        let path = path.clone();
+        Box::pin(self.blocking(call, Waits::ForTheTruth, move |inner, call| tree::make_directory(inner, &path, call)))
+    }
+
+    fn remove<'a>(&'a self, path: &'a VirtualPath, recursive: bool, call: &'a Call) -> BoxFuture<'a, Result<u64>> {
+        let path = path.clone();
+        Box::pin(
+            self.blocking(call, Waits::ForTheTruth, move |inner, call| tree::remove(inner, &path, recursive, call)),
+        )
+    }
+
+    fn rename<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<()>> {
+        let (from, to) = (from.clone(), to.clone());
+        Box::pin(self.blocking(call, Waits::ForTheTruth, move |inner, call| transfer::rename(inner, &from, &to, call)))
+    }
+
+    fn copy<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<u64>> {
+        let (from, to) = (from.clone(), to.clone());
+        Box::pin(self.blocking(call, Waits::ForTheTruth, move |inner, call| transfer::copy(inner, &from, &to, call)))
+    }
+}

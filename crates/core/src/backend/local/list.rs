@@ -1,0 +1,215 @@
+//! Listing a directory, level by level, without recursion and without following a link downwards.
+
+use std::collections::BTreeSet;
+use std::ffi::CStr;
+
+use rustix::fs::{AtFlags, Dir, FileType, Stat, statat};
+
+use super::Inner;
+use super::errors::Explain;
+use super::facts::{info_of, named_info, shown_name, virtual_directory};
+use super::resolve::{Directory, Reach, Right, Target};
+use super::temp;
+use crate::access::Operation;
+use crate::backend::{Call, FileInfo, FileKind, Listing};
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::VirtualPath;
+
+/// 1,000,000 names of one directory are sorted, about 100 MB; what lies beyond is cut and said to be.
+const MAX_NAMES: usize = 1_000_000;
+/// 256 levels: each holds an open directory while its entries are listed.
+const MAX_DEPTH: usize = 256;
+
+/// One directory whose entries are being listed.
+struct Level {
+    /// `None` for a directory that exists only because mounts lie below it.
+    directory: Option<Directory>,
+    /// As the agent asked for it.
+    shown: VirtualPath,
+    /// In reverse order: the next one is at the end.
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    name: Vec<u8>,
+    info: Option<FileInfo>,
+    is_directory: bool,
+    /// Whether its own entries can be listed as well: not behind a link.
+    descends: bool,
+}
+
+/// The entries below `path`, `depth` levels deep.
+pub(super) fn list(inner: &Inner, path: &VirtualPath, depth: u32, call: &Call) -> Result<Listing> {
+    let table = inner.resolver.table();
+    let mut listing = Listing::default();
+    if !table.is_virtual_directory(path) {
+        let found = inner.resolver.inspect(path)?;
+        call.guard.check(Operation::Ls, &found.path)?;
+        if found.target == Target::Outside {
+            return Err(table.outside(path));
+        }
+        let info = info_of(path, &found.facts);
+        if info.kind != FileKind::Directory {
+            listing.entries.push(info);
+            return Ok(listing);
+        }
+    } else {
+        call.guard.check(Operation::Ls, path)?;
+    }
+    let depth = usize::try_from(depth).unwrap_or(MAX_DEPTH).min(MAX_DEPTH);
+    if depth == 0 {
+        return Ok(listing);
+    }
+    let top = if table.is_virtual_directory(path) { None } else { Some(inner.resolver.open_directory(path)?) };
+    let mut levels = vec![open_level(inner, path, top, call, &mut listing.truncated)?];
+    loop {
+        let levels_open = levels.len();
+        let Some(level) = levels.last_mut() else { break };
+        call.deadline.check()?;
+        let Some(entry) = level.entries.pop() else {
+            levels.pop();
+            continue;
+        };
+        if listing.entries.len() >= inner.limits.list_entries {
+            listing.truncated = true;
+            break;
+        }
+        let Some(info) = level.describe(&entry, inner, call) else { continue };
+        let below = if entry.descends && levels_open < depth { level.open_below(&entry, inner) } else { None };
+        listing.entries.push(info);
+        // A directory that cannot be opened is shown, without its entries (D74).
+        if let Some((shown, directory)) = below
+            && let Ok(level) = open_level(inner, &shown, directory, call, &mut listing.truncated)
+        {
+            levels.push(level);
+        }
+    }
+    Ok(listing)
+}
+
+/// Reads the names of one directory; `None` where only mounts lie below.
+fn open_level(
+    inner: &Inner,
+    path: &VirtualPath,
+    directory: Option<Directory>,
+    call: &Call,
+    truncated: &mut bool,
+) -> Result<Level> {
+    let table = inner.resolver.table();
+    let here = directory.as_ref().map_or(path, |directory| &directory.path);
+    let nested: BTreeSet<String> = inner.resolver.virtual_children(here).collect();
+    let mut entries: Vec<Entry> = nested
+        .iter()
+        .map(|name| Entry { name: name.clone().into_bytes(), info: None, is_directory: true, descends: true })
+        .collect();
+    if let Some(directory) = &directory {
+        let reader = Dir::read_from(&directory.handle).explain(path, table)?;
+        for (count, item) in reader.enumerate() {
+            if count % 1024 == 0 {
+                call.deadline.check()?;
+            }
+            let Ok(item) = item else {
+                return Err(Error::new(ErrorKind::Io, format!("The directory '{path}' cannot be read to its end."))
+                    .with_path(path.as_str()));
+            };
+            if entries.len() >= MAX_NAMES {
+                *truncated = true;
+                break;
+            }
+            if let Some(entry) = visible(inner, directory, &nested, path, item.file_name(), item.file_type()) {
+                entries.push(entry);
+            }
+        }
+    }
+    // Directories first, then by name; reversed, because entries are taken from the end.
+    entries.sort_unstable_by(|one, other| (!other.is_directory, &other.name).cmp(&(!one.is_directory, &one.name)));
+    Ok(Level { directory, shown: path.clone(), entries })
+}
+
+/// The entry, unless it is hidden: by a nested mount, by the rights of a derived sandbox, or because it leads out.
+fn visible(
+    inner: &Inner,
+    directory: &Directory,
+    nested: &BTreeSet<String>,
+    shown: &VirtualPath,
+    name: &CStr,
+    kind: FileType,
+) -> Option<Entry> {
+    let bytes = name.to_bytes();
+    if bytes == b"." || bytes == b".." || temp::is_temporary_entry(name) {
+        return None;
+    }
+    let mut is_directory = kind == FileType::Directory;
+    let mut info = None;
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let child = directory.path.join(text).ok()?;
+        let table = inner.resolver.table();
+        if nested.contains(text) || inner.resolver.is_shadowed(directory, &child) || !table.can_read(&child) {
+            return None;
+        }
+        if kind == FileType::Symlink || kind == FileType::Unknown {
+            let child = shown.join(text).ok()?;
+            let Ok(Reach::Found(found)) = inner.resolver.reach(&child, Right::Read) else { return None };
+            if found.target == Target::Outside {
+                return None;
+            }
+            let facts = info_of(&child, &found.facts);
+            is_directory = facts.kind == FileKind::Directory;
+            info = Some(facts);
+        }
+    } else if kind == FileType::Symlink {
+        return None;
+    }
+    let descends = is_directory && kind == FileType::Directory && std::str::from_utf8(bytes).is_ok();
+    Some(Entry { name: bytes.to_vec(), info, is_directory, descends })
+}
+
+impl Level {
+    /// The directory that `entry` names, as it is shown, opened from this one; `None` when it cannot be opened.
+    fn open_below(&self, entry: &Entry, inner: &Inner) -> Option<(VirtualPath, Option<Directory>)> {
+        let name = std::str::from_utf8(&entry.name).ok()?;
+        let shown = self.shown.join(name).ok()?;
+        let real = self.directory.as_ref().map_or(&self.shown, |directory| &directory.path).join(name).ok()?;
+        if inner.resolver.table().is_virtual_directory(&real) {
+            return Some((shown, None));
+        }
+        let opened = match &self.directory {
+            Some(directory) if !inner.resolver.is_shadowed(directory, &real) => {
+                inner.resolver.open_child_directory(directory, name)
+            }
+            Some(_) | None => inner.resolver.open_directory(&real),
+        };
+        Some((shown, Some(opened.ok()?)))
+    }
+
+    /// What is told of an entry; `None` when it is gone or the guard denies it.
+    fn describe(&self, entry: &Entry, inner: &Inner, call: &Call) -> Option<FileInfo> {
+        let text = shown_name(&entry.name);
+        let here = self.directory.as_ref().map_or(&self.shown, |directory| &directory.path);
+        let real = here.join(&text).ok()?;
+        call.guard.check(Operation::Ls, &real).ok()?;
+        if let Some(info) = &entry.info {
+            return Some(info.clone());
+        }
+        let shown = self.shown.join(&text).ok()?;
+        let facts = self.directory.as_ref().and_then(|directory| self.facts(directory, entry, inner, &real));
+        match facts {
+            Some(facts) => Some(named_info(text, shown.as_str().to_owned(), &facts)),
+            None if entry.is_directory && inner.resolver.table().find(&real).is_some() => inner
+                .resolver
+                .inspect(&real)
+                .map(|found| info_of(&shown, &found.facts))
+                .ok()
+                .or_else(|| inner.resolver.table().is_virtual_directory(&real).then(|| virtual_directory(&shown))),
+            None if inner.resolver.table().is_virtual_directory(&real) => Some(virtual_directory(&shown)),
+            None => None,
+        }
+    }
+
+    fn facts(&self, directory: &Directory, entry: &Entry, inner: &Inner, real: &VirtualPath) -> Option<Stat> {
+        if inner.resolver.is_shadowed(directory, real) || inner.resolver.table().holds_mount(real) {
+            return None;
+        }
+        statat(&directory.handle, entry.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW).ok()
+    }
+}

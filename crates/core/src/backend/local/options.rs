@@ -1,0 +1,57 @@
+//! What an author sets on a local backend.
+
+use std::path::PathBuf;
+
+use crate::limits::Limits;
+use crate::sandbox::Sandbox;
+
+/// The options of a [`LocalBackend`](super::LocalBackend). The default is the process's current directory, writable,
+/// without commands.
+#[derive(Debug, Clone, Default)]
+pub struct LocalOptions {
+    /// The directory that relative paths are relative to. `None`: the first of `allowed_directories`, else the current
+    /// directory. Not together with `sandbox`.
+    pub root: Option<PathBuf>,
+    /// Further directories, seen under their own host paths. One that lies inside another is dropped.
+    pub allowed_directories: Vec<PathBuf>,
+    /// Mounts instead of directories: the agent sees their paths and nothing else.
+    pub sandbox: Option<Sandbox>,
+    /// Nothing can be written, whatever the mounts say.
+    pub read_only: bool,
+    /// Whether commands may run.
+    pub execute: bool,
+    /// Variables set for commands, on top of the few that are always passed on.
+    pub environment: Vec<(String, String)>,
+    /// What holds a command inside the same walls.
+    pub confinement: Confinement,
+    /// The bounds of this backend.
+    pub limits: Limits,
+    /// What a write waits for.
+    pub durability: Durability,
+}
+
+/// What holds a command that runs beside the file tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Confinement {
+    /// The strongest of what this machine has.
+    #[default]
+    Auto,
+    /// Namespaces of the Linux kernel.
+    Namespace,
+    /// Landlock of the Linux kernel.
+    Landlock,
+    /// Nothing: a command can do whatever the host user can.
+    None,
+}
+
+/// What a write waits for before it says that it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Nothing: after a power loss the file may be the old one, or empty on some file systems.
+    None,
+    /// The bytes are on the disk before the new file takes its name.
+    #[default]
+    Data,
+    /// The name is on the disk as well.
+    Full,
+}

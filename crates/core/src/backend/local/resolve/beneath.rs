@@ -1,0 +1,92 @@
+//! The two ways to follow names beneath a handle: the kernel's own (`openat2`), and our walk (`steps`). One is chosen
+//! for the whole process.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+/// Set to `walk`, this variable makes every process that inherits it use the walk, so that the whole test list can be
+/// run with it (R-FS-2).
+pub(crate) const RESOLVER_VARIABLE: &str = "GLOVEPORT_RESOLVER";
+
+/// 128 tries: a rename anywhere on the host makes the kernel give up one look-up; a storm of them passes quickly.
+const MAX_RETRIES: usize = 128;
+
+/// How names are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strategy {
+    /// `openat2`, on Linux since 5.6.
+    Kernel,
+    /// One component at a time, links expanded by us.
+    Walk,
+}
+
+impl Strategy {
+    /// The way of this process, found out on first use.
+    pub(crate) fn of_process() -> Self {
+        static CHOSEN: OnceLock<Strategy> = OnceLock::new();
+        *CHOSEN.get_or_init(|| {
+            let forced = std::env::var_os(RESOLVER_VARIABLE).is_some_and(|value| value == "walk");
+            if !forced && kernel_resolves() { Self::Kernel } else { Self::Walk }
+        })
+    }
+}
+
+/// Whether links may lie on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Links {
+    /// A link fails with `LOOP`; the opened path is then the one asked for.
+    Refuse,
+    /// Links that stay beneath are followed.
+    Follow,
+}
+
+/// Opens `relative` beneath `directory`: no `..` above it, no absolute link, no magic link. `XDEV` when it leads out.
+#[cfg(target_os = "linux")]
+pub(super) fn open_beneath(
+    directory: BorrowedFd<'_>,
+    relative: &str,
+    flags: OFlags,
+    links: Links,
+) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{Mode, ResolveFlags, openat2};
+
+    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let resolve = match links {
+        Links::Refuse => beneath | ResolveFlags::NO_SYMLINKS,
+        Links::Follow => beneath,
+    };
+    let relative = if relative.is_empty() { "." } else { relative };
+    for _ in 0..MAX_RETRIES {
+        match openat2(directory, relative, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+            Err(Errno::AGAIN) => {}
+            Err(Errno::INTR) => {}
+            answer => return answer,
+        }
+    }
+    Err(Errno::AGAIN)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn open_beneath(_: BorrowedFd<'_>, _: &str, _: OFlags, _: Links) -> Result<OwnedFd, Errno> {
+    let _ = MAX_RETRIES;
+    Err(Errno::NOSYS)
+}
+
+/// Whether this kernel (and whatever filters its calls) has `openat2`, and `/proc` to name what it opened.
+#[cfg(target_os = "linux")]
+fn kernel_resolves() -> bool {
+    use rustix::fs::{CWD, Mode, openat};
+
+    let Ok(root) = openat(CWD, "/", super::root::DIRECTORY_HANDLE, Mode::empty()) else { return false };
+    use std::os::fd::AsFd;
+    open_beneath(root.as_fd(), "", super::root::DIRECTORY_HANDLE, Links::Refuse).is_ok()
+        && super::names::host_path(root.as_fd()).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kernel_resolves() -> bool {
+    false
+}

@@ -1,0 +1,27 @@
+//! The names of temporary files: how a write hides its half-done work, and how what a crash left is known again.
+
+use std::ffi::CStr;
+
+/// Begins the name of every temporary file of ours.
+const PREFIX: &str = ".gloveport-";
+/// Ends it.
+const SUFFIX: &str = ".tmp";
+/// 16 hexadecimal digits: 64 random bits (R-FS-6).
+const DIGITS: usize = 16;
+
+/// A name that nobody else has.
+pub(super) fn name(random: u64) -> String {
+    format!("{PREFIX}{random:016x}{SUFFIX}")
+}
+
+/// Whether a directory entry is a temporary file of ours: such names are shown to nobody.
+pub(super) fn is_temporary(name: &[u8]) -> bool {
+    name.strip_prefix(PREFIX.as_bytes())
+        .and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes()))
+        .is_some_and(|digits| digits.len() == DIGITS && digits.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// [`is_temporary`] for what a directory read gives.
+pub(super) fn is_temporary_entry(name: &CStr) -> bool {
+    is_temporary(name.to_bytes())
+}

@@ -1,0 +1,302 @@
+//! Replacing a file: read, transform, write beside it, rename over it (R-FS-6).
+//!
+//! A reader sees the old or the new bytes, and so does whoever looks after a crash. Permission bits are kept, set-id
+//! bits are not; the owner is kept where this process may. The new file is another inode: a hard link elsewhere keeps
+//! the old bytes, so that nothing outside changes (D38). A link inside the mount is kept and its target replaced. A
+//! file without any write bit, or one that this process may not write, is refused, although a rename could replace it.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsFd;
+
+use rustix::fs::{
+    Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, accessat, fchmod, fchown, fdatasync, fstat, fsync, openat,
+    renameat, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::Inner;
+use super::errors::{Explain, busy, explain, is_directory, not_a_file, stale};
+use super::facts::{size_of, type_of, version_of};
+use super::lock::lock;
+use super::options::Durability;
+use super::read::content;
+use super::resolve::{Directory, OpenFile, Place, same_file};
+use super::{temp, tree};
+use crate::access::Operation;
+use crate::backend::{Call, FileContent, Missing, Transform, Updated};
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::VirtualPath;
+use crate::sandbox::{MountTable, file_too_large};
+
+/// 8 tries: a link that somebody keeps swapping while it is written through.
+const MAX_SWAPS: usize = 8;
+/// 1 MiB between two looks at the deadline.
+const CHUNK: usize = 1 << 20;
+const NEW: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const OLD: OFlags =
+    OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// Reads, transforms and replaces the file at `path`.
+pub(super) fn update(
+    inner: &Inner,
+    path: &VirtualPath,
+    operation: Operation,
+    missing: Missing,
+    transform: Transform,
+    call: &Call,
+) -> Result<Updated> {
+    let table = inner.resolver.table();
+    inner.require_writable(path)?;
+    if operation == Operation::Edit {
+        table.require_read(path)?;
+    }
+    table.check_suffix(path)?;
+    let mut place = match missing {
+        Missing::Create => tree::place_with_parents(inner, path, call)?,
+        Missing::Refuse => inner.resolver.place(path)?,
+    };
+    for _ in 0..MAX_SWAPS {
+        call.guard.check(operation, &place.path)?;
+        {
+            let locked = lock(&place.directory, path, table, call)?;
+            let old = look(&place, path, table)?;
+            if !old.as_ref().is_some_and(|facts| type_of(facts) == FileType::Symlink) {
+                inner.clean(&place.directory, &locked);
+                return replace(inner, &place, old, path, missing, transform, call);
+            }
+        }
+        place = inner.resolver.place_of_target(path)?;
+        table.check_suffix(&place.path).map_err(|error| error.with_path(path.as_str()))?;
+    }
+    Err(busy(path))
+}
+
+/// Adds bytes at the end of the file at `path`.
+pub(super) fn append(inner: &Inner, path: &VirtualPath, added: Vec<u8>, call: &Call) -> Result<Updated> {
+    let transform: Transform = Box::new(move |old| match old {
+        None => Ok(added),
+        Some(old) => {
+            let mut bytes = Vec::with_capacity(old.bytes.len() + added.len());
+            bytes.extend_from_slice(&old.bytes);
+            bytes.extend_from_slice(&added);
+            Ok(bytes)
+        }
+    });
+    update(inner, path, Operation::Write, Missing::Create, transform, call)
+}
+
+/// What has the name of `place`, not followed.
+pub(super) fn look(place: &Place, asked: &VirtualPath, table: &MountTable) -> Result<Option<Stat>> {
+    match statat(&place.directory.handle, &place.name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(facts) => Ok(Some(facts)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(errno) => Err(explain(errno, asked, table)),
+    }
+}
+
+/// The rest of an update, under the lock of the directory.
+fn replace(
+    inner: &Inner,
+    place: &Place,
+    old: Option<Stat>,
+    asked: &VirtualPath,
+    missing: Missing,
+    transform: Transform,
+    call: &Call,
+) -> Result<Updated> {
+    let table = inner.resolver.table();
+    let limit = inner.largest(&place.path);
+    if table.holds_mount(&place.path) {
+        return Err(is_directory(asked));
+    }
+    let before = match (old, missing) {
+        (None, Missing::Refuse) => return Err(Error::not_found(asked).with_path(asked.as_str())),
+        (None, Missing::Create) => None,
+        (Some(facts), Missing::Refuse | Missing::Create) => Some(read_old(place, &facts, limit, asked, table, call)?),
+    };
+    let bytes = transform(before.as_ref().map(|(content, _)| content))?;
+    if bytes.len() as u64 > limit {
+        return Err(file_too_large(asked.as_str(), bytes.len() as u64, limit));
+    }
+    let mut new = NewFile::create(&place.directory, before.as_ref().map(|(_, facts)| facts), asked, table)?;
+    new.write(&bytes, call)?;
+    new.settle(inner.durability)?;
+    let facts = match &before {
+        Some((content, _)) => {
+            let now = look(place, asked, table)?;
+            if now.as_ref().map(version_of) != Some(content.version) {
+                return Err(stale(asked));
+            }
+            new.replace(&place.name)?
+        }
+        None => new.name(&place.name, stale)?,
+    };
+    if inner.durability == Durability::Full {
+        fsync(&place.directory.handle).explain(asked, table)?;
+    }
+    Ok(Updated {
+        created: before.is_none(),
+        size: size_of(&facts),
+        resolved: place.path.clone(),
+        version: version_of(&facts),
+    })
+}
+
+/// The old content, when it is a regular file that may be written.
+fn read_old(
+    place: &Place,
+    facts: &Stat,
+    limit: u64,
+    asked: &VirtualPath,
+    table: &MountTable,
+    call: &Call,
+) -> Result<(FileContent, Stat)> {
+    match type_of(facts) {
+        FileType::RegularFile => {}
+        FileType::Directory => return Err(is_directory(asked)),
+        _ => return Err(not_a_file(asked)),
+    }
+    let directory = &place.directory.handle;
+    let may_write = facts.st_mode & 0o222 != 0
+        && accessat(directory, &place.name, Access::WRITE_OK, AtFlags::EACCESS) != Err(Errno::ACCESS);
+    if !may_write {
+        return Err(write_protected(asked));
+    }
+    let handle = openat(directory, &place.name, OLD, Mode::empty()).explain(asked, table)?;
+    let opened = fstat(&handle).explain(asked, table)?;
+    if !same_file(&opened, facts) || type_of(&opened) != FileType::RegularFile {
+        return Err(stale(asked));
+    }
+    let content = content(OpenFile { handle, facts: opened, path: place.path.clone() }, limit, asked, call)?;
+    Ok((content, opened))
+}
+
+fn write_protected(path: &VirtualPath) -> Error {
+    Error::new(
+        ErrorKind::PathNotWritable,
+        format!("'{path}' is write-protected by its permission bits; they must be changed before it can be written."),
+    )
+    .with_path(path.as_str())
+}
+
+/// A file that is being written under a temporary name. Dropping it before it got its name removes it.
+pub(super) struct NewFile<'a> {
+    directory: &'a Directory,
+    temporary: Option<String>,
+    file: File,
+    asked: &'a VirtualPath,
+    table: &'a MountTable,
+}
+
+impl<'a> NewFile<'a> {
+    /// An empty file in `directory`. It will have the permission bits (but not set-id) and, where possible, the owner
+    /// of `like`; without it, those of any new file.
+    pub(super) fn create(
+        directory: &'a Directory,
+        like: Option<&Stat>,
+        asked: &'a VirtualPath,
+        table: &'a MountTable,
+    ) -> Result<Self> {
+        let mut random = [0_u8; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).explain(asked, table)?;
+        let temporary = temp::name(u64::from_ne_bytes(random));
+        // The bits of a new file are left to the kernel, which knows the umask.
+        let mode = if like.is_some() { Mode::RUSR | Mode::WUSR } else { Mode::from_raw_mode(0o666) };
+        let handle = openat(&directory.handle, &temporary, NEW, mode).explain(asked, table)?;
+        let new = Self { directory, temporary: Some(temporary), file: File::from(handle), asked, table };
+        if let Some(like) = like {
+            new.resemble(like)?;
+        }
+        Ok(new)
+    }
+
+    fn resemble(&self, like: &Stat) -> Result<()> {
+        let now = fstat(&self.file).explain(self.asked, self.table)?;
+        if now.st_uid != like.st_uid || now.st_gid != like.st_gid {
+            // Only a privileged process may: a file of somebody else then becomes ours, as with any editor.
+            let (owner, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
+            if fchown(&self.file, Some(owner), Some(group)).is_err() {
+                let _ = fchown(&self.file, None, Some(group));
+            }
+        }
+        fchmod(&self.file, Mode::from_raw_mode(like.st_mode & 0o777)).explain(self.asked, self.table)
+    }
+
+    /// Writes all of `bytes`.
+    pub(super) fn write(&mut self, bytes: &[u8], call: &Call) -> Result<()> {
+        for chunk in bytes.chunks(CHUNK) {
+            call.deadline.check()?;
+            self.file.write_all(chunk).map_err(|error| self.unwritten(&error))?;
+        }
+        Ok(())
+    }
+
+    /// The open file, for a copy.
+    pub(super) fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    pub(super) fn unwritten(&self, error: &std::io::Error) -> Error {
+        let errno = error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error);
+        explain(errno, self.asked, self.table)
+    }
+
+    /// Brings the bytes to the disk as `durability` asks.
+    pub(super) fn settle(&self, durability: Durability) -> Result<()> {
+        match durability {
+            Durability::None => Ok(()),
+            Durability::Data | Durability::Full => fdatasync(&self.file).explain(self.asked, self.table),
+        }
+    }
+
+    /// Takes `name` from the file that has it.
+    fn replace(mut self, name: &str) -> Result<Stat> {
+        let Some(temporary) = &self.temporary else { return Err(Error::internal("A new file lost its name.")) };
+        let directory = self.directory.handle.as_fd();
+        renameat(directory, temporary, directory, name).explain(self.asked, self.table)?;
+        self.temporary = None;
+        fstat(&self.file).explain(self.asked, self.table)
+    }
+
+    /// Takes `name`, which nothing may have: `taken` is the error when something does.
+    pub(super) fn name(mut self, name: &str, taken: fn(&VirtualPath) -> Error) -> Result<Stat> {
+        let Some(temporary) = &self.temporary else { return Err(Error::internal("A new file lost its name.")) };
+        let directory = self.directory.handle.as_fd();
+        match rename_to_free(directory, temporary, directory, name) {
+            Ok(()) => {}
+            Err(Errno::EXIST) => return Err(taken(self.asked)),
+            Err(errno) => return Err(explain(errno, self.asked, self.table)),
+        }
+        self.temporary = None;
+        fstat(&self.file).explain(self.asked, self.table)
+    }
+}
+
+impl Drop for NewFile<'_> {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // What is left is hidden, and removed by the next write in this directory.
+            let _ = unlinkat(&self.directory.handle, temporary, AtFlags::empty());
+        }
+    }
+}
+
+/// Renames to a name that nothing has; `EXIST` when something does.
+pub(super) fn rename_to_free(from: impl AsFd, old: &str, to: impl AsFd, new: &str) -> std::result::Result<(), Errno> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(&from, old, &to, new, RenameFlags::NOREPLACE) {
+            // File systems without that flag.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            answer => return answer,
+        }
+    }
+    match statat(&to, new, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => renameat(from, old, to, new),
+        Ok(_) => Err(Errno::EXIST),
+        Err(errno) => Err(errno),
+    }
+}
