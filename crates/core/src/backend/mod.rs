@@ -22,6 +22,7 @@ use crate::text::encoding::Encoding;
 pub use crate::text::window::Window;
 
 pub mod local;
+pub mod memory;
 
 /// A future that a trait object returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,146 @@
+//! How a search walks a snapshot: what [`crate::search`] asks of a tree.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::StateBackend;
+use super::errors;
+use super::tree::{Directory, File, Node, Place, Tree};
+use crate::backend::{Call, FileKind};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::path::VirtualPath;
+use crate::search::{
+    self, EntryKind, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Metadata, Obstacle, Opened,
+};
+
+/// 8 MiB: a few milliseconds of searching. Trees that hold more are searched on threads made for blocking, so that no
+/// other call waits.
+const INLINE_BYTES: u64 = 8 << 20;
+
+impl StateBackend {
+    pub(super) async fn glob_now(&self, query: &GlobQuery, call: &Call) -> Result<GlobOutcome> {
+        self.search(query, call, search::glob).await
+    }
+
+    pub(super) async fn grep_now(&self, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
+        self.search(query, call, search::grep).await
+    }
+
+    async fn search<Q: Clone + Send + 'static, O: Send + 'static>(
+        &self,
+        query: &Q,
+        call: &Call,
+        search: fn(&Tree, &Q, &Call, &Limits) -> Result<O>,
+    ) -> Result<O> {
+        self.check_open()?;
+        let tree = self.snapshot();
+        if tree.bytes() <= INLINE_BYTES {
+            // Starting threads would take longer than the search.
+            return search(&tree, query, call, &Limits { search_threads: 1, ..self.limits.clone() });
+        }
+        let (query, call, limits) = (query.clone(), call.clone(), self.limits.clone());
+        tokio::task::spawn_blocking(move || search(&tree, &query, &call, &limits))
+            .await
+            .map_err(|_| Error::internal("The search ended unexpectedly."))?
+    }
+}
+
+/// A file that is read from its beginning.
+pub(super) struct Reader {
+    file: Arc<File>,
+    position: usize,
+}
+
+impl io::Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = self.file.bytes.get(self.position..).unwrap_or_default();
+        let count = rest.len().min(buffer.len());
+        for (target, source) in buffer.iter_mut().zip(rest) {
+            *target = *source;
+        }
+        self.position += count;
+        Ok(count)
+    }
+}
+
+impl search::Tree for Tree {
+    type Directory = Arc<Directory>;
+    type File = Reader;
+    type Buffer = ();
+
+    fn open(&self, path: &VirtualPath) -> Result<Opened<Self::Directory>> {
+        let resolved = path.clone();
+        match self.find(path) {
+            Place::Directory(directory) => Ok(Opened { resolved, directory: Arc::clone(directory), file: None }),
+            Place::File(_) => {
+                let parent = path.parent().unwrap_or_else(VirtualPath::root);
+                let (Place::Directory(directory), Some(name)) = (self.find(&parent), path.file_name()) else {
+                    return Err(errors::not_found(path));
+                };
+                Ok(Opened { resolved, directory: Arc::clone(directory), file: Some(name.as_bytes().to_vec()) })
+            }
+            Place::Missing { .. } => Err(errors::not_found(path)),
+            Place::Blocked { names } => Err(errors::not_a_directory(path, names)),
+        }
+    }
+
+    fn ignore_root(&self, _resolved: &VirtualPath) -> VirtualPath {
+        VirtualPath::root()
+    }
+
+    fn entries(
+        &self,
+        directory: &Self::Directory,
+        _buffer: &mut Self::Buffer,
+        visit: &mut impl FnMut(&[u8], EntryKind) -> ControlFlow<()>,
+    ) -> Result<(), Obstacle> {
+        for (name, node) in directory.entries.iter() {
+            let kind = match node {
+                Node::File(_) => EntryKind::File,
+                Node::Directory(_) => EntryKind::Directory,
+            };
+            if visit(name.as_bytes(), kind).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn open_directory(&self, parent: &Self::Directory, name: &[u8]) -> Result<Self::Directory, Obstacle> {
+        match entry(parent, name)? {
+            Node::Directory(directory) => Ok(Arc::clone(directory)),
+            Node::File(_) => Err(Obstacle::Unusable),
+        }
+    }
+
+    fn open_file(&self, parent: &Self::Directory, name: &[u8]) -> Result<(Self::File, Metadata), Obstacle> {
+        let node = entry(parent, name)?;
+        match node {
+            Node::File(file) => Ok((Reader { file: Arc::clone(file), position: 0 }, facts(node))),
+            Node::Directory(_) => Err(Obstacle::Unusable),
+        }
+    }
+
+    fn metadata(&self, parent: &Self::Directory, name: &[u8]) -> Result<Metadata, Obstacle> {
+        entry(parent, name).map(facts)
+    }
+
+    fn follow(&self, _parent: &Self::Directory, _name: &[u8], _path: &[u8]) -> Result<Followed, Obstacle> {
+        Err(Obstacle::Unusable)
+    }
+}
+
+fn entry<'a>(directory: &'a Directory, name: &[u8]) -> Result<&'a Node, Obstacle> {
+    std::str::from_utf8(name).ok().and_then(|name| directory.entries.get(name)).ok_or(Obstacle::Unusable)
+}
+
+fn facts(node: &Node) -> Metadata {
+    match node {
+        Node::File(file) => Metadata { kind: FileKind::File, size: file.size(), modified_ns: Some(file.modified_ns) },
+        Node::Directory(directory) => {
+            Metadata { kind: FileKind::Directory, size: 0, modified_ns: Some(directory.modified_ns) }
+        }
+    }
+}
