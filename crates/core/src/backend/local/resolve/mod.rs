@@ -308,7 +308,7 @@ impl Resolver {
         let root = self.root(directory.mount);
         if root.may_hold_devices {
             let seen = statat(&directory.handle, name, AtFlags::SYMLINK_NOFOLLOW).explain(&path, &self.table)?;
-            if type_of(seen) != FileType::RegularFile {
+            if type_of(&seen) != FileType::RegularFile {
                 return Err(not_a_file(&path));
             }
         }
