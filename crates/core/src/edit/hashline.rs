@@ -393,3 +393,7 @@ impl<'a> LineTable<'a> {
 fn number(line: i64) -> u64 {
     u64::try_from(line).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "hashline_tests.rs"]
+mod tests;
