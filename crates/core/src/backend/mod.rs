@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::path::VirtualPath;
 use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
 use crate::text::encoding::Encoding;
+use crate::text::numbered::View;
 
 pub use crate::text::window::Window;
 
@@ -246,6 +247,19 @@ pub struct FileSlice {
     pub resolved: VirtualPath,
     /// The state that was read.
     pub version: FileVersion,
+}
+
+impl FileSlice {
+    /// These lines, for showing.
+    pub fn view(&self) -> View<'_> {
+        View {
+            content: &self.content,
+            offset: self.offset,
+            total_lines: self.total_lines,
+            next_offset: self.next_offset,
+            truncated: self.truncated,
+        }
+    }
 }
 
 /// A whole file.

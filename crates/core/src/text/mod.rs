@@ -5,7 +5,11 @@
 //! and is never lost (D13, D92). `edit/` builds on this; `backend/` calls [`window::read`]; `tool/` renders with
 //! [`numbered`].
 
+pub mod ansi;
 pub mod encoding;
 pub mod hashline;
+pub mod head_tail;
 pub mod lines;
+pub mod numbered;
+pub mod stream;
 pub mod window;

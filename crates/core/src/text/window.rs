@@ -8,6 +8,7 @@ use std::io;
 use memchr::{memchr, memchr_iter};
 
 use super::encoding::{Encoding, SNIFF_BYTES, Utf16Decoder, require_text, whole_characters};
+use super::numbered::View;
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
 
@@ -91,6 +92,19 @@ pub struct TextWindow {
     pub truncated: bool,
     /// The encoding; `Unknown` when a byte in the window is not UTF-8.
     pub encoding: Encoding,
+}
+
+impl TextWindow {
+    /// This window, read at `offset`, for showing.
+    pub fn view(&self, offset: u64) -> View<'_> {
+        View {
+            content: &self.content,
+            offset,
+            total_lines: self.total_lines,
+            next_offset: self.next_offset,
+            truncated: self.truncated,
+        }
+    }
 }
 
 /// Reads a window.
