@@ -1,0 +1,30 @@
+// The ES module face of the one CommonJS instance: `import` and `require` get the same classes.
+import gloveport from './index.js'
+
+export const {
+  AbortError,
+  ApprovalDeniedError,
+  ApprovalRequiredError,
+  BackendUnavailableError,
+  BinaryFileError,
+  ClosedError,
+  CommandBlockedError,
+  EditError,
+  FileNotFoundError,
+  FileTooLargeError,
+  GloveportError,
+  InvalidInputError,
+  LocalBackend,
+  NotAFileError,
+  PathNotInSandboxError,
+  PathNotWritableError,
+  PermissionDeniedError,
+  SandboxError,
+  StaleFileError,
+  SuffixNotAllowedError,
+  TimeoutError,
+  Toolset,
+  UnsupportedError,
+  createToolset,
+  terminalApprover,
+} = gloveport

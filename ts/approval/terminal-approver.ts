@@ -1,0 +1,110 @@
+// Asks the person at the terminal. What is shown was chosen by a model, so control characters never reach the terminal raw;
+// where no person can answer, the answer is no.
+
+import { createInterface } from 'node:readline'
+
+import type { ApprovalDecision, ApprovalRequest, Approver } from './types.js'
+
+/** Where a {@link terminalApprover} asks. */
+export interface TerminalApproverOptions {
+  /** Default `process.stdin`. */
+  readonly input?: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  /** Default `process.stderr`, so that a program's own output stays clean. */
+  readonly output?: NodeJS.WritableStream & { readonly isTTY?: boolean }
+  /** Default: whether `output` is a terminal and `NO_COLOR` is not set. */
+  readonly color?: boolean
+}
+
+/**
+ * An approver that shows the call and its diff and reads y (yes), a (yes, and for the same call again) or n. Questions of
+ * parallel calls come one after the other. Without a terminal, or at its end, the answer is no.
+ */
+export function terminalApprover(options: TerminalApproverOptions = {}): Approver {
+  const { input = process.stdin, output = process.stderr } = options
+  const color = options.color ?? (output.isTTY === true && !process.env['NO_COLOR'])
+  let last: Promise<unknown> = Promise.resolve()
+  return (request, { signal }) => {
+    const decision = last.then(() => {
+      if (signal?.aborted) return { approved: false, reason: 'the call was aborted' }
+      if (!input.isTTY || !output.isTTY) return { approved: false, reason: 'there is no terminal to ask at' }
+      return ask(request, input, output, color, signal)
+    })
+    last = decision.catch(() => undefined)
+    return decision
+  }
+}
+
+async function ask(
+  request: ApprovalRequest,
+  input: NodeJS.ReadableStream,
+  output: NodeJS.WritableStream,
+  color: boolean,
+  signal: AbortSignal | undefined,
+): Promise<ApprovalDecision> {
+  const terminal = createInterface({ input, output })
+  output.write(`\n${approvalText(request, color)}`)
+  const answer = await new Promise<string | undefined>((resolve) => {
+    const finish = (text?: string): void => {
+      signal?.removeEventListener('abort', stop)
+      resolve(text)
+    }
+    const stop = (): void => finish()
+    terminal.once('close', stop)
+    terminal.once('SIGINT', stop)
+    signal?.addEventListener('abort', stop, { once: true })
+    terminal.question('Allow? [y]es, [a]lways this same call, [N]o: ', finish)
+  })
+  terminal.close()
+  switch (answer?.trim().toLowerCase()) {
+    case 'y':
+    case 'yes':
+      return { approved: true }
+    case 'a':
+    case 'always':
+      return { approved: true, remember: 'session' }
+    case undefined:
+      return { approved: false, reason: 'nobody answered' }
+    default:
+      return { approved: false, reason: 'the user said no' }
+  }
+}
+
+/** What a person is shown of a request, ending in a newline. */
+export function approvalText(request: ApprovalRequest, color: boolean): string {
+  // Further lines of a command are set off, so that none of them can pass for a line of ours.
+  const description = escapeControls(request.description).replaceAll('\n', '\n  | ')
+  const lines = [paint(BOLD, `${request.tool}: ${description}`, color)]
+  for (const { operation, target, resolved } of request.touches) {
+    const place = resolved === undefined ? target : `${target} → ${resolved}`
+    if (!request.description.includes(place)) lines.push(`  ${operation} ${escapeControls(place)}`)
+  }
+  lines.push(paint(DIM, `  ${escapeControls(request.reason)}`, color))
+  if (request.diff) {
+    for (const line of request.diff.replace(/\n$/, '').split('\n'))
+      lines.push(paint(diffStyle(line), escapeControls(line), color))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+const BOLD = '1'
+const DIM = '2'
+
+function diffStyle(line: string): string | undefined {
+  if (line.startsWith('+++') || line.startsWith('---')) return BOLD
+  if (line.startsWith('+')) return '32'
+  if (line.startsWith('-')) return '31'
+  if (line.startsWith('@@')) return '36'
+  return undefined
+}
+
+function paint(style: string | undefined, text: string, color: boolean): string {
+  return color && style !== undefined ? `\u001B[${style}m${text}\u001B[0m` : text
+}
+
+/** Control, zero-width and bidirectional characters as `\u{…}`; line breaks and tabs stay. */
+function escapeControls(text: string): string {
+  return text.replace(
+    /[^\P{Cc}\n\t]|[\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  )
+}

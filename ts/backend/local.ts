@@ -1,0 +1,38 @@
+import { checkOptions, encodeJson } from '../encode.js'
+import { NativeBackend } from '../native.js'
+import { NativeFiles } from './native-files.js'
+
+/** What an author sets on a {@link LocalBackend}. */
+export interface LocalBackendOptions {
+  /**
+   * The directory that relative paths are relative to and that the agent may use. Default: the first of
+   * `allowedDirectories`, else the current directory.
+   */
+  readonly root?: string | undefined
+  /** Further directories that the agent may use, by their own absolute paths. */
+  readonly allowedDirectories?: readonly string[] | undefined
+  /** `ro`: nothing can be written. Default `rw`. */
+  readonly mode?: 'ro' | 'rw' | undefined
+  /** Whether commands may run. They run with the rights of this process's user. Default true. */
+  readonly execute?: boolean | undefined
+  /** Variables for commands, on top of a short list that is always passed on. Nothing else of this process's environment is. */
+  readonly env?: Readonly<Record<string, string>> | undefined
+}
+
+/**
+ * A directory of this machine. File tools cannot be led out of it: links, `..` and concurrent renames included. Commands
+ * can: `execute` runs with your user's rights.
+ *
+ * @example
+ * const backend = new LocalBackend({ root: './project' })
+ * const { content } = await backend.read('README.md')
+ * await backend.close()
+ *
+ * @throws {InvalidInputError} an option has the wrong type or is not known
+ * @throws {FileNotFoundError} a directory does not exist
+ */
+export class LocalBackend extends NativeFiles {
+  constructor(options?: LocalBackendOptions) {
+    super(NativeBackend.local(encodeJson(checkOptions(options), 'options')))
+  }
+}

@@ -1,0 +1,255 @@
+// What a backend is to TypeScript: the interface, and the values that it takes and gives.
+
+import type { OnOutput } from '../output.js'
+
+/** The last parameter of every method. */
+export interface CallSignal {
+  /** Ends the call; it rejects with `AbortError`. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * A place with files, and perhaps a shell. Paths are those that the agent sees; relative ones are relative to the working
+ * directory. No method throws synchronously; failures reject with the error classes of this package.
+ */
+export interface Backend {
+  /** Names the backend in logs; unique within the process. */
+  readonly id: string
+  /** The entries below a directory, `depth` levels deep (default 1): directories first, then by name. A file lists itself. */
+  ls(path: string, options?: LsOptions): Promise<readonly FileInfo[]>
+  /** Facts about one entry, or null when nothing has that name. */
+  stat(path: string, options?: CallSignal): Promise<FileInfo | null>
+  /** A window of lines of a text file, exactly as they are. Default: the whole file, up to 64 MiB. */
+  read(path: string, options?: ReadOptions): Promise<ReadResult>
+  /** A whole file of at most 64 MiB. */
+  readBytes(path: string, options?: CallSignal): Promise<Uint8Array>
+  /** Creates or replaces a file atomically, with its parents. */
+  write(path: string, content: string | Uint8Array, options?: CallSignal): Promise<WriteResult>
+  /** Adds to the end of a file, creating it with its parents. */
+  append(path: string, content: string | Uint8Array, options?: CallSignal): Promise<WriteResult>
+  /** Replaces parts of a file: all of the edits, or none. */
+  edit(path: string, edit: Edit | readonly Edit[], options?: CallSignal): Promise<EditResult>
+  /** Makes a directory with its parents; an existing one is no error. */
+  mkdir(path: string, options?: CallSignal): Promise<void>
+  /** Removes a file or link, an empty directory, or with `recursive` a directory and all in it. */
+  remove(path: string, options?: RemoveOptions): Promise<void>
+  /** Moves to a name that does not exist yet. */
+  move(from: string, to: string, options?: CallSignal): Promise<void>
+  /** Copies one regular file to a name that does not exist yet. */
+  copy(from: string, to: string, options?: CallSignal): Promise<void>
+  /** Names by pattern. */
+  glob(pattern: string, options?: GlobOptions): Promise<GlobResult>
+  /** Lines by regular expression (linear time) or plain text. */
+  grep(pattern: string, options?: GrepOptions): Promise<GrepResult>
+  /** Runs a command line in a shell to its end. A command that fails is no error. */
+  execute?(command: string, options?: ExecuteOptions): Promise<ExecuteResult>
+  /** Ends what the backend started; later calls reject with `ClosedError`. A second close does nothing. */
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Facts about one entry. */
+export interface FileInfo {
+  /** The last name of the path; bytes that are not UTF-8 are shown as `\xNN`. */
+  readonly name: string
+  readonly path: string
+  /** `symlink`: its target is missing or lies outside. `other`: a pipe, socket or device, never opened. */
+  readonly type: 'file' | 'directory' | 'symlink' | 'other'
+  /** Bytes; 0 for what is not a regular file. */
+  readonly size: number
+  readonly modifiedAt?: Date
+}
+
+export interface LsOptions extends CallSignal {
+  /** Levels to descend; default 1. */
+  readonly depth?: number | undefined
+}
+
+export interface ReadOptions extends CallSignal {
+  /** Lines to skip; default 0. */
+  readonly offset?: number | undefined
+  /** Lines to return; default all. */
+  readonly limit?: number | undefined
+}
+
+/** A window of a text file. */
+export interface ReadResult {
+  /** The lines as they are, each with its own line end. */
+  readonly content: string
+  /** Lines skipped. */
+  readonly offset: number
+  /** Lines in `content`. */
+  readonly lines: number
+  /** Lines of the whole file; null where the file is too large to count and its end was not reached. */
+  readonly totalLines: number | null
+  /** Bytes of the whole file. */
+  readonly bytes: number
+  /** Where to read on; absent at the end. */
+  readonly nextOffset?: number
+  /** Whether `content` ends before the file does. */
+  readonly truncated: boolean
+}
+
+/** Replaces a string, which must occur once unless `replaceAll`. */
+export interface StringEdit {
+  readonly oldString: string
+  readonly newString: string
+  readonly replaceAll?: boolean | undefined
+}
+
+/** Replaces whole lines, named by number (from 1) and tag. */
+export interface LineEdit {
+  readonly startLine: number
+  readonly startHash: string
+  /** The new lines; empty deletes. */
+  readonly newContent: string
+  readonly endLine?: number | undefined
+  readonly endHash?: string | undefined
+  /** Inserts after `startLine` instead of replacing it. */
+  readonly insertAfter?: boolean | undefined
+}
+
+export type Edit = StringEdit | LineEdit
+
+/** What a write did. */
+export interface WriteResult {
+  readonly path: string
+  /** Bytes of the whole file now. */
+  readonly bytes: number
+  readonly created: boolean
+  /** Unified diff; empty where nothing changed or the content is not text. */
+  readonly diff: string
+}
+
+/** What an edit did. */
+export interface EditResult {
+  readonly path: string
+  readonly replacements: number
+  readonly diff: string
+  readonly summary: string
+  /** Whether the file had moved on since it was read, and the edit was applied to what is there now. */
+  readonly rebased: boolean
+}
+
+export interface RemoveOptions extends CallSignal {
+  /** Whether a directory goes with all that is in it; default false. */
+  readonly recursive?: boolean | undefined
+}
+
+export interface GlobOptions extends CallSignal {
+  /** Where to search; default the working directory. */
+  readonly path?: string | undefined
+  /** Default `files`. */
+  readonly type?: 'files' | 'directories' | 'any' | undefined
+  /** Whether names that begin with a dot are visited; default false. */
+  readonly hidden?: boolean | undefined
+  /** Whether `.gitignore` and `.ignore` files are honoured; default true. */
+  readonly ignore?: boolean | undefined
+  /** `modified` (default): newest first. `path`: by name. */
+  readonly sort?: 'modified' | 'path' | undefined
+  /** Results to skip; default 0. */
+  readonly offset?: number | undefined
+  /** Results to return; default and maximum 10,000. */
+  readonly limit?: number | undefined
+}
+
+export interface GlobResult {
+  readonly files: readonly FileInfo[]
+  /** All that matched; a lower bound when time cut the search short. */
+  readonly total: number
+  readonly truncated: boolean
+  /** The `offset` of the next page; absent at the end. */
+  readonly nextOffset?: number
+}
+
+export interface GrepOptions extends CallSignal {
+  /** A directory, or a file, which is always searched; default the working directory. */
+  readonly path?: string | undefined
+  /** Whether the pattern is plain text; default false. */
+  readonly literal?: boolean | undefined
+  /** Default `sensitive`. `smart`: insensitive unless the pattern holds an upper-case letter. */
+  readonly case?: 'sensitive' | 'insensitive' | 'smart' | undefined
+  /** Whether a match must be a whole word. */
+  readonly word?: boolean | undefined
+  /** Whether a match may span lines. */
+  readonly multiline?: boolean | undefined
+  /** Only files that match one of these; `!` excludes. */
+  readonly globs?: readonly string[] | undefined
+  readonly hidden?: boolean | undefined
+  readonly ignore?: boolean | undefined
+  /** Lines of context before a match; default 0. */
+  readonly before?: number | undefined
+  /** Lines of context after a match; default 0. */
+  readonly after?: number | undefined
+  /** Matching lines of one file before it is left. */
+  readonly maxPerFile?: number | undefined
+  /** Default `content`. */
+  readonly mode?: 'content' | 'files_with_matches' | 'count' | undefined
+  /** Default `path`. */
+  readonly sort?: 'modified' | 'path' | undefined
+  /** Results to skip: matches, or files in the other modes. */
+  readonly offset?: number | undefined
+  /** Results to return; default and maximum 10,000. */
+  readonly limit?: number | undefined
+}
+
+export interface GrepLine {
+  /** From 1. */
+  readonly lineNumber: number
+  /** Without its line end. */
+  readonly line: string
+}
+
+export interface GrepMatch extends GrepLine {
+  readonly path: string
+  readonly before?: readonly GrepLine[]
+  readonly after?: readonly GrepLine[]
+}
+
+export interface GrepFile {
+  readonly path: string
+  /** Matching lines; 1 in mode `files_with_matches`. */
+  readonly count: number
+}
+
+export interface GrepResult {
+  /** Empty in modes `files_with_matches` and `count`. */
+  readonly matches: readonly GrepMatch[]
+  readonly files: readonly GrepFile[]
+  readonly totalMatches: number
+  readonly totalFiles: number
+  readonly searchedFiles: number
+  readonly truncated: boolean
+  /** The `offset` of the next page; absent at the end. */
+  readonly nextOffset?: number
+}
+
+export interface ExecuteOptions extends CallSignal {
+  /** Milliseconds after which the command and all it started is ended; default 120,000. */
+  readonly timeout?: number | undefined
+  /** Where it runs; default the working directory. */
+  readonly cwd?: string | undefined
+  /** Variables on top of the backend's. */
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** What the command reads; nothing when absent. */
+  readonly stdin?: string | undefined
+  /** Is handed output as it comes. */
+  readonly onOutput?: OnOutput | undefined
+}
+
+/** How a command ended. Captured output is bounded: head and tail are kept, with an honest marker between. */
+export interface ExecuteResult {
+  /** Both streams in the order of their arrival. */
+  readonly output: string
+  readonly stdout: string
+  readonly stderr: string
+  /** Null when a signal ended the shell. */
+  readonly exitCode: number | null
+  /** Such as `SIGKILL`. */
+  readonly signal?: string
+  readonly timedOut: boolean
+  readonly truncated: boolean
+  readonly durationMs: number
+  /** Processes that the command left behind and that were ended. */
+  readonly processesLeft?: number
+}

@@ -1,0 +1,129 @@
+// JavaScript values to JSON text, strictly: what JSON would silently change or drop is an error that names the place.
+
+import { InvalidInputError } from './errors/invalid-input-error.js'
+
+/** 120 levels: the core's JSON reader stops at 128, and no input of a tool is nested deeper than five. */
+const MAX_DEPTH = 120
+/** 1,000,000 values: a shared object counts each time it appears, so that a small graph cannot stand for a huge tree. */
+const MAX_VALUES = 1_000_000
+
+/**
+ * The JSON text of `value`. `name` is what messages call it, such as `input`.
+ *
+ * A field that is `undefined` is left out, as in JSON. Everything else that JSON cannot carry exactly is refused:
+ * NaN and infinities, BigInt, functions, symbols, holes and `undefined` in arrays, cycles, class instances, and
+ * strings with half a surrogate pair.
+ */
+export function encodeJson(value: unknown, name: string): string {
+  try {
+    new Check(name).value(value, [], 0)
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof InvalidInputError) throw error
+    // A getter or proxy of the caller threw, or the text would be longer than a string can be.
+    throw new InvalidInputError(`\`${name}\` cannot be read as plain data.`, { cause: error })
+  }
+}
+
+/** A string that survives the way to UTF-8, or an error. */
+export function checkText(text: string, name: string): string {
+  if (!text.isWellFormed()) {
+    throw new InvalidInputError(
+      `\`${name}\` holds half a surrogate pair, which no encoding can carry; send whole characters.`,
+    )
+  }
+  return text
+}
+
+/** The caller's options as an object, or an error. */
+export function checkOptions<T extends object>(options: T | undefined, name = 'options'): Partial<T> {
+  if (options === undefined || options === null) return {}
+  if (typeof options !== 'object' || Array.isArray(options)) {
+    throw new InvalidInputError(`\`${name}\` must be an object, not ${describe(options)}.`)
+  }
+  return options
+}
+
+class Check {
+  #values = 0
+  readonly #ancestors = new Set<object>()
+
+  constructor(readonly name: string) {}
+
+  /** Depth is bounded, so this recursion is too. */
+  value(value: unknown, path: (string | number)[], depth: number): void {
+    this.#values += 1
+    if (this.#values > MAX_VALUES) this.#refuse([], `holds more than ${MAX_VALUES} values`)
+    switch (typeof value) {
+      case 'boolean':
+        return
+      case 'string':
+        if (!value.isWellFormed()) this.#refuse(path, 'holds half a surrogate pair, which no encoding can carry')
+        return
+      case 'number':
+        if (!Number.isFinite(value)) this.#refuse(path, `is ${value}; use a finite number`)
+        return
+      case 'object':
+        if (value !== null) this.#object(value, path, depth)
+        return
+      case 'bigint':
+      case 'function':
+      case 'symbol':
+      case 'undefined':
+        this.#refuse(path, `is ${describe(value)}, which JSON cannot carry`)
+    }
+  }
+
+  #object(value: object, path: (string | number)[], depth: number): void {
+    if (depth >= MAX_DEPTH) this.#refuse([], `is nested deeper than ${MAX_DEPTH} levels`)
+    if (this.#ancestors.has(value)) this.#refuse(path, 'contains itself')
+    if (typeof (value as { toJSON?: unknown }).toJSON === 'function' || !isPlain(value)) {
+      this.#refuse(path, `is ${describe(value)}; use plain objects, arrays, strings, numbers and booleans`)
+    }
+    this.#ancestors.add(value)
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index += 1) {
+        path.push(index)
+        this.value(value[index], path, depth + 1)
+        path.pop()
+      }
+    } else {
+      for (const [key, field] of Object.entries(value)) {
+        if (field === undefined) continue
+        path.push(key)
+        if (!key.isWellFormed()) this.#refuse(path, 'has a name with half a surrogate pair')
+        this.value(field, path, depth + 1)
+        path.pop()
+      }
+    }
+    this.#ancestors.delete(value)
+  }
+
+  #refuse(path: readonly (string | number)[], what: string): never {
+    const place = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step.toWellFormed()}`)).join('')
+    throw new InvalidInputError(`\`${this.name}${place}\` ${what}.`)
+  }
+}
+
+/** Plain objects and arrays of any realm: their prototype is a root, or an array's, which stands one below a root. */
+function isPlain(value: object): boolean {
+  if (Array.isArray(value)) return true
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** What a value is, in words for a message. */
+export function describe(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  switch (typeof value) {
+    case 'undefined':
+      return 'undefined'
+    case 'bigint':
+      return 'a BigInt'
+    case 'object':
+      return `a ${value.constructor?.name || 'special object'}`
+    default:
+      return `a ${typeof value}`
+  }
+}

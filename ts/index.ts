@@ -1,0 +1,20 @@
+// The public entry of gloveport. Adapters have entries of their own.
+
+export type {
+  ApprovalContext,
+  ApprovalDecision,
+  ApprovalGrant,
+  ApprovalRequest,
+  Approver,
+  Touch,
+} from './approval/types.js'
+export { terminalApprover, type TerminalApproverOptions } from './approval/terminal-approver.js'
+export { LocalBackend, type LocalBackendOptions } from './backend/local.js'
+export type * from './backend/types.js'
+export * from './errors/index.js'
+export type { OnOutput, OutputChunk } from './output.js'
+export type { Action, Operation, OperationRules, PermissionRuleset, PresetName, Rule } from './permissions.js'
+export type { AuditEvent } from './toolset/events.js'
+export type { StandardProps, StandardResult } from './toolset/standard-schema.js'
+export { createToolset, Toolset } from './toolset/toolset.js'
+export type * from './toolset/types.js'

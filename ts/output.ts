@@ -1,0 +1,45 @@
+// Output of a running command, on its way from the addon to the caller's function.
+
+import { AsyncResource } from 'node:async_hooks'
+
+import { InvalidInputError } from './errors/invalid-input-error.js'
+
+/** A piece of a command's output. */
+export interface OutputChunk {
+  readonly stream: 'stdout' | 'stderr'
+  /** Cut on character borders; bytes that are not UTF-8 are U+FFFD. */
+  readonly text: string
+}
+
+/** Takes output as it comes, in order. An error that it throws ends the command and rejects the call. */
+export type OnOutput = (chunk: OutputChunk) => void
+
+/** Hands chunks to a function of the caller, in the caller's async context, until that function throws. */
+export class OutputSink {
+  #failure: { readonly error: unknown } | undefined
+  readonly #scope = new AsyncResource('gloveport.output')
+  readonly #onOutput: OnOutput
+  readonly #stop: () => void
+
+  constructor(onOutput: OnOutput, stop: () => void) {
+    if (typeof onOutput !== 'function') throw new InvalidInputError('`onOutput` must be a function.')
+    this.#onOutput = onOutput
+    this.#stop = stop
+  }
+
+  /** For the addon: one chunk as JSON. */
+  readonly take = (json: string): void => {
+    if (this.#failure) return
+    try {
+      this.#scope.runInAsyncScope(this.#onOutput, undefined, JSON.parse(json) as OutputChunk)
+    } catch (error) {
+      this.#failure = { error }
+      this.#stop()
+    }
+  }
+
+  /** Throws what the caller's function threw, if it did. */
+  rethrow(): void {
+    if (this.#failure) throw this.#failure.error
+  }
+}

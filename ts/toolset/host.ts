@@ -1,0 +1,226 @@
+// The application's own code (hooks, approver, listeners), as the core reaches it: requests and answers are JSON. JavaScript
+// objects stay here, found by the key of the run: the caller's context, the shared metadata, the caller's async context,
+// and what a hook threw. A host knows no toolset and no addon, so that nothing of them is kept alive by it.
+
+import type { AsyncResource } from 'node:async_hooks'
+
+import type { ApprovalDecision, ApprovalRequest, Approver } from '../approval/types.js'
+import { describe, encodeJson } from '../encode.js'
+import { errorFromNative } from '../errors/from-native.js'
+import { InvalidInputError } from '../errors/invalid-input-error.js'
+import type { AuditEvent } from './events.js'
+import type { Ended, HookCall, Hooks, ToolHooks, ToolResult } from './types.js'
+
+/** One call of the application, whatever its number of runs. */
+export interface Call extends HookCall {
+  readonly toolsetId: string
+  /** Enters the caller's async context. */
+  readonly scope: AsyncResource
+}
+
+/** One run of a call through the core. */
+export interface Run {
+  readonly key: string
+  /** What the application's code threw last in this run. */
+  failure?: { readonly error: unknown }
+}
+
+/** What the application brought along. */
+export interface HostOptions {
+  readonly hooks: Hooks
+  readonly approve: Approver | undefined
+  readonly onEvent: ((event: AuditEvent) => void) | undefined
+  readonly onError: ((error: unknown) => void) | undefined
+}
+
+type Request = { readonly callKey: string; readonly tool: string } & (
+  | { readonly type: 'pre'; readonly scope: Scope; readonly input: unknown }
+  | {
+      readonly type: 'post'
+      readonly scope: Scope
+      readonly input: unknown
+      readonly result?: ToolResult
+      readonly error?: Failure
+    }
+  | { readonly type: 'approve'; readonly request: ApprovalRequest }
+)
+type Scope = 'global' | 'tool'
+interface Failure {
+  readonly code: string
+  readonly message: string
+  readonly path?: string | null
+  readonly details?: unknown
+}
+
+type DistributiveOmit<Union, Keys extends PropertyKey> = Union extends unknown ? Omit<Union, Keys> : never
+/** An event without what its call says about itself. */
+type Happening = DistributiveOmit<AuditEvent, 'time' | 'toolsetId' | 'callId' | 'tool'>
+
+const UNCHANGED = '{}'
+const FAILED = '{"failed":true}'
+
+export class Host {
+  readonly #options: HostOptions
+  readonly #runs = new Map<string, { readonly run: Run; readonly call: Call }>()
+  #started = 0
+  #calls = 0
+
+  constructor(options: HostOptions) {
+    this.#options = options
+  }
+
+  /** For the addon: which hooks there are, so that absent ones cost nothing. */
+  get description(): string {
+    const { hooks, approve } = this.#options
+    const named = (phase: 'pre' | 'post'): string[] =>
+      Object.entries(hooks.tools ?? {}).flatMap(([tool, own]) => (own?.[phase] ? [tool] : []))
+    return JSON.stringify({
+      approver: approve !== undefined,
+      globalPre: hooks.pre !== undefined,
+      globalPost: hooks.post !== undefined,
+      pre: named('pre'),
+      post: named('post'),
+    })
+  }
+
+  get hasApprover(): boolean {
+    return this.#options.approve !== undefined
+  }
+
+  /** The around hooks of a tool, the outermost first. */
+  around(tool: string): NonNullable<ToolHooks['around']>[] {
+    const { hooks } = this.#options
+    return [hooks.around, this.#hooksOf(tool)?.around].filter((hook) => hook !== undefined)
+  }
+
+  /** Runs `work` with a key under which the core's requests find the call. */
+  async withRun<T>(call: Call, work: (run: Run) => Promise<T>): Promise<T> {
+    this.#started += 1
+    const run: Run = { key: `run-${this.#started}` }
+    this.#runs.set(run.key, { run, call })
+    try {
+      return await work(run)
+    } finally {
+      this.#runs.delete(run.key)
+    }
+  }
+
+  /** Tells the application what happened to a call. A listener that fails is no reason to fail the call. */
+  tell({ toolsetId, callId, tool, scope }: Call, event: Happening): void {
+    const { onEvent } = this.#options
+    if (!onEvent) return
+    try {
+      scope.runInAsyncScope(onEvent, undefined, { time: Date.now(), toolsetId, callId, tool, ...event } as AuditEvent)
+    } catch (error) {
+      this.report(error)
+    }
+  }
+
+  /** A name for a call that came without one. */
+  nextCallId(toolsetId: string): string {
+    this.#calls += 1
+    return `${toolsetId}-call-${this.#calls}`
+  }
+
+  /** Hands an error that reaches no caller to the application. */
+  report(error: unknown): void {
+    try {
+      if (this.#options.onError) this.#options.onError(error)
+      else process.emitWarning(error instanceof Error ? error : String(error))
+    } catch (second) {
+      process.emitWarning(second instanceof Error ? second : String(second))
+    }
+  }
+
+  /** For the addon: answers one request. Never rejects. */
+  readonly answer = async (requestJson: string): Promise<string> => {
+    const request = JSON.parse(requestJson) as Request
+    const found = this.#runs.get(request.callKey)
+    if (!found) return FAILED
+    const { run, call } = found
+    try {
+      return await call.scope.runInAsyncScope(() => this.#handle(request, call, run))
+    } catch (error) {
+      run.failure = { error }
+      if (request.type === 'approve') this.report(error)
+      return FAILED
+    }
+  }
+
+  async #handle(request: Request, call: Call, run: Run): Promise<string> {
+    switch (request.type) {
+      case 'pre': {
+        const hook = this.#hook(request)?.pre
+        const input = await hook?.({ ...shown(call), tool: request.tool, input: request.input })
+        return input === undefined ? UNCHANGED : `{"input":${encodeJson(input, 'input')}}`
+      }
+      case 'post': {
+        const hook = this.#hook(request)?.post
+        const result = await hook?.({
+          ...shown(call),
+          tool: request.tool,
+          input: request.input,
+          ...ended(request, run),
+        })
+        return result === undefined ? UNCHANGED : `{"result":${encodeJson(checkResult(result), 'result')}}`
+      }
+      case 'approve': {
+        const { context, metadata, signal } = call
+        this.tell(call, { type: 'approval-requested', request: request.request })
+        const decision = checkDecision(await this.#options.approve?.(request.request, { context, metadata, signal }))
+        const { approved, reason } = decision
+        this.tell(call, { type: 'approval-decided', approved, ...(reason === undefined ? {} : { reason }) })
+        return `{"decision":${encodeJson(decision, 'decision')}}`
+      }
+    }
+  }
+
+  #hook(request: { readonly scope: Scope; readonly tool: string }): ToolHooks | undefined {
+    return request.scope === 'global' ? this.#options.hooks : this.#hooksOf(request.tool)
+  }
+
+  #hooksOf(tool: string): ToolHooks | undefined {
+    const tools: Readonly<Record<string, ToolHooks | undefined>> = this.#options.hooks.tools ?? {}
+    return Object.hasOwn(tools, tool) ? tools[tool] : undefined
+  }
+}
+
+function shown({ callId, context, metadata, signal }: Call): Omit<HookCall, 'tool'> {
+  return { callId, context, metadata, signal }
+}
+
+/** How the run ended; an error of the application's own code is that very error. */
+function ended(request: { readonly result?: ToolResult; readonly error?: Failure }, run: Run): Ended {
+  const { result, error } = request
+  if (result) return { result }
+  if (error?.code === 'HOOK_FAILED' && run.failure) {
+    const own = run.failure.error
+    return { error: own instanceof Error ? own : new Error(String(own), { cause: own }) }
+  }
+  const { code = 'INTERNAL', message = '', path, details } = error ?? {}
+  const failure = {
+    code,
+    message,
+    ...(path == null ? {} : { path }),
+    ...(details == null ? {} : { details: JSON.stringify(details) }),
+  }
+  return { error: errorFromNative(failure) }
+}
+
+function checkResult(result: ToolResult): ToolResult {
+  if (typeof result !== 'object' || result === null || typeof result.text !== 'string') {
+    throw new InvalidInputError(
+      `A post hook must return a ToolResult ({ text, … }) or nothing, not ${describe(result)}.`,
+    )
+  }
+  return { ...result, isError: result.isError ?? false, truncated: result.truncated ?? false }
+}
+
+function checkDecision(decision: ApprovalDecision | undefined): ApprovalDecision {
+  if (typeof decision !== 'object' || decision === null || typeof decision.approved !== 'boolean') {
+    throw new InvalidInputError(
+      `An approver must return { approved: true } or { approved: false }, not ${describe(decision)}.`,
+    )
+  }
+  return decision
+}

@@ -1,0 +1,287 @@
+// A toolset to TypeScript: encodes a call, lets hooks of the application stand around it, decodes the outcome. Which call may
+// run, what it does and what the model reads is decided in the core.
+
+import { AsyncResource } from 'node:async_hooks'
+
+import { nativeOf } from '../backend/native-files.js'
+import { checkOptions, describe, encodeJson } from '../encode.js'
+import { AbortError } from '../errors/abort-error.js'
+import { errorFromNative } from '../errors/from-native.js'
+import { GloveportError } from '../errors/gloveport-error.js'
+import { InvalidInputError } from '../errors/invalid-input-error.js'
+import { checkSignal, refuseAborted, runNative } from '../native-call.js'
+import { type NativeError, NativeToolset } from '../native.js'
+import { type Call, Host } from './host.js'
+import { standardProps } from './standard-schema.js'
+import {
+  type Assessment,
+  type AssessOptions,
+  type CallOptions,
+  type Hooks,
+  type Next,
+  TOOL_NAMES,
+  type ToolHooks,
+  type ToolResult,
+  type ToolsetOptions,
+  type ToolSpec,
+} from './types.js'
+
+/**
+ * Named tools over a backend. The toolset never closes the backend.
+ *
+ * @example
+ * const toolset = createToolset({ backend: new LocalBackend({ root: './project' }), approve: terminalApprover() })
+ * const { text } = await toolset.call('read_file', { path: 'README.md' })
+ *
+ * @throws {InvalidInputError} an option has the wrong type or value, or is not known
+ * @throws {UnsupportedError} a tool was named that the backend cannot run
+ */
+export function createToolset(options: ToolsetOptions): Toolset {
+  const { backend, approve, hooks, onEvent, onError, images, ...settings } = checkOptions(options) as ToolsetOptions
+  const native = typeof backend === 'object' && backend !== null ? nativeOf(backend) : undefined
+  if (!native) {
+    throw new InvalidInputError(
+      `\`backend\` must be a backend of gloveport, such as new LocalBackend({ root }), not ${describe(backend)}.`,
+    )
+  }
+  const host = new Host({
+    hooks: checkHooks(hooks),
+    approve: checkFunction(approve, 'approve'),
+    onEvent: checkFunction(onEvent, 'onEvent'),
+    onError: checkFunction(onError, 'onError'),
+  })
+  const optionsJson = encodeJson({ ...settings, ...imageBytes(images) }, 'options')
+  const made = NativeToolset.create(native, optionsJson, host.description, host.answer)
+  const ourNames = new Map(Object.entries(settings.names ?? {}).map(([ours, exposed]) => [exposed as string, ours]))
+  return Toolset.of(made, host, ourNames)
+}
+
+/** See {@link createToolset}. */
+export class Toolset {
+  /** Names the toolset in logs; unique within the process. */
+  readonly id: string
+  /** The tools that a model may be given, in order. */
+  readonly tools: readonly ToolSpec[]
+  /** For the system prompt: where the agent is, and a line for each tool. */
+  readonly instructions: string
+  readonly #native: NativeToolset
+  readonly #host: Host
+  /** From names that the model sees to ours. */
+  readonly #ourNames: ReadonlyMap<string, string>
+
+  private constructor(native: NativeToolset, host: Host, ourNames: ReadonlyMap<string, string>) {
+    this.#native = native
+    this.#host = host
+    this.#ourNames = ourNames
+    this.id = native.id
+    this.instructions = native.instructions()
+    const specs = JSON.parse(native.specs()) as Omit<ToolSpec, '~standard'>[]
+    this.tools = Object.freeze(specs.map((spec) => this.#spec(spec)))
+  }
+
+  /** @internal Made by `createToolset` and `subset` only. */
+  static of(
+    made: { readonly toolset?: NativeToolset; readonly error?: NativeError },
+    host: Host,
+    ourNames: ReadonlyMap<string, string>,
+  ): Toolset {
+    if (!made.toolset)
+      throw errorFromNative(made.error ?? { code: 'INTERNAL', message: 'The toolset could not be made.' })
+    return new Toolset(made.toolset, host, ourNames)
+  }
+
+  /** Whether somebody is asked when a call needs an approval. */
+  get hasApprover(): boolean {
+    return this.#host.hasApprover
+  }
+
+  /**
+   * Runs one tool, by the name that the model sees or by ours. A failure that a model can act on is a result with
+   * `isError`.
+   *
+   * @throws {ApprovalRequiredError} somebody must say yes and there is no approver
+   * @throws {AbortError} the signal aborted; what was done until then is in `details`
+   * @throws {ClosedError} the toolset is closed
+   * @throws {InvalidInputError} an argument cannot be sent as JSON
+   * @throws what a hook threw, as itself
+   */
+  async call(name: string, input: unknown, options?: CallOptions): Promise<ToolResult> {
+    const given = checkOptions(options)
+    checkText(name, 'name')
+    const signal = checkSignal(given.signal)
+    refuseAborted(signal)
+    const call: Call = {
+      toolsetId: this.id,
+      callId: given.callId === undefined ? this.#host.nextCallId(this.id) : checkText(given.callId, 'callId'),
+      tool: this.#ourNames.get(name) ?? name,
+      context: given.context,
+      metadata: {},
+      signal,
+      scope: new AsyncResource('gloveport.call'),
+    }
+    const started = performance.now()
+    this.#host.tell(call, { type: 'call-started', input })
+    try {
+      const result = await this.#around(call, name, input, given)
+      const { isError, code, truncated } = result
+      const durationMs = performance.now() - started
+      this.#host.tell(call, { type: 'call-ended', isError, ...(code ? { code } : {}), truncated, durationMs })
+      return result
+    } catch (error) {
+      this.#host.tell(call, { type: 'call-failed', error, durationMs: performance.now() - started })
+      throw error
+    }
+  }
+
+  /**
+   * Like `call`, for code that hands the answer to a model: it throws for nothing but an abort. Whatever else `call`
+   * would reject with becomes a harmless text, and the error itself goes to `onError`.
+   */
+  async answer(name: string, input: unknown, options?: CallOptions): Promise<ToolResult> {
+    try {
+      return await this.call(name, input, options)
+    } catch (error) {
+      if (error instanceof AbortError) throw error
+      refuseAborted(options?.signal)
+      this.#host.report(error)
+      const code = GloveportError.isInstance(error) ? error.code : 'HOOK_FAILED'
+      return { text: harmless(error), isError: true, code, truncated: false }
+    }
+  }
+
+  /**
+   * Whether a call would run, and what an approver would be shown. Runs no hook and asks nobody. With a `callId`, a grant
+   * for that call is held to what was seen now.
+   */
+  async assess(name: string, input: unknown, options?: AssessOptions): Promise<Assessment> {
+    const { signal, ...call } = checkOptions(options)
+    checkText(name, 'name')
+    const inputJson = encodeJson(input, 'input')
+    const callJson = encodeJson(call, 'options')
+    const outcome = await runNative({ signal }, (cancel) => this.#native.assess(name, inputJson, callJson, cancel))
+    return JSON.parse(outcome.value ?? 'null') as Assessment
+  }
+
+  /** The same toolset with only the named tools: it shares everything with this one, also its end. */
+  subset(names: readonly string[]): Toolset {
+    return Toolset.of(this.#native.subset(checkNames(names)), this.#host, this.#ourNames)
+  }
+
+  /** Ends what the toolset started; later calls reject with `ClosedError`. The backend stays open. */
+  async close(): Promise<void> {
+    this.#native.close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  /** The around hooks, the outermost first, and in their middle the run. */
+  async #around(call: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
+    let next = (input: unknown, signal: AbortSignal | undefined): Promise<ToolResult> =>
+      this.#run(call, name, input, signal, options)
+    for (const hook of this.#host.around(call.tool).toReversed()) {
+      const inner = next
+      next = async (input, signal) => {
+        const again: Next = async (other) => {
+          const { signal: added, ...rest } = checkOptions(other)
+          const both = [signal, checkSignal(added)].filter((one) => one !== undefined)
+          return inner('input' in rest ? rest.input : input, both.length > 1 ? AbortSignal.any(both) : both[0])
+        }
+        const { scope: _scope, toolsetId: _id, ...shown } = call
+        return hook({ ...shown, signal, input }, again)
+      }
+    }
+    return next(input, call.signal)
+  }
+
+  async #run(
+    call: Call,
+    name: string,
+    input: unknown,
+    signal: AbortSignal | undefined,
+    { approval, onOutput }: CallOptions,
+  ): Promise<ToolResult> {
+    const inputJson = encodeJson(input, 'input')
+    return this.#host.withRun(call, async (run) => {
+      const callJson = encodeJson({ callId: call.callId, callKey: run.key, approval }, 'options')
+      try {
+        const outcome = await runNative({ signal, onOutput }, (cancel, take) =>
+          this.#native.call(name, inputJson, callJson, cancel, take),
+        )
+        return { ...(JSON.parse(outcome.value ?? '{}') as ToolResult), text: outcome.text ?? '' }
+      } catch (error) {
+        if (run.failure && GloveportError.isInstance(error) && error.code === 'HOOK_FAILED') throw run.failure.error
+        throw error
+      }
+    })
+  }
+
+  #spec(spec: Omit<ToolSpec, '~standard'>): ToolSpec {
+    const standard = standardProps(spec.inputSchema, (value) => this.assess(spec.name, value))
+    return Object.freeze({ ...spec, '~standard': standard })
+  }
+}
+
+/** What a model may read of an error that it must not handle. */
+function harmless(error: unknown): string {
+  switch (GloveportError.isInstance(error) ? error.code : undefined) {
+    case 'APPROVAL_REQUIRED':
+      return 'Error: this call needs an approval that nobody here can give. Do it another way, or ask the user.'
+    case 'CLOSED':
+      return 'Error: the tools are no longer available.'
+    default:
+      return 'Error: internal error. The call may not have run; look before you repeat it.'
+  }
+}
+
+function checkText(value: unknown, name: string): string {
+  if (typeof value === 'string' && value.isWellFormed()) return value
+  throw new InvalidInputError(`\`${name}\` must be a string of whole characters, not ${describe(value)}.`)
+}
+
+function checkNames(names: readonly string[]): string[] {
+  if (!Array.isArray(names))
+    throw new InvalidInputError(`\`names\` must be an array of tool names, not ${describe(names)}.`)
+  return names.map((name, index) => checkText(name, `names[${index}]`))
+}
+
+function checkFunction<F>(value: F | undefined, name: string): F | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'function')
+    throw new InvalidInputError(`\`${name}\` must be a function, not ${describe(value)}.`)
+  return value
+}
+
+const HOOK_KINDS = ['pre', 'post', 'around'] as const
+
+/** The hooks as they are now: one that the application adds to its object later is not run. */
+function checkHooks(hooks: Hooks | undefined): Hooks {
+  const { tools, ...global } = checkOptions(hooks, 'hooks')
+  const checked: Record<string, ToolHooks> = {}
+  for (const [tool, own] of Object.entries(checkOptions(tools, 'hooks.tools'))) {
+    if (!(TOOL_NAMES as readonly string[]).includes(tool)) {
+      throw new InvalidInputError(
+        `\`hooks.tools.${tool}\`: there is no such tool. The tools are: ${TOOL_NAMES.join(', ')}.`,
+      )
+    }
+    checked[tool] = checkToolHooks(checkOptions(own, `hooks.tools.${tool}`), `hooks.tools.${tool}`)
+  }
+  return { ...checkToolHooks(global, 'hooks'), tools: checked }
+}
+
+function checkToolHooks(hooks: ToolHooks, name: string): ToolHooks {
+  for (const key of Object.keys(hooks)) {
+    if (!(HOOK_KINDS as readonly string[]).includes(key)) {
+      throw new InvalidInputError(`\`${name}.${key}\`: there is no such hook. There are ${HOOK_KINDS.join(', ')}.`)
+    }
+  }
+  const own = HOOK_KINDS.map((kind) => [kind, checkFunction(hooks[kind], `${name}.${kind}`)])
+  return Object.fromEntries(own.filter(([, hook]) => hook !== undefined)) as ToolHooks
+}
+
+function imageBytes(images: ToolsetOptions['images']): { imageBytes?: number } {
+  if (images === undefined || images === true) return {}
+  if (images === false) return { imageBytes: 0 }
+  return { imageBytes: checkOptions(images, 'images').maxBytes as number }
+}

@@ -1,0 +1,189 @@
+// What a toolset takes and gives. The tools themselves, their schemas and their texts live in the core.
+
+import type { ApprovalGrant, ApprovalRequest, Approver } from '../approval/types.js'
+import type { Backend } from '../backend/types.js'
+import type { GloveportError } from '../errors/gloveport-error.js'
+import type { ErrorCode } from '../errors/error-code.js'
+import type { OnOutput } from '../output.js'
+import type { PermissionRuleset, PresetName } from '../permissions.js'
+import type { AuditEvent } from './events.js'
+import type { StandardProps } from './standard-schema.js'
+
+/** Every tool, by our own names. */
+export const TOOL_NAMES = [
+  'ls',
+  'read_file',
+  'write_file',
+  'edit_file',
+  'hashline_edit',
+  'glob',
+  'grep',
+  'mkdir',
+  'delete_file',
+  'move_file',
+  'copy_file',
+  'execute',
+] as const
+
+/** The name of a tool. */
+export type ToolName = (typeof TOOL_NAMES)[number]
+
+/** A named set of tools. `console` (the default): files and commands. `files`: files, and the tools that arrange them. */
+export type ToolGroup = 'console' | 'files'
+
+/** What `createToolset` takes. */
+export interface ToolsetOptions {
+  /** Where the tools work. The toolset never closes it. */
+  readonly backend: Backend
+  /** Tools and groups; default `['console']`. A tool of a group that the backend cannot run is left out. */
+  readonly tools?: readonly (ToolName | ToolGroup)[] | undefined
+  /** `hashline`: `hashline_edit` instead of `edit_file`. Default `str_replace`. */
+  readonly editFormat?: 'str_replace' | 'hashline' | undefined
+  /** Rules. Without them files can be written and commands ask. */
+  readonly permissions?: PresetName | PermissionRuleset | undefined
+  /** Whether writes ask; default false. Used only without `permissions`. */
+  readonly requireWriteApproval?: boolean | undefined
+  /** Whether commands ask; default true. Used only without `permissions`. */
+  readonly requireExecuteApproval?: boolean | undefined
+  /** Tools that always ask. */
+  readonly needApproval?: readonly ToolName[] | undefined
+  /** Command prefixes that may run, such as `git status`; an empty list allows none. */
+  readonly allowedCommands?: readonly string[] | undefined
+  /** Who is asked. Without one, a call that needs an approval rejects with `ApprovalRequiredError`. */
+  readonly approve?: Approver | undefined
+  /** `approve-all`: every ask is a yes. `strict`: every ask is a no. Default `interactive`: `approve` is asked. */
+  readonly approvalMode?: 'interactive' | 'approve-all' | 'strict' | undefined
+  /** Code of the application around every call. */
+  readonly hooks?: Hooks | undefined
+  /** Is told what happens; see {@link AuditEvent}. */
+  readonly onEvent?: ((event: AuditEvent) => void) | undefined
+  /** Is told of errors that reach no caller: of an approver, of `onEvent`, and those that an adapter hides from the model. Default: a warning of the process. */
+  readonly onError?: ((error: unknown) => void) | undefined
+  /** Whether searches skip hidden names unless the model asks for them; default true. */
+  readonly ignoreHidden?: boolean | undefined
+  /** Whether images are handed to the model; default true, up to 10 MiB each. */
+  readonly images?: boolean | { readonly maxBytes: number } | undefined
+  /** Descriptions instead of ours. */
+  readonly descriptions?: Readonly<Partial<Record<ToolName, string>>> | undefined
+  /** Names that the model sees instead of ours. */
+  readonly names?: Readonly<Partial<Record<ToolName, string>>> | undefined
+  /** Consecutive fixable failures of one tool before its text tells the model to stop trying; default 3. */
+  readonly maxRetries?: number | undefined
+}
+
+/** What a framework needs to know about a tool. It is also a Standard Schema and a Standard JSON Schema of the input. */
+export interface ToolSpec {
+  /** The name that the model calls. */
+  readonly name: string
+  /** What the model reads. */
+  readonly description: string
+  /** JSON Schema (draft-07 subset without `$ref`, closed) of the input. */
+  readonly inputSchema: JsonSchemaObject
+  /** Hints in the terms of the Model Context Protocol. */
+  readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint: boolean }
+  readonly '~standard': StandardProps
+}
+
+/** The JSON Schema of an object. */
+export interface JsonSchemaObject {
+  readonly type: 'object'
+  readonly properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly required?: readonly string[]
+  readonly additionalProperties: false
+  readonly [keyword: string]: unknown
+}
+
+/** What the caller says about one call. */
+export interface CallOptions {
+  /** Names the call in events, approvals and hooks; one is made when absent. */
+  readonly callId?: string | undefined
+  /** Ends the call; it rejects with `AbortError`, what was done until then in `details`. */
+  readonly signal?: AbortSignal | undefined
+  /** Handed to hooks and approver as it is. */
+  readonly context?: unknown
+  /** Somebody's answer that was given elsewhere. */
+  readonly approval?: ApprovalGrant | undefined
+  /** Takes output of a command as it comes. */
+  readonly onOutput?: OnOutput | undefined
+}
+
+/** What `assess` takes besides tool and input. */
+export type AssessOptions = Pick<CallOptions, 'callId' | 'signal'>
+
+/** The answer to one call. */
+export interface ToolResult {
+  /** What the model reads. */
+  readonly text: string
+  /** Whether the call failed; `text` then says what would work. */
+  readonly isError: boolean
+  /** Why it failed. */
+  readonly code?: ErrorCode
+  /** Facts for programs; the shape is the tool's own. */
+  readonly data?: unknown
+  /** Images and documents, for models that take them. */
+  readonly parts?: readonly Part[]
+  /** Whether `text` leaves something out. */
+  readonly truncated: boolean
+}
+
+/** Content that is not text. */
+export type Part =
+  | { readonly type: 'image'; readonly mediaType: string; /** Base64. */ readonly data: string }
+  | { readonly type: 'file'; readonly mediaType: string; /** Base64. */ readonly data: string; readonly name: string }
+
+/** What `assess` says of a call. */
+export type Assessment =
+  | { readonly status: 'allowed'; readonly reason?: string; readonly request: ApprovalRequest }
+  | { readonly status: 'needs-approval'; readonly reason: string; readonly request: ApprovalRequest }
+  | { readonly status: 'blocked'; readonly reason: string; readonly code: ErrorCode }
+
+/** What every hook is told. */
+export interface HookCall {
+  readonly callId: string
+  /** Our own name of the tool, whatever the model calls it. */
+  readonly tool: string
+  /** The caller's own object, as `call` was given it. */
+  readonly context: unknown
+  /** One object that all hooks of a call share; empty at its start. */
+  readonly metadata: Record<string, unknown>
+  readonly signal: AbortSignal | undefined
+}
+
+/** Before the call is decided. What it returns is the new input; nothing leaves the input as it is. Throwing refuses: the error reaches the caller of `call` as itself. */
+export type PreHook = (call: HookCall & { readonly input: unknown }) => unknown
+
+/** How a call ended. */
+export type Ended =
+  | { readonly result: ToolResult; readonly error?: undefined }
+  | { readonly result?: undefined; readonly error: GloveportError | Error }
+
+/** After the call, also when it failed. What it returns is the new result. */
+export type PostHook = (
+  call: HookCall & { readonly input: unknown } & Ended,
+) => Promise<ToolResult | undefined | void> | ToolResult | undefined | void
+
+/** What `next` may be given to run the call differently. */
+export interface NextOptions {
+  /** Instead of the call's input. */
+  readonly input?: unknown
+  /** Ends this run, besides the call's own signal. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Runs the call, hooks included. May be called more than once, for retries. */
+export type Next = (options?: NextOptions) => Promise<ToolResult>
+
+/** Around the whole call: timeouts, retries, tracing. */
+export type AroundHook = (call: HookCall & { readonly input: unknown }, next: Next) => Promise<ToolResult>
+
+/** Hooks of one tool. */
+export interface ToolHooks {
+  readonly pre?: PreHook | undefined
+  readonly post?: PostHook | undefined
+  readonly around?: AroundHook | undefined
+}
+
+/** Hooks of every tool, and of single tools by our own names. Order: around, then the tool's around; within them pre, the tool's pre, the run, the tool's post, post. */
+export interface Hooks extends ToolHooks {
+  readonly tools?: Readonly<Partial<Record<ToolName, ToolHooks>>> | undefined
+}
