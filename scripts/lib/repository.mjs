@@ -1,0 +1,65 @@
+// What must hold for the files of the repository themselves: nothing of one machine in them, generated ones up to date.
+
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { digest } from './fresh.mjs'
+import { fromCode, sum } from './results.mjs'
+import { announce, root, StepError } from './steps.mjs'
+
+/** Written by the build or by a package manager, committed, never edited by hand. */
+const GENERATED = ['binding.js', 'binding.d.ts', 'package-lock.json', 'Cargo.lock']
+
+/** A download address ties a lock file or a script to one registry; both package managers know theirs by configuration. */
+const REGISTRY_HOST = /\b(?:registry|index|static)\.[a-z0-9-]+\.(?:org|io|com|dev)\b|"resolved": "https?:/
+
+/** The generated files as they are now: take it before set-up and hand it to {@link checkRepository}. */
+export function generatedFiles() {
+  return digest(GENERATED)
+}
+
+function git(args) {
+  const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
+  if (status !== 0) throw new StepError(`git ${args[0]} failed: the checks of the repository need a git checkout`)
+  return stdout
+}
+
+/** Folders of this machine, which no committed file has a reason to name. */
+function placesOfThisMachine() {
+  const common = git(['rev-parse', '--path-format=absolute', '--git-common-dir']).trim()
+  const cargoHome = process.env.CARGO_HOME ?? join(homedir(), '.cargo')
+  return [...new Set([root, dirname(common), join(cargoHome, 'registry')])]
+}
+
+/** Tracked text files, each with its lines that name a machine or a registry. */
+function strayReferences() {
+  const places = placesOfThisMachine()
+  const found = []
+  for (const path of git(['ls-files', '-z']).split('\0').filter(Boolean)) {
+    const file = join(root, path)
+    if (!existsSync(file)) continue
+    const bytes = readFileSync(file)
+    if (bytes.includes(0)) continue
+    for (const [index, line] of bytes.toString().split('\n').entries()) {
+      const stray = places.find((place) => line.includes(`${place}/`)) ?? REGISTRY_HOST.exec(line)?.[0]
+      if (stray) found.push(`${path}:${index + 1} names ${stray}`)
+    }
+  }
+  return found
+}
+
+function check(title, problems) {
+  announce(title)
+  for (const problem of problems) console.error(`  ${problem}`)
+  return fromCode(problems.length)
+}
+
+/** Checks the repository's own files. `before` is {@link generatedFiles} from before set-up. */
+export async function checkRepository(before) {
+  const stale = generatedFiles() === before ? [] : [`the build changed one of ${GENERATED.join(', ')}: commit it`]
+  return sum([
+    check('No place of one machine and no registry host in tracked files', strayReferences()),
+    check('Generated files are up to date', stale),
+  ])
+}
