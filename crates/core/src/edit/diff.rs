@@ -3,6 +3,7 @@
 //! Inside a changed region lines are compared (crate `similar`) while that is cheap; a region that is large is shown as
 //! taken out and put in. A diff that would be long is cut at a line and says how much is missing. Virtual paths only.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use memchr::memchr_iter;
@@ -19,7 +20,7 @@ const CONTEXT: usize = 3;
 const MAX_BYTES: usize = 256 << 10;
 
 /// Lines of a changed region that are compared with each other; larger regions are taken out and put in whole. 4,000.
-const COMPARED_LINES: usize = 4000;
+const COMPARED_LINES: u64 = 4000;
 
 /// Time that comparing may take; then the rest is shown as taken out and put in. 100 ms.
 const COMPARE_TIME: Duration = Duration::from_millis(100);
@@ -61,10 +62,10 @@ fn shared_suffix(one: &[u8], two: &[u8]) -> usize {
 }
 
 /// A run of whole lines that changed: byte ranges that begin and end at line borders.
-#[derive(Clone)]
-struct Region {
-    old: std::ops::Range<usize>,
-    new: std::ops::Range<usize>,
+#[derive(Debug, Clone)]
+pub(super) struct Region {
+    pub(super) old: Range<usize>,
+    pub(super) new: Range<usize>,
 }
 
 struct Writer {
@@ -87,7 +88,7 @@ impl Writer {
 
     fn run(mut self, old: &[u8], new: &[u8], changes: &[Change]) -> String {
         let mut counted = Counted::default();
-        let mut regions = Regions { old, new, changes, next: 0 }.peekable();
+        let mut regions = Regions::new(old, new, changes).peekable();
         while let Some(first) = regions.next() {
             let mut hunk = vec![first];
             let mut end = hunk[0].old.end;
@@ -136,7 +137,7 @@ impl Writer {
         self.text.push_str(&format!("@@ -{} +{} @@\n", span(old_line, body.old_lines), span(new_line, body.new_lines)));
         self.text.push_str(&body.text);
         if body.skipped > 0 {
-            self.text.push_str(&format!("\\ {} more changed lines; the diff is cut here.\n", body.skipped));
+            self.text.push_str(&format!("\\ {} more lines; the diff is cut here.\n", body.skipped));
         }
     }
 }
@@ -151,11 +152,17 @@ fn span(lines_before: u64, count: u64) -> String {
 }
 
 /// Widens changes to whole lines and joins those that then touch.
-struct Regions<'a> {
+pub(super) struct Regions<'a> {
     old: &'a [u8],
     new: &'a [u8],
     changes: &'a [Change],
     next: usize,
+}
+
+impl<'a> Regions<'a> {
+    pub(super) fn new(old: &'a [u8], new: &'a [u8], changes: &'a [Change]) -> Self {
+        Self { old, new, changes, next: 0 }
+    }
 }
 
 impl Iterator for Regions<'_> {
@@ -246,15 +253,13 @@ struct Body {
     text: String,
     old_lines: u64,
     new_lines: u64,
-    /// Changed lines that are not shown.
+    /// Lines that are not shown.
     skipped: u64,
 }
 
 impl Body {
     fn same(&mut self, text: &[u8]) {
-        for line in text.split_inclusive(|byte| *byte == b'\n') {
-            self.line(' ', line);
-        }
+        self.lines(' ', text);
     }
 
     /// Shows a region; `false` when nothing in it differs.
@@ -263,17 +268,18 @@ impl Body {
             self.same(old);
             return false;
         }
-        let old: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
-        let new: Vec<&[u8]> = new.split_inclusive(|byte| *byte == b'\n').collect();
-        if old.len().max(new.len()) > COMPARED_LINES {
-            old.iter().for_each(|line| self.line('-', line));
-            new.iter().for_each(|line| self.line('+', line));
+        let large = lines::count(old).max(lines::count(new)) > COMPARED_LINES;
+        if large || self.is_full() {
+            self.lines('-', old);
+            self.lines('+', new);
             return true;
         }
+        let old: Vec<&[u8]> = old.split_inclusive(|byte| *byte == b'\n').collect();
+        let new: Vec<&[u8]> = new.split_inclusive(|byte| *byte == b'\n').collect();
         for op in capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline)) {
             match op {
                 DiffOp::Equal { old_index, len, .. } => {
-                    old[old_index..old_index + len].iter().for_each(|line| self.line(' ', line))
+                    old[old_index..old_index + len].iter().for_each(|line| self.line(' ', line));
                 }
                 DiffOp::Delete { .. } | DiffOp::Insert { .. } | DiffOp::Replace { .. } => {
                     old[op.old_range()].iter().for_each(|line| self.line('-', line));
@@ -284,9 +290,25 @@ impl Body {
         true
     }
 
+    /// Whether no more lines are shown, only counted.
+    fn is_full(&self) -> bool {
+        self.skipped > 0 || self.text.len() >= MAX_BYTES
+    }
+
+    fn lines(&mut self, sign: char, text: &[u8]) {
+        let mut rest = text;
+        while !rest.is_empty() && !self.is_full() {
+            let (line, later) = rest.split_at(lines::end_of(rest, 0));
+            self.line(sign, line);
+            rest = later;
+        }
+        let count = lines::count(rest);
+        self.count(sign, count);
+        self.skipped += count;
+    }
+
     fn line(&mut self, sign: char, line: &[u8]) {
-        self.old_lines += u64::from(sign != '+');
-        self.new_lines += u64::from(sign != '-');
+        self.count(sign, 1);
         if self.text.len() + line.len() > MAX_BYTES {
             self.skipped += 1;
             return;
@@ -296,6 +318,11 @@ impl Body {
         if !line.ends_with(b"\n") {
             self.text.push_str("\n\\ No newline at end of file\n");
         }
+    }
+
+    fn count(&mut self, sign: char, lines: u64) {
+        self.old_lines += if sign == '+' { 0 } else { lines };
+        self.new_lines += if sign == '-' { 0 } else { lines };
     }
 }
 

@@ -14,6 +14,7 @@ use crate::text::encoding::Document;
 use crate::text::lines;
 
 pub mod diff;
+pub mod expectation;
 mod hashline;
 mod nearest;
 mod splice;

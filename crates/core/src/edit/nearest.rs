@@ -10,8 +10,9 @@ use crate::text::lines;
 /// Lines of `old_string` that are looked at. 200.
 const OLD_LINES: usize = 200;
 
-/// Bytes of the file that are searched. 8 MiB, some 50 ms.
+/// Bytes and lines of the file that are searched. 8 MiB and 1,000,000, some 50 ms.
 const SEARCHED_BYTES: usize = 8 << 20;
+const SEARCHED_LINES: usize = 1_000_000;
 
 /// Bytes of a line that are compared; longer lines are data or generated code. 1,000.
 const COMPARED_BYTES: usize = 1000;
@@ -40,7 +41,7 @@ pub(super) struct Nearest {
 pub(super) fn explain(text: &[u8], old: &str) -> Option<Nearest> {
     let text = &text[..text.len().min(SEARCHED_BYTES)];
     let old_lines = wanted_lines(old);
-    let file: Vec<&[u8]> = lines::ranges(text).map(|line| &text[line]).collect();
+    let file: Vec<&[u8]> = lines::ranges(text).take(SEARCHED_LINES).map(|line| &text[line]).collect();
     let place = aligned(&file, &old_lines).or_else(|| alike(&file, &old_lines))?;
     Some(describe(&file, &old_lines, place))
 }
@@ -168,7 +169,6 @@ fn describe(file: &[&[u8]], old: &[&[u8]], place: Place) -> Nearest {
         ),
         "whitespace" => format!("It stands at {span} with other white space."),
         "case" => format!("It stands at {span} in other letter case."),
-        "part_of_line" => format!("It nearly stands at {span}."),
         _ => format!("The most similar text is at {span}."),
     };
     let mut message = said;

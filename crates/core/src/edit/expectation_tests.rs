@@ -1,0 +1,189 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::cancel::Deadline;
+use crate::edit::{EditOptions, Hashline, StrReplace, apply};
+use crate::text::hashline::LineTag;
+
+fn replace(old: &str, new: &str) -> Edit {
+    Edit::StrReplace(StrReplace { old_string: old.into(), new_string: new.into(), replace_all: true })
+}
+
+fn line(text: &str, number: usize, content: &str) -> Edit {
+    let tag = LineTag::of(text.split('\n').nth(number - 1).unwrap().as_bytes());
+    Edit::Hashline(Hashline {
+        start_line: number as i64,
+        start_hash: tag.as_str().into(),
+        new_content: content.into(),
+        end_line: None,
+        end_hash: None,
+        insert_after: false,
+    })
+}
+
+fn behind(text: &str, number: usize, content: &str) -> Edit {
+    match line(text, number, content) {
+        Edit::Hashline(edit) => Edit::Hashline(Hashline { insert_after: true, ..edit }),
+        Edit::StrReplace(_) => unreachable!(),
+    }
+}
+
+fn applied(now: &str, edit: &Edit) -> Applied {
+    let deadline = Deadline::default();
+    let options = EditOptions { path: "/f", max_bytes: 1 << 20, deadline: &deadline };
+    apply(now.as_bytes(), std::slice::from_ref(edit), &options).unwrap()
+}
+
+/// Whether an edit of `now` stands when `record` is of an earlier version.
+fn stands(record: &ReadRecord, now: &str, edit: &Edit) -> bool {
+    match record.check(now.as_bytes(), std::slice::from_ref(edit), &applied(now, edit), "/f") {
+        Ok(()) => true,
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::StaleFile);
+            false
+        }
+    }
+}
+
+fn whole(text: &str) -> ReadRecord {
+    let mut record = ReadRecord::new();
+    record.shown(0, text, false);
+    record
+}
+
+const READ: &str = "one\ntwo\nthree\nfour\nfive\nsix\n";
+
+#[test]
+fn a_replacement_stands_where_its_lines_are_as_they_were_read() {
+    let table = [
+        // Changed elsewhere: before, behind, in a neighbouring line.
+        ("zero\none\ntwo\nthree\nfour\nfive\nsix\n", "three", true),
+        ("one\ntwo\nthree\nfour\nfive\nSIX\nseven\n", "three", true),
+        ("one\nTWO\nthree\nFOUR\nfive\nsix\n", "three", true),
+        // Changed in the very line: before or behind the text that is replaced.
+        ("one\ntwo\nthree!\nfour\nfive\nsix\n", "three", false),
+        // New since: nobody who read the file has seen it.
+        ("one\ntwo\nthree\nnew\nfour\nfive\nsix\n", "new", false),
+        // Two lines that stood apart.
+        ("one\nthree\nfour\n", "one\nthree", false),
+        ("one\ntwo\nfour\nfive\n", "four\nfive", true),
+    ];
+    for (now, old, expected) in table {
+        assert_eq!(stands(&whole(READ), now, &replace(old, "x")), expected, "{now:?} {old:?}");
+    }
+}
+
+#[test]
+fn lines_that_were_never_shown_are_not_guarded() {
+    let mut record = ReadRecord::new();
+    record.shown(0, "one\ntwo\nthree\n", true);
+    let table = [
+        ("one\ntwo\nthree\nfour\nx1\nx2\nfive\n", "x2", true),
+        ("one\nTWO\nthree\nfour\nfive\n", "TWO", false),
+        ("one\ntwo\nthree\nfour\nfive\n", "three\nfour", true),
+        ("one\ntwo\nTHREE\nfour\nfive\n", "THREE\nfour", false),
+    ];
+    for (now, old, expected) in table {
+        assert_eq!(stands(&record, now, &replace(old, "x")), expected, "{now:?} {old:?}");
+    }
+    assert!(stands(&ReadRecord::new(), "a\n", &replace("a", "b")));
+}
+
+#[test]
+fn a_line_that_was_shown_only_in_part_is_not_known() {
+    let mut record = ReadRecord::new();
+    record.shown(0, "begin", true);
+    assert!(stands(&record, "begin and end\n", &replace("and", "x")));
+}
+
+#[test]
+fn a_tagged_line_must_stand_where_it_was_read() {
+    let braces = "a {\n}\nb {\n}\nc {\n}\n";
+    let table = [
+        (READ, "one\ntwo\nthree\nfour\nfive\nSIX\n", 3, true),
+        (READ, "ONE\ntwo\nthree\nfour\nfive\nsix\n", 3, true),
+        (READ, "ONE\ntwo\nthree\nfour\nFIVE\nsix\n", 3, false),
+        (READ, "one\ntwo\nTHREE\nfour\nfive\nsix\n", 3, false),
+        // R-ED-2: two lines more above, and the tag of line 4 is right still, but for another brace.
+        (braces, "x {\n}\na {\n}\nb {\n}\nc {\n}\n", 4, false),
+        (braces, "a {\n}\nb {\n}\nc {\n}\nx {\n}\n", 4, true),
+    ];
+    for (read, now, number, expected) in table {
+        assert_eq!(stands(&whole(read), now, &line(now, number, "x")), expected, "{now:?} {number}");
+    }
+}
+
+#[test]
+fn an_insertion_is_about_the_lines_on_both_sides() {
+    assert!(stands(&whole(READ), "one\ntwo\nthree\nfour\nfive\nSIX\n", &behind(READ, 2, "x")));
+    assert!(!stands(&whole(READ), "one\ntwo\nTHREE\nfour\nfive\nsix\n", &behind(READ, 2, "x")));
+}
+
+#[test]
+fn a_refusal_shows_the_lines_as_they_are_now() {
+    let now = "one\ntwo\nthree!\nfour\n";
+    let edit = replace("three", "x");
+    let error = whole(READ).check(now.as_bytes(), std::slice::from_ref(&edit), &applied(now, &edit), "/f").unwrap_err();
+    assert_eq!(
+        error.message(),
+        "'/f' changed since it was read, also where this edit touches it. Read it again and decide anew. Now line 3:\n     \
+         3\tthree!"
+    );
+    assert_eq!(error.details().unwrap(), &json!({ "reason": "stale", "lines": [3] }));
+}
+
+#[test]
+fn windows_that_touch_become_one() {
+    let mut record = ReadRecord::new();
+    record.shown(3, "four\nfive\nsix\n", false);
+    record.shown(0, "one\ntwo\nthree\n", true);
+    record.shown(1, "two\nthree\nfour\n", true);
+    let expected = whole(READ);
+    assert_eq!(record.segments.len(), 1);
+    assert_eq!((record.segments[0].first, record.segments[0].hashes.len()), (0, expected.segments[0].hashes.len()));
+    assert!(stands(&record, "zero\none\ntwo\nthree\nfour\n", &replace("two\nthree", "x")));
+}
+
+#[test]
+fn memory_is_bounded() {
+    let mut record = ReadRecord::new();
+    for offset in 0..50 {
+        record.shown(offset * 1000, &"x\n".repeat(1000), true);
+    }
+    assert_eq!(record.segments.iter().map(|segment| segment.hashes.len()).sum::<usize>(), MAX_LINES);
+    let large = ReadRecord::of_whole("x\n".repeat(MAX_LINES * 2).as_bytes(), "/f");
+    assert!(!large.whole && large.segments[0].hashes.len() == MAX_LINES);
+}
+
+proptest! {
+    #[test]
+    fn after_an_edit_of_ours_the_record_is_that_of_the_new_text(
+        text in "([ab]{0,2}\n){0,12}[ab]{0,2}",
+        old in "[ab\n]{1,4}",
+        new in "[xy\n]{0,4}",
+    ) {
+        let edit = replace(&old, &new);
+        let deadline = Deadline::default();
+        let options = EditOptions { path: "/f", max_bytes: 1 << 20, deadline: &deadline };
+        if let Ok(applied) = apply(text.as_bytes(), &[edit], &options) {
+            let mut record = ReadRecord::of_whole(text.as_bytes(), "/f");
+            record.edited(text.as_bytes(), &applied, "/f");
+            let expected = lines::ranges(&applied.bytes).map(|line| record.hash(&applied.bytes[line])).collect::<Vec<_>>();
+            let found: Vec<u64> = record.segments.iter().flat_map(|segment| segment.hashes.clone()).collect();
+            prop_assert_eq!(found, expected);
+            prop_assert!(record.segments.len() <= 1 && record.segments.first().is_none_or(|segment| segment.first == 0));
+        }
+    }
+
+    #[test]
+    fn a_change_elsewhere_never_refuses(
+        before in "([a-c]{1,3}\n){0,6}",
+        after in "([a-c]{1,3}\n){0,6}",
+        other in "([d-f]{1,3}\n){0,6}",
+        first in any::<bool>(),
+    ) {
+        let read = format!("{before}target line\n{after}");
+        let now = if first { format!("{other}target line\n{after}") } else { format!("{before}target line\n{other}") };
+        prop_assert!(stands(&whole(&read), &now, &replace("target", "x")));
+    }
+}
