@@ -1,0 +1,59 @@
+// Shows a person what an agent does: every call, every approval, every edit. Colours only where somebody looks at a terminal.
+
+import type { Approver, Hooks, ToolResult } from 'gloveport'
+
+/** 12 lines: enough of a result to follow along. */
+const SHOWN_LINES = 12
+
+const coloured = process.stdout.isTTY && !process.env['NO_COLOR']
+const paint = (code: number, text: string) => (coloured ? `\u001b[${code}m${text}\u001b[0m` : text)
+const bold = (text: string) => paint(1, text)
+const red = (text: string) => paint(31, text)
+export const green = (text: string) => paint(32, text)
+const dim = (text: string) => paint(2, text)
+
+/** Control characters made visible: what a model or a file says must not steer the terminal. */
+const visible = (text: string) =>
+  // oxlint-disable-next-line no-control-regex -- finding them is the point
+  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (found) => `\\x${found.charCodeAt(0).toString(16).padStart(2, '0')}`)
+
+const indent = (text: string) => text.replace(/^/gm, '    ')
+
+function diffLine(line: string): string {
+  if (line.startsWith('+')) return green(line)
+  return line.startsWith('-') ? red(line) : dim(line)
+}
+
+function shownDiff(diff: string): string {
+  return visible(diff).trimEnd().split('\n').map(diffLine).join('\n')
+}
+
+function shownResult(result: ToolResult): string {
+  const diff = (result.data as { diff?: unknown } | undefined)?.diff
+  if (typeof diff === 'string' && diff) return shownDiff(diff)
+  const lines = visible(result.text).split('\n')
+  const more = lines.length > SHOWN_LINES ? [`… ${lines.length - SHOWN_LINES} more lines`] : []
+  const text = [...lines.slice(0, SHOWN_LINES), ...more].join('\n')
+  return result.isError ? red(text) : dim(text)
+}
+
+/** Prints what the model says. */
+export function printWords(text: string) {
+  if (text) console.log(`\n${visible(text)}`)
+}
+
+/** Hooks that print each call and what came of it. */
+export const watchingHooks: Hooks = {
+  pre: ({ tool, input }) => {
+    console.log(`\n${bold(`▸ ${tool}`)} ${visible(JSON.stringify(input))}`)
+  },
+  post: ({ result, error }) => {
+    console.log(indent(result ? shownResult(result) : red(visible(error.message))))
+  },
+}
+
+/** An approver for a demonstration: shows what is asked and says yes. A real one asks a person: `terminalApprover()`. */
+export const showAndApprove: Approver = (request) => {
+  console.log(`  ${bold('? approval')} ${visible(request.description)} ${dim(`(${visible(request.reason)})`)} ${green('yes')}`)
+  return { approved: true }
+}
