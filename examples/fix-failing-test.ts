@@ -8,20 +8,27 @@ import { cp, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type * as AiSdk from 'ai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { createToolset, LocalBackend } from 'gloveport'
 import { aiTools } from 'gloveport/ai-sdk'
 import { scriptedModel } from './support/scripted-model.js'
-import { green, printWords, showAndApprove, watchingHooks } from './support/watch.js'
+import { green, showAndApprove, speaksAloud, watchingHooks } from './support/watch.js'
 
 // AI SDK 7 needs Node 22; on Node 20 the same program runs on AI SDK 6, where `instructions` is called `system`.
 const isNewNode = Number(process.versions.node.split('.')[0]) >= 22
-const { generateText, stepCountIs } = isNewNode ? await import('ai') : ((await import('ai6')) as unknown as typeof import('ai'))
+const { generateText, stepCountIs, wrapLanguageModel } = isNewNode
+  ? await import('ai')
+  : ((await import('ai6')) as unknown as typeof AiSdk)
 
 const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseURL, OPENAI_MODEL: modelName = 'gpt-5' } = process.env
 const model =
   apiKey || baseURL
-    ? createOpenAICompatible({ name: 'openai', baseURL: baseURL ?? 'https://api.openai.com/v1', ...(apiKey && { apiKey }) })(modelName)
+    ? createOpenAICompatible({
+        name: 'openai',
+        baseURL: baseURL ?? 'https://api.openai.com/v1',
+        ...(apiKey && { apiKey }),
+      })(modelName)
     : scriptedModel()
 
 const sample = fileURLToPath(new URL('projects/invoice', import.meta.url))
@@ -33,12 +40,11 @@ const backend = new LocalBackend({ root: project })
 const toolset = createToolset({ backend, permissions: 'default', approve: showAndApprove, hooks: watchingHooks })
 try {
   await generateText({
-    model,
+    model: wrapLanguageModel({ model, middleware: speaksAloud }),
     prompt: 'A test of this project fails. Find out why and mend the code, not the test.',
     ...(isNewNode ? { instructions: toolset.instructions } : { system: toolset.instructions }),
     tools: aiTools(toolset),
     stopWhen: stepCountIs(40),
-    onStepFinish: ({ text }) => printWords(text),
   })
 } finally {
   await toolset.close()

@@ -122,7 +122,12 @@ function returnedCalls(prompt: LanguageModelV3CallOptions['prompt']): Returned[]
 }
 
 function answer({ say, tool, input }: Move, turn: number): LanguageModelV3GenerateResult {
-  const call = tool && { type: 'tool-call' as const, toolCallId: `call-${turn}`, toolName: tool, input: JSON.stringify(input) }
+  const call = tool && {
+    type: 'tool-call' as const,
+    toolCallId: `call-${turn}`,
+    toolName: tool,
+    input: JSON.stringify(input),
+  }
   return {
     content: [{ type: 'text', text: say }, ...(call ? [call] : [])],
     finishReason: { unified: call ? 'tool-calls' : 'stop', raw: undefined },

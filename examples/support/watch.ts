@@ -1,5 +1,6 @@
 // Shows a person what an agent does: every call, every approval, every edit. Colours only where somebody looks at a terminal.
 
+import type { LanguageModelMiddleware } from 'ai'
 import type { Approver, Hooks, ToolResult } from 'gloveport'
 
 /** 12 lines: enough of a result to follow along. */
@@ -12,10 +13,9 @@ const red = (text: string) => paint(31, text)
 export const green = (text: string) => paint(32, text)
 const dim = (text: string) => paint(2, text)
 
-/** Control characters made visible: what a model or a file says must not steer the terminal. */
+/** Control and direction characters made visible: what a model or a file says must not steer the terminal. */
 const visible = (text: string) =>
-  // oxlint-disable-next-line no-control-regex -- finding them is the point
-  text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (found) => `\\x${found.charCodeAt(0).toString(16).padStart(2, '0')}`)
+  text.replace(/(?![\t\n])[\p{Cc}\p{Cf}]/gu, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`)
 
 const indent = (text: string) => text.replace(/^/gm, '    ')
 
@@ -37,9 +37,14 @@ function shownResult(result: ToolResult): string {
   return result.isError ? red(text) : dim(text)
 }
 
-/** Prints what the model says. */
-export function printWords(text: string) {
-  if (text) console.log(`\n${visible(text)}`)
+/** Prints what the model says before its calls run. */
+export const speaksAloud: LanguageModelMiddleware = {
+  specificationVersion: 'v3',
+  wrapGenerate: async ({ doGenerate }) => {
+    const answer = await doGenerate()
+    for (const part of answer.content) if (part.type === 'text' && part.text) console.log(`\n${visible(part.text)}`)
+    return answer
+  },
 }
 
 /** Hooks that print each call and what came of it. */
@@ -54,6 +59,8 @@ export const watchingHooks: Hooks = {
 
 /** An approver for a demonstration: shows what is asked and says yes. A real one asks a person: `terminalApprover()`. */
 export const showAndApprove: Approver = (request) => {
-  console.log(`  ${bold('? approval')} ${visible(request.description)} ${dim(`(${visible(request.reason)})`)} ${green('yes')}`)
+  console.log(
+    `  ${bold('? approval')} ${visible(request.description)} ${dim(`(${visible(request.reason)})`)} ${green('yes')}`,
+  )
   return { approved: true }
 }
