@@ -26,7 +26,7 @@ function snippets() {
     [...readFileSync(join(root, page), 'utf8').matchAll(/^```ts\n(.*?)^```$/gms)].map((match, index) => ({
       name: `${page} block ${index + 1}`,
       file: `${page.replaceAll(/[^A-Za-z0-9]+/g, '-')}-${index + 1}.ts`,
-      code: frameworkOfThisNode(match[1]),
+      code: match[1],
     })),
   )
 }
@@ -79,7 +79,8 @@ export async function testSnippets() {
   const results = [fromCode((await run('Snippets: types', process.execPath, tsc, { allowFailure: true })).code)]
   const server = await serveModel()
   try {
-    for (const { name, file } of all) {
+    for (const { name, file, code: written } of all) {
+      writeFileSync(join(folder, file), frameworkOfThisNode(written))
       const project = mkdtempSync(join(tmpdir(), 'gloveport-snippet-'))
       cpSync(join(root, 'examples/projects/invoice'), join(project, 'project'), { recursive: true })
       const { code } = await run(
