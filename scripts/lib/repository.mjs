@@ -19,6 +19,8 @@ export function generatedFiles() {
   return digest(GENERATED)
 }
 
+const textOf = (path) => readFileSync(join(root, path), 'utf8')
+
 function git(args) {
   const { status, stdout } = spawnSync('git', args, { cwd: root, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 })
   if (status !== 0) throw new StepError(`git ${args[0]} failed: the checks of the repository need a git checkout`)
@@ -49,6 +51,18 @@ function strayReferences() {
   return found
 }
 
+/** What ARCHITECTURE.md must name and does not: every error code, every dependency. */
+function missingInArchitecture() {
+  const codes = [...textOf('crates/core/src/error.rs').matchAll(/=> "([A-Z_]+)"/g)].map((match) => match[1])
+  const shared = /^\[workspace\.dependencies\]\n(.*?)^\[/ms.exec(textOf('Cargo.toml'))?.[1] ?? ''
+  const crates = [...shared.matchAll(/^([\w-]+) = /gm)]
+    .map((match) => match[1])
+    .filter((name) => !name.startsWith('gloveport'))
+  const packages = Object.keys(JSON.parse(textOf('package.json')).devDependencies)
+  const architecture = textOf('ARCHITECTURE.md')
+  return [...codes, ...crates, ...packages].filter((name) => !architecture.includes(`\`${name}\``))
+}
+
 function check(title, problems) {
   announce(title)
   for (const problem of problems) console.error(`  ${problem}`)
@@ -61,5 +75,6 @@ export async function checkRepository(before) {
   return sum([
     check('No place of one machine and no registry host in tracked files', strayReferences()),
     check('Generated files are up to date', stale),
+    check('ARCHITECTURE.md names every error code and dependency', missingInArchitecture()),
   ])
 }
