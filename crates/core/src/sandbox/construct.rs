@@ -162,7 +162,11 @@ impl Sandbox {
             (None, None) if allowances.inherit => (self.table.readable.clone(), self.table.writable.clone()),
             (None, None) => (Scope::Listed(Vec::new()), Scope::Listed(Vec::new())),
             (Some(read), None) => (Scope::Listed(read), Scope::Listed(Vec::new())),
-            (None, Some(write)) => (Scope::Listed(write.clone()), Scope::Listed(write)),
+            (None, Some(write)) => {
+                // What the parent writes blindly, the child does not read either.
+                let read = write.iter().filter(|entry| self.table.can_read(&entry.label)).cloned().collect();
+                (Scope::Listed(read), Scope::Listed(write))
+            }
             (Some(read), Some(write)) => (Scope::Listed(read), Scope::Listed(write)),
         };
         let mut table = MountTable::clone(&self.table);
@@ -337,7 +341,7 @@ fn canonical_or_link(path: &Path) -> io::Result<Step> {
                 }
                 return Ok(Step::Canonical(full));
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 if let Ok(target) = fs::read_link(existing) {
                     let mut next = existing.parent().unwrap_or(existing).join(target);
                     next.extend(missing.iter().rev());

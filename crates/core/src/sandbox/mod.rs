@@ -14,8 +14,6 @@ mod table;
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod vectors;
 
 pub use construct::{PathConfig, Sandbox};
 pub use derive::Allowances;

@@ -170,13 +170,13 @@ impl MountTable {
         }
     }
 
-    /// The place of a path that may be written; `PathNotWritable` when it can only be read, `PathNotInSandbox` when
-    /// not even that.
+    /// The place of a path that may be written; `PathNotWritable` when its mount, or the rights of a derived
+    /// sandbox, say no; `PathNotInSandbox` when it lies in no mount.
     pub fn require_write(&self, path: &VirtualPath) -> Result<Located> {
         match self.locate(path) {
             Some(located) if self.takes_writes(&located) => Ok(located),
-            Some(located) if self.readable.covers(&located) => Err(not_writable(path.as_str(), &self.writable_roots())),
-            Some(_) | None => Err(self.outside(path)),
+            Some(_) => Err(not_writable(path.as_str(), &self.writable_roots())),
+            None => Err(self.outside(path)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The names of temporary files: how a write hides its half-done work, and how what a crash left is known again.
 
 use std::ffi::CStr;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Begins the name of every temporary file of ours.
 const PREFIX: &str = ".gloveport-";
@@ -9,8 +10,10 @@ const SUFFIX: &str = ".tmp";
 /// 16 hexadecimal digits: 64 random bits (R-FS-6).
 const DIGITS: usize = 16;
 
-/// A name that nobody else has.
-pub(super) fn name(random: u64) -> String {
+/// A name that nobody else has, and that nobody can foresee: the hasher's keys come from the system's random source.
+/// Should it be taken all the same, the file is created exclusively and the write fails.
+pub(super) fn name() -> String {
+    let random = RandomState::new().build_hasher().finish();
     format!("{PREFIX}{random:016x}{SUFFIX}")
 }
 

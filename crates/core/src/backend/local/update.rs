@@ -10,8 +10,8 @@ use std::io::Write;
 use std::os::fd::AsFd;
 
 use rustix::fs::{
-    Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, accessat, fchmod, fchown, fdatasync, fstat, fsync, openat,
-    renameat, statat, unlinkat,
+    Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, accessat, fchmod, fchown, fstat, fsync, openat, renameat,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -35,6 +35,7 @@ const MAX_SWAPS: usize = 8;
 const CHUNK: usize = 1 << 20;
 const NEW: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const EVERY_WRITE: Mode = Mode::WUSR.union(Mode::WGRP).union(Mode::WOTH);
 const OLD: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
@@ -159,7 +160,7 @@ fn read_old(
         _ => return Err(not_a_file(asked)),
     }
     let directory = &place.directory.handle;
-    let may_write = facts.st_mode & 0o222 != 0
+    let may_write = !permission_bits(facts).intersection(EVERY_WRITE).is_empty()
         && accessat(directory, &place.name, Access::WRITE_OK, AtFlags::EACCESS) != Err(Errno::ACCESS);
     if !may_write {
         return Err(write_protected(asked));
@@ -181,6 +182,11 @@ fn write_protected(path: &VirtualPath) -> Error {
     .with_path(path.as_str())
 }
 
+/// Without set-id and sticky bits.
+fn permission_bits(facts: &Stat) -> Mode {
+    Mode::from_raw_mode(facts.st_mode & 0o777)
+}
+
 /// A file that is being written under a temporary name. Dropping it before it got its name removes it.
 pub(super) struct NewFile<'a> {
     directory: &'a Directory,
@@ -199,9 +205,7 @@ impl<'a> NewFile<'a> {
         asked: &'a VirtualPath,
         table: &'a MountTable,
     ) -> Result<Self> {
-        let mut random = [0_u8; 8];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty()).explain(asked, table)?;
-        let temporary = temp::name(u64::from_ne_bytes(random));
+        let temporary = temp::name();
         // The bits of a new file are left to the kernel, which knows the umask.
         let mode = if like.is_some() { Mode::RUSR | Mode::WUSR } else { Mode::from_raw_mode(0o666) };
         let handle = openat(&directory.handle, &temporary, NEW, mode).explain(asked, table)?;
@@ -221,7 +225,7 @@ impl<'a> NewFile<'a> {
                 let _ = fchown(&self.file, None, Some(group));
             }
         }
-        fchmod(&self.file, Mode::from_raw_mode(like.st_mode & 0o777)).explain(self.asked, self.table)
+        fchmod(&self.file, permission_bits(like)).explain(self.asked, self.table)
     }
 
     /// Writes all of `bytes`.
@@ -247,7 +251,10 @@ impl<'a> NewFile<'a> {
     pub(super) fn settle(&self, durability: Durability) -> Result<()> {
         match durability {
             Durability::None => Ok(()),
-            Durability::Data | Durability::Full => fdatasync(&self.file).explain(self.asked, self.table),
+            #[cfg(not(target_vendor = "apple"))]
+            Durability::Data | Durability::Full => rustix::fs::fdatasync(&self.file).explain(self.asked, self.table),
+            #[cfg(target_vendor = "apple")]
+            Durability::Data | Durability::Full => fsync(&self.file).explain(self.asked, self.table),
         }
     }
 
