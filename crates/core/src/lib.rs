@@ -11,13 +11,19 @@
 //! A lower line never imports an upper one. This crate has never heard of JavaScript.
 
 pub mod access;
+pub mod approval;
 pub mod backend;
 pub mod cancel;
+pub mod change;
 pub mod edit;
 pub mod error;
+pub mod hooks;
 pub mod limits;
 pub mod path;
 pub mod permissions;
 pub mod sandbox;
 pub mod search;
 pub mod text;
+pub mod tool;
+pub mod toolset;
+pub mod wire;

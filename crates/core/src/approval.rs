@@ -1,0 +1,232 @@
+//! Somebody's yes or no to one call: [`Approver`], what it is shown ([`ApprovalRequest`]) and what it answers
+//! ([`ApprovalDecision`]).
+//!
+//! An approval is bound to what it showed: tool, input, and the state of every file that the request names. What a
+//! session remembers ([`ApprovalMemory`]) is keyed on tool and input, never on the tool's name alone. Who must be asked
+//! is decided by `toolset`; this module only carries the question and the answer.
+
+use std::collections::HashSet;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::access::Operation;
+use crate::backend::{BoxFuture, FileVersion};
+use crate::error::{Result, is_deceptive};
+use crate::hooks::CallInfo;
+use crate::path::VirtualPath;
+
+/// 10,000: remembered approvals of one toolset; past that nothing new is remembered, and people are asked again.
+const MAX_REMEMBERED: usize = 10_000;
+
+/// How asks are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalMode {
+    /// The approver is asked.
+    #[default]
+    Interactive,
+    /// Every ask is a yes; denials stay denials. For tests and for programs that wall the agent in elsewhere.
+    ApproveAll,
+    /// Every ask is a no; no approver can loosen it.
+    Strict,
+}
+
+/// What somebody is asked to approve.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ApprovalRequest {
+    /// The call.
+    pub call_id: String,
+    /// The tool, by our own name.
+    pub tool: String,
+    /// The input as the hooks left it.
+    pub input: Value,
+    /// One line: what will happen, control characters escaped.
+    pub description: String,
+    /// Why somebody is asked.
+    pub reason: String,
+    /// What will be touched.
+    pub touches: Vec<Touch>,
+    /// The unified diff of a write or edit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// One path or command that a call touches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Touch {
+    /// What is done.
+    pub operation: Operation,
+    /// The path as asked, or the command.
+    pub target: String,
+    /// Where the path really leads, when that is another place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolved: Option<String>,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApprovalDecision {
+    /// Yes or no.
+    pub approved: bool,
+    /// Why, for the model.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Whether the same call needs no further question.
+    #[serde(default)]
+    pub remember: Remember,
+    /// Another input, which is decoded and decided afresh.
+    #[serde(default)]
+    pub input: Option<Value>,
+}
+
+/// How long an approval holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Remember {
+    /// For this call.
+    #[default]
+    None,
+    /// For the same tool and input, as long as the toolset lives.
+    Session,
+}
+
+/// Asks somebody.
+pub trait Approver: Send + Sync {
+    /// The answer to one request. An error is a no.
+    fn decide<'a>(
+        &'a self,
+        call: CallInfo<'a>,
+        request: &'a ApprovalRequest,
+    ) -> BoxFuture<'a, Result<ApprovalDecision>>;
+}
+
+/// A grant that the caller brings along: somebody said yes elsewhere (a framework's own approval).
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApprovalGrant {
+    /// Must be `true`; `false` is a denial with `reason`.
+    pub approved: bool,
+    /// Why, for the model.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// The state of a file that a request showed; `None` when there was none.
+pub type Binding = (VirtualPath, Option<FileVersion>);
+
+/// Identifies what was approved: the tool and its input, key order ignored.
+pub fn approval_key(tool: &str, input: &Value) -> String {
+    let mut key = String::with_capacity(64);
+    key.push_str(tool);
+    key.push('\0');
+    write_canonical(input, &mut key);
+    key
+}
+
+/// JSON with sorted keys. Iterative, so that deep input cannot overflow the stack.
+fn write_canonical(value: &Value, out: &mut String) {
+    enum Step<'a> {
+        Value(&'a Value),
+        Text(String),
+    }
+    let mut steps = vec![Step::Value(value)];
+    while let Some(step) = steps.pop() {
+        match step {
+            Step::Text(text) => out.push_str(&text),
+            Step::Value(Value::Array(items)) => {
+                steps.push(Step::Text("]".to_owned()));
+                for item in items.iter().rev() {
+                    steps.push(Step::Text(",".to_owned()));
+                    steps.push(Step::Value(item));
+                }
+                out.push('[');
+            }
+            Step::Value(Value::Object(fields)) => {
+                let mut sorted: Vec<_> = fields.iter().collect();
+                sorted.sort_unstable_by(|a, b| b.0.cmp(a.0));
+                steps.push(Step::Text("}".to_owned()));
+                for (name, field) in sorted {
+                    steps.push(Step::Text(",".to_owned()));
+                    steps.push(Step::Value(field));
+                    steps.push(Step::Text(format!("{}:", Value::from(name.as_str()))));
+                }
+                out.push('{');
+            }
+            Step::Value(scalar @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))) => {
+                out.push_str(&scalar.to_string());
+            }
+        }
+    }
+}
+
+/// What a toolset remembers of approvals "for this session".
+#[derive(Debug, Default)]
+pub struct ApprovalMemory(Mutex<HashSet<String>>);
+
+impl ApprovalMemory {
+    /// Whether the same tool and input were approved for the session.
+    pub fn contains(&self, key: &str) -> bool {
+        self.0.lock().contains(key)
+    }
+
+    /// Remembers an approval, unless the memory is full.
+    pub fn remember(&self, key: String) {
+        let mut keys = self.0.lock();
+        if keys.len() < MAX_REMEMBERED {
+            keys.insert(key);
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&self) {
+        self.0.lock().clear();
+    }
+}
+
+/// Text that a person judges: control and bidirectional characters escaped, newlines kept as line breaks, so that a
+/// command can neither draw on the terminal nor hide a part of itself (R-AP-3).
+pub fn shown_to_person(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character == '\n' || !is_deceptive(character) {
+            shown.push(character);
+        } else {
+            shown.extend(character.escape_default());
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_key_ignores_the_order_of_fields_and_nothing_else() {
+        let key = |value| approval_key("write_file", &value);
+        assert_eq!(
+            key(json!({"a": 1, "b": [1, {"d": 2, "c": null}]})),
+            key(json!({"b": [1, {"c": null, "d": 2}], "a": 1}))
+        );
+        for other in [
+            json!({"a": 1}),
+            json!({"a": "1", "b": [1, {"c": null, "d": 2}]}),
+            json!({"a": 1, "b": [[1], {"c": null, "d": 2}]}),
+        ] {
+            assert_ne!(key(json!({"a": 1, "b": [1, {"c": null, "d": 2}]})), key(other));
+        }
+        assert_ne!(approval_key("a", &json!({})), approval_key("b", &json!({})));
+    }
+
+    #[test]
+    fn escapes_what_could_deceive_a_person() {
+        assert_eq!(shown_to_person("rm\u{1b}[2J\u{202e}x\ny\t"), "rm\\u{1b}[2J\\u{202e}x\ny\\t");
+    }
+}

@@ -1,0 +1,95 @@
+//! Changes of a file's content with a diff of what they did: the transforms that tools and programs hand to
+//! [`WritableFileSystem::update`](crate::backend::WritableFileSystem::update).
+//!
+//! A transform runs while the file is locked, on the bytes that are really there; what it found out comes back in a
+//! [`Receipt`]. Nothing here touches a disk.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::backend::{FileContent, Transform};
+use crate::cancel::Deadline;
+use crate::edit::{self, Edit, EditOptions};
+use crate::error::{Error, Result};
+use crate::path::VirtualPath;
+
+/// What a transform found out; empty until it ran.
+pub struct Receipt<T>(Arc<Mutex<Option<T>>>);
+
+impl<T> Receipt<T> {
+    fn new() -> (Self, Self) {
+        let slot = Arc::new(Mutex::new(None));
+        (Self(Arc::clone(&slot)), Self(slot))
+    }
+
+    fn fill(&self, value: T) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    }
+
+    /// What the transform found out. An error when the backend answered without running it.
+    pub fn take(self) -> Result<T> {
+        let value = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        value.ok_or_else(|| Error::internal("The backend reported a write that it did not make."))
+    }
+}
+
+/// What a replaced file looks like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replaced {
+    /// Unified diff; empty when nothing changed or the content is not text.
+    pub diff: String,
+}
+
+/// What an edit did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// Strings replaced, or hashline edits made.
+    pub replacements: u64,
+    /// One line: what was done.
+    pub summary: String,
+    /// Unified diff.
+    pub diff: String,
+    /// Whether the file had changed elsewhere since it was read.
+    pub rebased: bool,
+}
+
+/// Replaces the whole content.
+pub fn replace(path: &VirtualPath, content: Vec<u8>) -> (Transform, Receipt<Replaced>) {
+    let (receipt, slot) = Receipt::new();
+    let path = path.clone();
+    let transform: Transform = Box::new(move |current: Option<&FileContent>| {
+        let old = current.map(|current| current.bytes.as_slice());
+        slot.fill(Replaced { diff: edit::diff::between(old, &content, path.as_str()) });
+        Ok(content)
+    });
+    (transform, receipt)
+}
+
+/// What bounds an edit.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Bytes that the file may have afterwards.
+    pub max_bytes: u64,
+    /// Checked between edits.
+    pub deadline: Deadline,
+}
+
+/// Applies edits, all or none. `check` sees the bytes first: it may refuse, or say that the
+/// file changed elsewhere since it was read.
+pub fn apply(
+    path: &VirtualPath,
+    edits: Vec<Edit>,
+    bounds: Bounds,
+    check: impl FnOnce(&FileContent) -> Result<bool> + Send + 'static,
+) -> (Transform, Receipt<Edited>) {
+    let (receipt, slot) = Receipt::new();
+    let path = path.clone();
+    let transform: Transform = Box::new(move |current: Option<&FileContent>| {
+        let current = current.ok_or_else(|| Error::not_found(&path))?;
+        let rebased = check(current)?;
+        let options = EditOptions { path: path.as_str(), max_bytes: bounds.max_bytes, deadline: &bounds.deadline };
+        let applied = edit::apply(&current.bytes, &edits, &options)?;
+        slot.fill(Edited { replacements: applied.replacements, summary: applied.summary, diff: applied.diff, rebased });
+        Ok(applied.bytes)
+    });
+    (transform, receipt)
+}

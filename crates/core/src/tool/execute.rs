@@ -1,0 +1,117 @@
+//! `execute`: one shell command to its end.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::access::{Access, Operation};
+use crate::approval::shown_to_person;
+use crate::backend::{BoxFuture, ExecuteOutcome, ExecuteRequest};
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::VirtualPath;
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+
+/// 120 s: as BE-31.
+const DEFAULT_TIMEOUT_S: f64 = 120.0;
+/// A day: longer work belongs in the background.
+const MAX_TIMEOUT_S: f64 = 86_400.0;
+
+/// The input of `execute`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Execute {
+    /// The command line, for `sh -c`.
+    command: String,
+    /// Seconds after which the command is ended.
+    #[serde(default = "default_timeout")]
+    #[schemars(range(min = 0, max = 86400))]
+    timeout: Option<f64>,
+    /// The directory to run in; the working directory when left out.
+    #[serde(default)]
+    cwd: Option<String>,
+}
+
+fn default_timeout() -> Option<f64> {
+    Some(DEFAULT_TIMEOUT_S)
+}
+
+impl Tool for Execute {
+    const SPEC: Spec = Spec {
+        name: "execute",
+        groups: &[Group::Console],
+        description: "Runs a shell command (`sh -c`) and returns its output and exit code. Standard input is empty, so a \
+                      command that waits for input ends. Each call starts a fresh shell: `cd` does not last, use `cwd`. \
+                      Processes that the command leaves behind are ended. Output beyond 100,000 bytes loses its middle. \
+                      Prefer `read_file`, `edit_file`, `glob` and `grep` for files. Ends after `timeout` seconds (120).",
+        instruction: "`execute` runs a shell command; prefer the file tools for reading, searching and editing.",
+        operation: Operation::Execute,
+        needs: Need::Shell,
+        destructive: true,
+        example: r#"{"command": "npm test", "timeout": 300}"#,
+    };
+
+    fn accesses(&self, _working_directory: &VirtualPath) -> Result<Vec<Access>> {
+        if self.command.trim().is_empty() {
+            return Err(Error::invalid("`command` is empty; give a command line such as 'npm test'."));
+        }
+        if self.command.contains('\0') {
+            return Err(Error::invalid("`command` holds a NUL character; a command line is text without NUL."));
+        }
+        if self.timeout.is_some_and(|seconds| !(0.0..=MAX_TIMEOUT_S).contains(&seconds)) {
+            return Err(Error::invalid(format!("`timeout` must be from 0 to {MAX_TIMEOUT_S} seconds.")));
+        }
+        Ok(vec![Access::Command { command: self.command.clone() }])
+    }
+
+    fn describe(&self) -> String {
+        match &self.cwd {
+            Some(cwd) => format!("Run in {cwd}: {}", shown_to_person(&self.command)),
+            None => format!("Run: {}", shown_to_person(&self.command)),
+        }
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let timeout = self.timeout.map(Duration::from_secs_f64).or(Some(view.limits.command_timeout));
+            let request = ExecuteRequest {
+                command: self.command.clone(),
+                timeout,
+                working_directory: self.cwd.as_deref().map(|cwd| view.path(cwd)).transpose()?,
+                environment: Vec::new(),
+                stdin: None,
+                on_output: view.on_output.clone(),
+            };
+            let outcome = view.shell()?.execute(request, view.call).await?;
+            Ok(shape(outcome, timeout))
+        })
+    }
+}
+
+fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
+    let output = outcome.output.trim_end_matches('\n');
+    let mut text = match (&outcome.signal, outcome.exit_code) {
+        _ if outcome.aborted => "Command was aborted; its processes were ended. Output so far:\n".to_owned(),
+        _ if outcome.timed_out => format!(
+            "Command timed out after {} s; its processes were ended. Output so far:\n",
+            timeout.unwrap_or_default().as_secs_f64()
+        ),
+        (Some(signal), _) => format!("Command was ended by {signal}:\n"),
+        (None, Some(0)) => String::new(),
+        (None, Some(code)) => format!("Command failed (exit code {code}):\n"),
+        (None, None) => "Command ended without an exit code:\n".to_owned(),
+    };
+    text.push_str(if output.is_empty() { "(no output)" } else { output });
+    if let Some(left) = outcome.processes_left.filter(|&left| left > 0) {
+        text.push_str(&format!("\n\n({left} process(es) that the command left behind were ended.)"));
+    }
+    let code = if outcome.aborted { Some(ErrorKind::Aborted) } else { outcome.timed_out.then_some(ErrorKind::Timeout) };
+    ToolResult {
+        is_error: code.is_some(),
+        code: code.map(|kind| kind.code().to_owned()),
+        truncated: outcome.truncated,
+        data: serde_json::to_value(&outcome).ok(),
+        text,
+        parts: Vec::new(),
+    }
+}

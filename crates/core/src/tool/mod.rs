@@ -1,0 +1,236 @@
+//! The tools that a model calls: one file each, one trait, one list.
+//!
+//! A tool is the struct that its input decodes into. From that struct come the JSON Schema ([`schema`]), the accesses
+//! that permissions judge ([`Tool::accesses`], pure), the preview that an approver sees, and the run. A tool works
+//! through a [`View`]: it holds no concrete backend, no host path and no rule. The only list of tools is [`REGISTRY`].
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::access::{Access, Operation};
+use crate::backend::BoxFuture;
+use crate::error::{Error, Result, Shown};
+use crate::path::VirtualPath;
+
+mod batch;
+mod delete_file;
+mod edit_file;
+mod execute;
+mod glob;
+mod grep;
+mod ls;
+mod mkdir;
+mod move_file;
+mod read_file;
+mod result;
+pub mod schema;
+mod view;
+mod write_file;
+
+pub use result::{Part, ToolResult};
+pub use view::{ToolSettings, View};
+
+/// What is fixed about a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spec {
+    /// The name, in rules, hooks and `needApproval`.
+    pub name: &'static str,
+    /// The groups that bring it in.
+    pub groups: &'static [Group],
+    /// What the model reads: what it does, when another tool is better, limits in numbers.
+    pub description: &'static str,
+    /// A line for the system prompt.
+    pub instruction: &'static str,
+    /// The operation that, denied as a whole, removes the tool.
+    pub operation: Operation,
+    /// What the backend must offer.
+    pub needs: Need,
+    /// Whether a call can destroy something.
+    pub destructive: bool,
+    /// An input that works, as JSON, for error messages.
+    pub example: &'static str,
+}
+
+/// A named set of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    /// The default: files and commands.
+    Console,
+    /// Files alone, with the tools that arrange them.
+    Files,
+}
+
+impl Group {
+    /// The group of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "console" => Some(Self::Console),
+            "files" => Some(Self::Files),
+            _ => None,
+        }
+    }
+}
+
+/// What a tool needs from a backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Reading.
+    Files,
+    /// Writing.
+    Writer,
+    /// Commands.
+    Shell,
+}
+
+/// A tool: the decoded input of one call.
+pub trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
+    /// What is fixed.
+    const SPEC: Spec;
+
+    /// What the call will read, write or run, as asked. Pure: `working_directory` is what relative paths are relative to.
+    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>>;
+
+    /// One line for a person: what will happen. Escaping is done by the caller.
+    fn describe(&self) -> String;
+
+    /// The unified diff that the call would make. An error ends the call before anybody is asked.
+    fn preview<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<Option<String>>> {
+        let _ = view;
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Does it.
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>>;
+}
+
+/// A decoded call of some tool.
+pub trait DecodedCall: Send + Sync {
+    /// See [`Tool::accesses`].
+    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>>;
+    /// See [`Tool::describe`].
+    fn describe(&self) -> String;
+    /// See [`Tool::preview`].
+    fn preview<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<Option<String>>>;
+    /// See [`Tool::run`].
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>>;
+}
+
+impl<T: Tool> DecodedCall for T {
+    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
+        Tool::accesses(self, working_directory)
+    }
+
+    fn describe(&self) -> String {
+        Tool::describe(self)
+    }
+
+    fn preview<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<Option<String>>> {
+        Tool::preview(self, view)
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Tool::run(self, view)
+    }
+}
+
+/// A tool in the list.
+pub struct Entry {
+    /// What is fixed.
+    pub spec: Spec,
+    schema: fn() -> &'static Value,
+    decode: fn(&Spec, &Value) -> Result<Box<dyn DecodedCall>>,
+}
+
+impl Entry {
+    /// The schema of the input.
+    pub fn input_schema(&self) -> &'static Value {
+        (self.schema)()
+    }
+
+    /// Decodes an input, or says where it is wrong, what was expected, and one example.
+    pub fn decode(&self, input: &Value) -> Result<Box<dyn DecodedCall>> {
+        (self.decode)(&self.spec, input)
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.spec.name)
+    }
+}
+
+/// Makes an [`Entry`] of a tool's input type. A macro, because a `static` inside a generic function is shared by all.
+macro_rules! entry {
+    ($tool:ty) => {
+        Entry {
+            spec: <$tool as Tool>::SPEC,
+            schema: || {
+                static SCHEMA: OnceLock<Value> = OnceLock::new();
+                SCHEMA.get_or_init(schema::schema_of::<$tool>)
+            },
+            decode: |spec, input| Ok(Box::new(decode::<$tool>(spec, input)?)),
+        }
+    };
+}
+
+/// Every tool, in the order in which models see them.
+pub static REGISTRY: &[Entry] = &[
+    entry!(ls::Ls),
+    entry!(read_file::ReadFile),
+    entry!(write_file::WriteFile),
+    entry!(edit_file::EditFile),
+    entry!(edit_file::HashlineEdit),
+    entry!(glob::Glob),
+    entry!(grep::Grep),
+    entry!(mkdir::Mkdir),
+    entry!(delete_file::DeleteFile),
+    entry!(move_file::MoveFile),
+    entry!(move_file::CopyFile),
+    entry!(execute::Execute),
+];
+
+/// The tool of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().find(|entry| entry.spec.name == name)
+}
+
+fn decode<T: Tool>(spec: &Spec, input: &Value) -> Result<T> {
+    serde_path_to_error::deserialize(input).map_err(|error| {
+        let place = error.path().to_string();
+        let place = if place == "." { String::new() } else { format!(" at '{}'", Shown(&place)) };
+        Error::invalid(format!(
+            "The input of {} is not right{place}: {}. An input that works: {}",
+            spec.name,
+            plain_words(&error.into_inner().to_string()),
+            spec.example
+        ))
+    })
+}
+
+/// Serde's words for types, in words that a model knows from the schema.
+fn plain_words(message: &str) -> String {
+    let mut message = Shown(message).to_string();
+    for (rust, plain) in [
+        ("expected u64", "expected a whole number that is not negative"),
+        ("expected u32", "expected a whole number that is not negative"),
+        ("expected usize", "expected a whole number that is not negative"),
+        ("expected f64", "expected a number"),
+        ("expected a sequence", "expected an array"),
+        ("expected struct ", "expected an object: "),
+        ("invalid type: map", "found an object"),
+        ("invalid type: sequence", "found an array"),
+        ("invalid type: null", "found null"),
+        ("invalid type", "wrong type"),
+    ] {
+        message = message.replace(rust, plain);
+    }
+    let max_chars = 400;
+    match message.char_indices().nth(max_chars) {
+        Some((end, _)) => format!("{}…", &message[..end]),
+        None => message,
+    }
+}

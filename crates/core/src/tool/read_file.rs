@@ -1,0 +1,149 @@
+//! `read_file`: a window of lines, numbered; an image or a document as a part.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::batch::items;
+use super::view::image_media_type;
+use crate::access::{Access, Operation};
+use crate::backend::{BoxFuture, FileSlice, Window};
+use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::path::VirtualPath;
+use crate::text::numbered::{self, Style, ViewOptions};
+use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
+
+/// The input of `read_file`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadFile {
+    /// The file to read.
+    #[serde(default)]
+    path: Option<String>,
+    /// Several files, instead of `path`.
+    #[serde(default)]
+    paths: Option<Vec<String>>,
+    /// Lines to skip; 0 starts at the first line.
+    #[serde(default)]
+    offset: u64,
+    /// Lines to show.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1))]
+    limit: u64,
+    /// Characters of the first line to skip, to read on in a line that was cut.
+    #[serde(default)]
+    column: usize,
+}
+
+fn default_limit() -> u64 {
+    2_000
+}
+
+impl ReadFile {
+    fn targets(&self) -> Result<Vec<&str>> {
+        let several = self.paths.as_ref().map(|paths| paths.iter().map(String::as_str).collect());
+        items(self.path.as_deref(), several, ("`path`", "`paths`"))
+    }
+}
+
+impl Tool for ReadFile {
+    const SPEC: Spec = Spec {
+        name: "read_file",
+        groups: &[Group::Console, Group::Files],
+        description: "Reads a text file and shows its lines with numbers. Shows 2000 lines at most unless `limit` says \
+                      otherwise; `offset` skips lines, and the end of the text says where to read on. Lines over 2000 \
+                      characters are cut. Images (png, jpg, gif, webp) are shown as images where that is supported. Use \
+                      `paths` for several small files at once, and `grep` to find a place in a large file.",
+        instruction: "`read_file` shows a file with line numbers; use `offset` and `limit` for large files.",
+        operation: Operation::Read,
+        needs: Need::Files,
+        destructive: false,
+        example: r#"{"path": "src/index.ts", "offset": 0, "limit": 200}"#,
+    };
+
+    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
+        if self.limit == 0 {
+            return Err(Error::invalid("`limit` must be at least 1."));
+        }
+        let access = |path: &str| {
+            VirtualPath::parse(path, working_directory).map(|path| Access::Path { operation: Operation::Read, path })
+        };
+        self.targets()?.into_iter().map(access).collect()
+    }
+
+    fn describe(&self) -> String {
+        format!("Read from {}", self.targets().unwrap_or_default().join(", "))
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let targets = self.targets()?;
+            if let [only] = targets.as_slice() {
+                return self.read(view, only, view.limits.read_bytes).await;
+            }
+            let share = view.limits.read_bytes / targets.len() as u64;
+            let mut all = ToolResult::default();
+            let mut files: Vec<Value> = Vec::with_capacity(targets.len());
+            for target in targets {
+                let one = match self.read(view, target, share.max(1)).await {
+                    Ok(one) => one,
+                    Err(error) if matches!(error.kind(), ErrorKind::Aborted | ErrorKind::Timeout) => return Err(error),
+                    Err(error) => ToolResult::from_error(&error),
+                };
+                if !all.text.is_empty() {
+                    all.text.push_str("\n\n");
+                }
+                all.text.push_str(&format!("==> {} <==\n{}", Shown(target), one.text));
+                all.truncated |= one.truncated;
+                all.parts.extend(one.parts);
+                files.push(json!({ "path": target, "isError": one.is_error, "code": one.code, "data": one.data }));
+            }
+            all.data = Some(json!({ "files": files }));
+            Ok(all)
+        })
+    }
+}
+
+impl ReadFile {
+    async fn read(&self, view: &View<'_>, target: &str, max_bytes: u64) -> Result<ToolResult> {
+        let path = view.path(target)?;
+        if let (Some(media_type), Some(limit)) = (image_media_type(&path), view.settings.image_bytes) {
+            return image(view, &path, media_type, limit).await;
+        }
+        let window = Window { offset: self.offset, limit: self.limit, max_bytes };
+        let slice = view.files().read(&path, window, view.call).await?;
+        view.check_binding(&path, Some(slice.version))?;
+        Ok(shape(view, &path, &slice, self.column))
+    }
+}
+
+fn shape(view: &View<'_>, path: &VirtualPath, slice: &FileSlice, column: usize) -> ToolResult {
+    let shown = numbered::View {
+        content: &slice.content,
+        offset: slice.offset,
+        total_lines: slice.total_lines,
+        next_offset: slice.next_offset,
+        truncated: slice.truncated,
+    };
+    let style = if view.settings.hashline { Style::Tagged } else { Style::Numbered };
+    let text = numbered::render(&shown, &ViewOptions { style, line_chars: view.limits.line_chars, column });
+    let data = json!({
+        "path": path.as_str(), "offset": slice.offset, "lines": slice.lines, "totalLines": slice.total_lines,
+        "bytes": slice.bytes, "nextOffset": slice.next_offset, "truncated": slice.truncated,
+    });
+    ToolResult { truncated: slice.truncated, ..ToolResult::new(text, data) }
+}
+
+async fn image(view: &View<'_>, path: &VirtualPath, media_type: &str, limit: u64) -> Result<ToolResult> {
+    let content = view.files().read_bytes(path, limit, view.call).await?;
+    view.check_binding(path, Some(content.version))?;
+    if content.bytes.is_empty() {
+        return Err(Error::new(ErrorKind::BinaryFile, format!("The image '{path}' is empty.")).with_path(path.as_str()));
+    }
+    let size = content.bytes.len();
+    let data = json!({ "path": path.as_str(), "bytes": size, "mediaType": media_type });
+    let part = Part::Image { media_type: media_type.to_owned(), data: STANDARD.encode(&content.bytes) };
+    Ok(ToolResult { parts: vec![part], ..ToolResult::new(format!("Image {path} ({media_type}, {size} bytes)."), data) })
+}

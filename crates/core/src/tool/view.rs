@@ -1,0 +1,131 @@
+//! What a tool holds while it runs: the backend behind a [`View`], never a host path and never the rules.
+
+use std::path::Path;
+
+use crate::access::Operation;
+use crate::approval::Binding;
+use crate::backend::{
+    Backend, Call, FileContent, FileSystem, FileVersion, Missing, OutputSink, Shell, Transform, Updated,
+    WritableFileSystem,
+};
+use crate::change::Bounds;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::path::VirtualPath;
+
+/// How the application wants its tools to behave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolSettings {
+    /// Whether searches skip hidden names unless the model asks for them.
+    pub ignore_hidden: bool,
+    /// Bytes of the largest image that becomes a part; `None` when images are refused as binary.
+    pub image_bytes: Option<u64>,
+    /// Whether files are read with hashline tags.
+    pub hashline: bool,
+}
+
+/// The place and the call that a tool works in.
+pub struct View<'a> {
+    /// Where the files are.
+    pub backend: &'a dyn Backend,
+    /// Deadline and guard of the call.
+    pub call: &'a Call,
+    /// Bounds.
+    pub limits: &'a Limits,
+    /// The application's wishes.
+    pub settings: &'a ToolSettings,
+    /// The states of files that an approval showed; empty when nobody was asked.
+    pub bindings: &'a [Binding],
+    /// Takes output of a command as it comes.
+    pub on_output: Option<OutputSink>,
+}
+
+impl<'a> View<'a> {
+    /// A path as a model gave it; relative ones are relative to the backend's working directory.
+    pub fn path(&self, input: &str) -> Result<VirtualPath> {
+        VirtualPath::parse(input, self.files().working_directory())
+    }
+
+    /// The files, for reading.
+    pub fn files(&self) -> &'a dyn FileSystem {
+        self.backend.files()
+    }
+
+    /// The files, for writing.
+    pub fn writer(&self) -> Result<&'a dyn WritableFileSystem> {
+        self.backend.writer().ok_or_else(|| {
+            Error::new(ErrorKind::PathNotWritable, "Nothing can be written here: the files are read-only.")
+        })
+    }
+
+    /// Runs commands.
+    pub fn shell(&self) -> Result<&'a dyn Shell> {
+        self.backend
+            .shell()
+            .ok_or_else(|| Error::new(ErrorKind::Unsupported, self.backend.no_shell_reason().to_owned()))
+    }
+
+    /// What bounds an edit in this call.
+    pub fn bounds(&self) -> Bounds {
+        Bounds { max_bytes: self.limits.file_bytes, deadline: self.call.deadline.clone() }
+    }
+
+    /// Replaces a file's content under its lock. Refuses with `StaleFile` when an approval showed another state of it.
+    pub async fn update(
+        &self,
+        path: &VirtualPath,
+        operation: Operation,
+        missing: Missing,
+        transform: Transform,
+    ) -> Result<Updated> {
+        let bound = self.bindings.iter().find(|(name, _)| name == path).map(|(_, version)| *version);
+        let shown = path.clone();
+        let checked: Transform = Box::new(move |current: Option<&FileContent>| {
+            if let Some(approved) = bound
+                && approved != current.map(|content| content.version)
+            {
+                return Err(changed_since_approval(&shown));
+            }
+            transform(current)
+        });
+        self.writer()?.update(path, operation, missing, checked, self.call).await
+    }
+
+    /// Looks at `path` again and refuses with `StaleFile` when an approval showed another state of it. For operations
+    /// that do not read the file anyway; without an approval it costs nothing.
+    pub async fn check_unchanged(&self, path: &VirtualPath) -> Result<()> {
+        if self.bindings.iter().all(|(name, _)| name != path) {
+            return Ok(());
+        }
+        let resolution = self.files().resolve(path, self.call).await?;
+        self.check_binding(path, resolution.version)
+    }
+
+    /// Refuses with `StaleFile` when an approval showed another state of `path` than `version`.
+    pub fn check_binding(&self, path: &VirtualPath, version: Option<FileVersion>) -> Result<()> {
+        match self.bindings.iter().find(|(name, _)| name == path) {
+            Some((_, approved)) if *approved != version => Err(changed_since_approval(path)),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+fn changed_since_approval(path: &VirtualPath) -> Error {
+    Error::new(
+        ErrorKind::StaleFile,
+        format!("'{path}' changed after the approval was asked for, so the call was not run. Read it again and repeat the call."),
+    )
+    .with_path(path.as_str())
+}
+
+/// The media type of an image by the suffix of its name.
+pub(super) fn image_media_type(path: &VirtualPath) -> Option<&'static str> {
+    let name = Path::new(path.as_str());
+    match name.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "png" => Some("image/png"),
+        "jpg" | "jpeg" => Some("image/jpeg"),
+        "gif" => Some("image/gif"),
+        "webp" => Some("image/webp"),
+        _ => None,
+    }
+}

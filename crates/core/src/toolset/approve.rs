@@ -1,0 +1,244 @@
+//! Step 6 of a call: who says yes, and to what exactly. And `assess`, which asks nobody.
+
+use std::collections::{HashMap, VecDeque};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Toolset;
+use super::call::{CallOptions, Prepared};
+use super::plan::Plan;
+use crate::approval::{
+    ApprovalDecision, ApprovalMode, ApprovalRequest, Binding, Remember, approval_key, shown_to_person,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::hooks::CallInfo;
+
+/// 1,000: assessments of one toolset that wait for their call; the oldest is forgotten first.
+const MAX_ASSESSED: usize = 1_000;
+
+/// What `assess` says of a call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Assessment {
+    /// The verdict.
+    pub status: AssessmentStatus,
+    /// Why it is blocked, or why somebody must be asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The stable code of a block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<&'static str>,
+    /// What will happen, as an approver sees it; absent when blocked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<ApprovalRequest>,
+}
+
+/// The three answers of `assess`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AssessmentStatus {
+    /// Runs without a question.
+    Allowed,
+    /// Runs when somebody says yes.
+    NeedsApproval,
+    /// Does not run.
+    Blocked,
+}
+
+/// How an approved call is bound to what was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Bound {
+    /// To tool, input, and the state of the files shown.
+    Content,
+    /// To tool and input: the process that showed the files is gone.
+    Input,
+}
+
+/// A call that may run.
+pub(super) struct Approved {
+    /// What the run is held to.
+    pub(super) bindings: Vec<Binding>,
+    /// Another input that the approver gave.
+    pub(super) input: Option<Value>,
+    /// How it is bound, when a grant from elsewhere was used.
+    pub(super) bound: Option<Bound>,
+}
+
+/// What was shown for calls that have not come yet.
+#[derive(Default)]
+pub(super) struct Assessed {
+    by_call: HashMap<String, (String, Vec<Binding>)>,
+    order: VecDeque<String>,
+}
+
+impl Assessed {
+    fn insert(&mut self, call_id: String, key: String, bindings: Vec<Binding>) {
+        if self.by_call.insert(call_id.clone(), (key, bindings)).is_none() {
+            self.order.push_back(call_id);
+        }
+        while self.order.len() > MAX_ASSESSED {
+            if let Some(oldest) = self.order.pop_front() {
+                self.by_call.remove(&oldest);
+            }
+        }
+    }
+
+    fn take(&mut self, call_id: &str) -> Option<(String, Vec<Binding>)> {
+        let found = self.by_call.remove(call_id)?;
+        self.order.retain(|known| known != call_id);
+        Some(found)
+    }
+}
+
+impl Toolset {
+    /// Whether a call would run, and what an approver would see. Runs no hook and asks nobody. What it looked at is
+    /// remembered under `call_id`, so that a grant for that call is bound to it.
+    pub async fn assess(&self, name: &str, input: &Value, options: CallOptions) -> Result<Assessment> {
+        let prepared = match self.prepare(name, input, &options) {
+            Ok(prepared) => prepared,
+            Err(error) if error.kind() == ErrorKind::Closed => return Err(error),
+            Err(error) => return Ok(blocked(&error)),
+        };
+        let plan = match self.plan(&prepared).await {
+            Ok(plan) => plan,
+            Err(error) if error.kind() == ErrorKind::Aborted => return Err(error),
+            Err(error) => return Ok(blocked(&error)),
+        };
+        let request = match self.request(&prepared, input, &plan).await {
+            Ok(request) => request,
+            Err(error) if error.kind() == ErrorKind::Aborted => return Err(error),
+            Err(error) => return Ok(blocked(&error)),
+        };
+        if plan.asks.is_empty() {
+            return Ok(Assessment {
+                status: AssessmentStatus::Allowed,
+                reason: None,
+                code: None,
+                request: Some(request),
+            });
+        }
+        match self.shared.mode {
+            ApprovalMode::Strict => Ok(blocked(&strict(&plan))),
+            ApprovalMode::ApproveAll => {
+                Ok(Assessment { status: AssessmentStatus::Allowed, reason: None, code: None, request: Some(request) })
+            }
+            ApprovalMode::Interactive => {
+                let key = approval_key(prepared.exposed.entry.spec.name, input);
+                let status = if self.shared.remembered.contains(&key) {
+                    AssessmentStatus::Allowed
+                } else {
+                    AssessmentStatus::NeedsApproval
+                };
+                self.shared.assessed.lock().insert(prepared.call_id.clone(), key, plan.bindings);
+                Ok(Assessment { status, reason: Some(plan.asks.join("; ")), code: None, request: Some(request) })
+            }
+        }
+    }
+
+    /// Somebody's yes, or the error that says why there is none.
+    pub(super) async fn approve(
+        &self,
+        prepared: &Prepared<'_>,
+        input: &Value,
+        plan: &Plan,
+        options: &CallOptions,
+    ) -> Result<Approved> {
+        let here = |input| Approved { bindings: plan.bindings.clone(), input, bound: None };
+        let spec = &prepared.exposed.entry.spec;
+        match self.shared.mode {
+            ApprovalMode::Strict => return Err(strict(plan)),
+            ApprovalMode::ApproveAll => return Ok(here(None)),
+            ApprovalMode::Interactive => {}
+        }
+        let key = approval_key(spec.name, input);
+        if let Some(grant) = &options.approval {
+            if !grant.approved {
+                return Err(refused(spec.name, grant.reason.as_deref()));
+            }
+            let shown = self.shared.assessed.lock().take(&prepared.call_id);
+            return match shown {
+                Some((shown_key, bindings)) if shown_key == key => {
+                    Ok(Approved { bindings, input: None, bound: Some(Bound::Content) })
+                }
+                Some(_) => Err(Error::new(
+                    ErrorKind::StaleFile,
+                    "The approval was given to another input than the one this call has now; ask for it again.",
+                )),
+                None => Ok(Approved { bindings: plan.bindings.clone(), input: None, bound: Some(Bound::Input) }),
+            };
+        }
+        if self.shared.remembered.contains(&key) {
+            return Ok(here(None));
+        }
+        let request = self.request(prepared, input, plan).await?;
+        let Some(approver) = &self.shared.approver else {
+            let details = serde_json::to_value(&request).unwrap_or_default();
+            return Err(Error::new(
+                ErrorKind::ApprovalRequired,
+                format!("{} needs an approval ({}), and no approver is set.", spec.name, request.reason),
+            )
+            .with_details(details));
+        };
+        let info = CallInfo { id: &prepared.call_id, key: &prepared.key, tool: spec.name };
+        let answer = tokio::select! {
+            answer = approver.decide(info, &request) => answer,
+            () = prepared.call.deadline.cancel.cancelled() => return prepared.call.deadline.check().map(|()| here(None)),
+            () = self.shared.closing.cancelled() => return Err(super::call::closed()),
+        };
+        let decision = match answer {
+            Ok(decision) => decision,
+            // A failing approver is a no (R-FS-11); its own error reaches the application through the host.
+            Err(_) => {
+                ApprovalDecision { reason: Some("the approver failed".to_owned()), ..ApprovalDecision::default() }
+            }
+        };
+        if !decision.approved {
+            return Err(refused(spec.name, decision.reason.as_deref()));
+        }
+        if decision.remember == Remember::Session && decision.input.is_none() {
+            self.shared.remembered.remember(key);
+        }
+        Ok(here(decision.input))
+    }
+
+    /// What an approver sees. An error of the preview is the call's own error: nobody is asked about an edit that
+    /// cannot be made.
+    async fn request(&self, prepared: &Prepared<'_>, input: &Value, plan: &Plan) -> Result<ApprovalRequest> {
+        let view = self.view(&prepared.call, &[], None);
+        Ok(ApprovalRequest {
+            call_id: prepared.call_id.clone(),
+            tool: prepared.exposed.entry.spec.name.to_owned(),
+            input: input.clone(),
+            description: shown_to_person(&prepared.decoded.describe()),
+            reason: plan.asks.join("; "),
+            touches: plan.touches.clone(),
+            diff: prepared.decoded.preview(&view).await?,
+        })
+    }
+}
+
+fn blocked(error: &Error) -> Assessment {
+    Assessment {
+        status: AssessmentStatus::Blocked,
+        reason: Some(error.message().to_owned()),
+        code: Some(error.kind().code()),
+        request: None,
+    }
+}
+
+fn strict(plan: &Plan) -> Error {
+    Error::new(
+        ErrorKind::ApprovalDenied,
+        format!(
+            "Not approved: {}, and this toolset is strict: nobody is asked. Do it another way.",
+            plan.asks.join("; ")
+        ),
+    )
+}
+
+fn refused(tool: &str, reason: Option<&str>) -> Error {
+    let reason = reason.filter(|reason| !reason.is_empty()).unwrap_or("no reason given");
+    Error::new(ErrorKind::ApprovalDenied, format!("Approval of {tool} was denied: {}.", reason.trim_end_matches('.')))
+}

@@ -1,0 +1,311 @@
+//! One tool call from its name to its answer. The order of the steps is the contract; see the parent module.
+
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Poll;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::approve::{Approved, Bound};
+use super::guard::CallGuard;
+use super::plan::{self, Plan};
+use super::{Exposed, Toolset};
+use crate::access::Unguarded;
+use crate::approval::{ApprovalGrant, Binding};
+use crate::backend::{Call, OutputSink};
+use crate::cancel::{CancelToken, Deadline};
+use crate::error::{Error, ErrorKind, Result};
+use crate::hooks::{CallInfo, Scope};
+use crate::tool::{DecodedCall, ToolResult, View};
+
+/// 3 s: what a run may take to tidy up (end a process tree, return partial output) after its deadline or abort.
+const GRACE: Duration = Duration::from_secs(3);
+/// 128: levels of nesting in an input; JSON of tools needs three.
+const MAX_INPUT_DEPTH: usize = 128;
+
+/// What the caller says about one call.
+#[derive(Clone, Default)]
+pub struct CallOptions {
+    /// Names the call; one is made when absent.
+    pub call_id: Option<String>,
+    /// Handed to hooks and approver, so that the host can tell concurrent runs apart; the call id when absent.
+    pub key: Option<String>,
+    /// The caller's stop.
+    pub cancel: CancelToken,
+    /// Somebody's yes or no that was given elsewhere.
+    pub approval: Option<ApprovalGrant>,
+    /// Takes output of a command as it comes.
+    pub on_output: Option<OutputSink>,
+}
+
+/// A call that was found and decoded.
+pub(super) struct Prepared<'a> {
+    pub(super) exposed: &'a Exposed,
+    pub(super) decoded: Box<dyn DecodedCall>,
+    pub(super) call_id: String,
+    pub(super) key: String,
+    /// For looking, not for running: no rules apply to where a path leads.
+    pub(super) call: Call,
+}
+
+impl Toolset {
+    /// Runs one call. What a model can act on is a result with `is_error`; an error is only what the model must not
+    /// handle: `ApprovalRequired`, `HookFailed`, `Closed`, `Aborted`.
+    pub async fn call(&self, name: &str, input: Value, options: CallOptions) -> Result<ToolResult> {
+        let mut input = input;
+        let prepared = match self.prepare(name, &input, &options) {
+            Ok(prepared) => prepared,
+            Err(error) => return self.answer(None, Err(error)),
+        };
+        let tool = prepared.exposed.entry.spec.name;
+        let (call_id, key) = (prepared.call_id.clone(), prepared.key.clone());
+        let info = CallInfo { id: &call_id, key: &key, tool };
+        let ended = match self.pre(info, &mut input, prepared, &options).await {
+            Ok(prepared) => caught(self.decide_and_run(prepared, &mut input, &options)).await,
+            // A pre hook that fails ends the call at once; no post hook runs (TS-6).
+            Err(error) if error.kind() == ErrorKind::HookFailed => return Err(error),
+            Err(error) => Err(error),
+        };
+        let ended = self.post(info, &input, ended).await;
+        self.answer(Some(tool), ended)
+    }
+
+    /// Steps 1 and 2.
+    pub(super) fn prepare(&self, name: &str, input: &Value, options: &CallOptions) -> Result<Prepared<'_>> {
+        if self.shared.closed.load(Ordering::Acquire) {
+            return Err(closed());
+        }
+        let exposed = self.find(name)?;
+        let decoded = decode(exposed, input)?;
+        let call_id = options.call_id.clone().unwrap_or_else(|| {
+            format!("{}-call-{}", self.shared.id, self.shared.calls.fetch_add(1, Ordering::Relaxed))
+        });
+        let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(self.shared.limits.call_timeout);
+        deadline.check()?;
+        let key = options.key.clone().unwrap_or_else(|| call_id.clone());
+        Ok(Prepared { exposed, decoded, call_id, key, call: Call { deadline, guard: Arc::new(Unguarded) } })
+    }
+
+    /// Step 3: global, then the tool's; a replaced input is decoded again.
+    async fn pre<'a>(
+        &'a self,
+        info: CallInfo<'_>,
+        input: &mut Value,
+        mut prepared: Prepared<'a>,
+        options: &CallOptions,
+    ) -> Result<Prepared<'a>> {
+        for scope in [Scope::Global, Scope::Tool] {
+            if !self.shared.hooks.has_pre(scope, info.tool) {
+                continue;
+            }
+            let replaced = tokio::select! {
+                replaced = self.shared.hooks.pre(scope, info, input) => replaced?,
+                stop = prepared.call.deadline.reached() => return Err(stop),
+            };
+            if let Some(replaced) = replaced {
+                *input = replaced;
+                prepared.decoded = decode(prepared.exposed, input)?;
+            }
+            if options.cancel.is_cancelled() {
+                prepared.call.deadline.check()?;
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// Steps 4 and 5.
+    pub(super) async fn plan(&self, prepared: &Prepared<'_>) -> Result<Plan> {
+        let backend = &*self.shared.backend;
+        let accesses = prepared.decoded.accesses(backend.files().working_directory())?;
+        let always_ask = self.shared.need_approval.iter().any(|name| name == prepared.exposed.entry.spec.name);
+        plan::plan(&self.shared.policy, backend, accesses, always_ask, &prepared.call).await
+    }
+
+    /// Steps 4 to 8.
+    async fn decide_and_run(
+        &self,
+        mut prepared: Prepared<'_>,
+        input: &mut Value,
+        options: &CallOptions,
+    ) -> Result<ToolResult> {
+        let mut plan = self.plan(&prepared).await?;
+        let mut bindings: Vec<Binding> = Vec::new();
+        let mut bound = None;
+        let approved = !plan.asks.is_empty();
+        if approved {
+            let approval: Approved = self.approve(&prepared, input, &plan, options).await?;
+            bindings = approval.bindings;
+            bound = approval.bound;
+            if let Some(replaced) = approval.input {
+                // Decided afresh: what the rules deny stays denied; what they ask for, the same person just gave.
+                *input = replaced;
+                prepared.decoded = decode(prepared.exposed, input)?;
+                plan = self.plan(&prepared).await?;
+                bindings = plan.bindings.clone();
+            }
+        }
+        let guard = CallGuard::new(Arc::clone(&self.shared.policy), plan.decided, approved);
+        // The time that a person took to answer does not count against the run.
+        let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(self.shared.limits.call_timeout);
+        let call = Call { deadline, guard: Arc::new(guard) };
+        let view = self.view(&call, &bindings, options.on_output.clone());
+        let mut result = self.run(&*prepared.decoded, &view).await?.bounded(self.shared.limits.text_bytes);
+        if let Some(bound) = bound {
+            note_binding(&mut result, bound);
+        }
+        Ok(result)
+    }
+
+    /// Step 7: the run against deadline, abort and close. A run that is stopped gets a moment to return what it has.
+    async fn run(&self, decoded: &dyn DecodedCall, view: &View<'_>) -> Result<ToolResult> {
+        let mut run = decoded.run(view);
+        let stop = tokio::select! {
+            biased;
+            ended = &mut run => return ended,
+            stop = view.call.deadline.reached() => stop,
+            () = self.shared.closing.cancelled() => {
+                view.call.deadline.cancel.cancel();
+                closed()
+            }
+        };
+        match tokio::time::timeout(GRACE, run).await {
+            Ok(Ok(result)) => match stop.kind() {
+                ErrorKind::Aborted => Err(stop.with_details(json!({ "partial": result }))),
+                ErrorKind::Closed => Err(stop),
+                _ => Ok(result),
+            },
+            Ok(Err(_)) | Err(_) => Err(stop),
+        }
+    }
+
+    /// Step 9: the tool's, then global; each sees the result or the failure and may replace either. All of them run,
+    /// whatever the ones before did; a hook's own failure is the end of the call, but not of the other hook.
+    async fn post(&self, info: CallInfo<'_>, input: &Value, ended: Result<ToolResult>) -> Result<ToolResult> {
+        let mut ended = ended;
+        for scope in [Scope::Tool, Scope::Global] {
+            if !self.shared.hooks.has_post(scope, info.tool) {
+                continue;
+            }
+            let hook = self.shared.hooks.post(scope, info, input, ended.as_ref());
+            match tokio::time::timeout(self.shared.limits.call_timeout, hook).await {
+                Ok(Ok(None)) => {}
+                Ok(Ok(Some(replaced))) => ended = Ok(replaced),
+                Ok(Err(failure)) => ended = Err(failure),
+                Err(_) => {
+                    ended =
+                        Err(Error::new(ErrorKind::Timeout, format!("The post hook of {} took too long.", info.tool)))
+                }
+            }
+        }
+        ended
+    }
+
+    /// What the caller gets: an error only where the model must not handle it.
+    fn answer(&self, tool: Option<&'static str>, ended: Result<ToolResult>) -> Result<ToolResult> {
+        let result = match ended {
+            Ok(result) => result,
+            Err(error) => match error.kind() {
+                ErrorKind::ApprovalRequired | ErrorKind::HookFailed | ErrorKind::Closed | ErrorKind::Aborted => {
+                    return Err(error);
+                }
+                kind => {
+                    let mut result = ToolResult::from_error(&error);
+                    if let Some(tool) = tool {
+                        self.count_failure(tool, kind, &mut result);
+                    }
+                    return Ok(result);
+                }
+            },
+        };
+        if let (Some(tool), false) = (tool, result.is_error) {
+            self.shared.failures.lock().remove(tool);
+        }
+        Ok(result)
+    }
+
+    /// After `max_retries` fixable failures of one tool in a row, tells the model to stop trying (BE-106).
+    fn count_failure(&self, tool: &'static str, kind: ErrorKind, result: &mut ToolResult) {
+        if !kind.is_fixable() {
+            return;
+        }
+        let mut failures = self.shared.failures.lock();
+        let count = failures.entry(tool).or_insert(0);
+        *count = count.saturating_add(1);
+        if *count > self.shared.max_retries {
+            result.text.push_str(&format!(
+                "\n\n{tool} failed {count} times in a row. Stop repeating it: look at the file again, or try another way."
+            ));
+        }
+    }
+
+    /// What a tool works with in this call.
+    pub(super) fn view<'a>(
+        &'a self,
+        call: &'a Call,
+        bindings: &'a [Binding],
+        on_output: Option<OutputSink>,
+    ) -> View<'a> {
+        View {
+            backend: &*self.shared.backend,
+            call,
+            limits: &self.shared.limits,
+            settings: &self.shared.settings,
+            bindings,
+            on_output,
+        }
+    }
+}
+
+/// A panic inside becomes an error: it is a defect of ours, never the end of the host process.
+async fn caught<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut work = pin!(work);
+    poll_fn(move |context| {
+        catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
+            Poll::Ready(Err(Error::internal("The call failed inside; this is a defect of gloveport.")))
+        })
+    })
+    .await
+}
+
+/// Decodes an input, after checking that it is an object of sane depth.
+fn decode(exposed: &Exposed, input: &Value) -> Result<Box<dyn DecodedCall>> {
+    if !input.is_object() {
+        return Err(Error::invalid(format!(
+            "The input of {} must be a JSON object. An input that works: {}",
+            exposed.name, exposed.entry.spec.example
+        )));
+    }
+    let mut pending = vec![(input, 1_usize)];
+    while let Some((value, depth)) = pending.pop() {
+        if depth > MAX_INPUT_DEPTH {
+            return Err(Error::invalid(format!("The input is nested more than {MAX_INPUT_DEPTH} levels deep.")));
+        }
+        match value {
+            Value::Array(items) => pending.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(fields) => pending.extend(fields.values().map(|field| (field, depth + 1))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    exposed.entry.decode(input)
+}
+
+/// Says in the result how far an approval from elsewhere was bound.
+fn note_binding(result: &mut ToolResult, bound: Bound) {
+    let data = result.data.get_or_insert_with(|| json!({}));
+    if let Value::Object(fields) = data {
+        fields.insert("approvalBoundTo".to_owned(), json!(bound));
+    }
+    if bound == Bound::Input {
+        result.text.push_str(
+            "\n\n(The approval was given before this process started: it was held to the input, not to the content of the files.)",
+        );
+    }
+}
+
+pub(super) fn closed() -> Error {
+    Error::new(ErrorKind::Closed, "The toolset is closed; make a new one with createToolset().")
+}

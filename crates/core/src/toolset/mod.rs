@@ -1,0 +1,301 @@
+//! The pipeline: named tools over a backend, and the only place that joins tools, rules, approvals and hooks.
+//!
+//! ```text
+//! call
+//!  1 find      registry → tool                     unknown → UnknownTool, lists the names
+//!  2 decode    JSON → input                        InvalidInput: where, what was expected, one example
+//!  3 pre       hooks: global, then the tool's      a new input is decoded again
+//!  4 plan      which accesses, as asked and where they lead          (plan.rs)
+//!  5 decide    rules + mounts: deny > ask > allow                    (policy.rs, plan.rs)
+//!  6 approve   remembered? granted? → Approver     nobody, or a failure = not approved   (approve.rs)
+//!  7 run       against deadline and abort; the backend asks the guard again at open time (guard.rs)
+//!  8 shape     the output is bounded
+//!  9 post      hooks: the tool's, then global      also for failures
+//! ```
+//!
+//! `assess` is steps 1, 2, 4 and 5 and runs no hook. Two toolsets share no state.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::approval::{ApprovalMemory, ApprovalMode, Approver};
+use crate::backend::Backend;
+use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::hooks::{Hooks, NoHooks};
+use crate::limits::Limits;
+use crate::permissions::{PermissionChecker, Ruleset};
+use crate::tool::{self, Entry, Group, Need, ToolSettings};
+
+mod approve;
+mod call;
+mod guard;
+mod options;
+mod plan;
+mod policy;
+#[cfg(test)]
+mod tests;
+
+pub use approve::{Assessment, AssessmentStatus};
+pub use call::CallOptions;
+pub use options::{EditFormat, PermissionsOption, ToolsetOptions};
+
+use approve::Assessed;
+use policy::Policy;
+
+/// Named tools over a backend. Clones of a toolset, and its subsets, share its state.
+#[derive(Clone)]
+pub struct Toolset {
+    shared: Arc<Shared>,
+    exposed: Arc<[Exposed]>,
+}
+
+/// What all views of one toolset share.
+struct Shared {
+    id: String,
+    backend: Arc<dyn Backend>,
+    policy: Arc<Policy>,
+    settings: ToolSettings,
+    limits: Limits,
+    mode: ApprovalMode,
+    need_approval: Vec<String>,
+    max_retries: u32,
+    hooks: Arc<dyn Hooks>,
+    approver: Option<Arc<dyn Approver>>,
+    remembered: ApprovalMemory,
+    assessed: Mutex<Assessed>,
+    failures: Mutex<HashMap<&'static str, u32>>,
+    calls: AtomicU64,
+    closed: AtomicBool,
+    closing: crate::cancel::CancelToken,
+}
+
+/// A tool as this toolset shows it.
+struct Exposed {
+    entry: &'static Entry,
+    name: String,
+    description: String,
+}
+
+/// What a framework needs to know about a tool.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolSpec {
+    /// The name that the model calls.
+    pub name: String,
+    /// What the model reads.
+    pub description: String,
+    /// JSON Schema of the input: draft-07 subset without `$ref`, closed.
+    pub input_schema: Value,
+    /// Hints in the terms of the Model Context Protocol: `readOnlyHint`, `destructiveHint`.
+    pub annotations: Value,
+}
+
+impl Toolset {
+    /// Makes a toolset. Fails with `InvalidInput` for an unknown tool, group or preset, and with `Unsupported` for a
+    /// tool that was named and that the backend cannot run.
+    pub fn new(
+        backend: Arc<dyn Backend>,
+        options: ToolsetOptions,
+        hooks: Option<Arc<dyn Hooks>>,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> Result<Self> {
+        static TOOLSETS: AtomicU64 = AtomicU64::new(1);
+        let policy = Arc::new(policy_of(&options, &*backend)?);
+        for name in options.descriptions.keys().chain(options.names.keys()).chain(&options.need_approval) {
+            known(name)?;
+        }
+        let exposed = exposed(&*backend, &policy, &options)?;
+        let settings = ToolSettings {
+            ignore_hidden: options.ignore_hidden,
+            image_bytes: match options.image_bytes {
+                Some(0) => None,
+                Some(bytes) => Some(bytes),
+                None => Some(options.limits.image_bytes),
+            },
+            hashline: options.edit_format == EditFormat::Hashline,
+        };
+        let shared = Shared {
+            id: format!("toolset-{}", TOOLSETS.fetch_add(1, Ordering::Relaxed)),
+            backend,
+            policy,
+            settings,
+            limits: options.limits,
+            mode: options.approval_mode,
+            need_approval: options.need_approval,
+            max_retries: options.max_retries,
+            hooks: hooks.unwrap_or_else(|| Arc::new(NoHooks)),
+            approver,
+            remembered: ApprovalMemory::default(),
+            assessed: Mutex::default(),
+            failures: Mutex::default(),
+            calls: AtomicU64::new(1),
+            closed: AtomicBool::new(false),
+            closing: crate::cancel::CancelToken::new(),
+        };
+        Ok(Self { shared: Arc::new(shared), exposed: exposed.into() })
+    }
+
+    /// Names this toolset in logs; unique within the process.
+    pub fn id(&self) -> &str {
+        &self.shared.id
+    }
+
+    /// The tools that a model may be given, in order.
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        let spec = |exposed: &Exposed| ToolSpec {
+            name: exposed.name.clone(),
+            description: exposed.description.clone(),
+            input_schema: exposed.entry.input_schema().clone(),
+            annotations: json!({
+                "readOnlyHint": exposed.entry.spec.needs == Need::Files,
+                "destructiveHint": exposed.entry.spec.destructive,
+            }),
+        };
+        self.exposed.iter().map(spec).collect()
+    }
+
+    /// Text for the system prompt: where the agent is, and a line for each tool.
+    pub fn instructions(&self) -> String {
+        let files = self.shared.backend.files();
+        let mut text = format!("You work with files; the working directory is {}.", files.working_directory());
+        let roots = files.readable_roots();
+        if roots.iter().any(|root| root != files.working_directory().as_str()) {
+            let shown: Vec<_> = roots.iter().map(|root| Shown(root).to_string()).collect();
+            text.push_str(&format!(" You can read: {}.", shown.join(", ")));
+            let shown: Vec<_> = files.writable_roots().iter().map(|root| Shown(root).to_string()).collect();
+            let writable = if shown.is_empty() { "nothing".to_owned() } else { shown.join(", ") };
+            text.push_str(&format!(" You can write: {writable}."));
+        }
+        for exposed in self.exposed.iter() {
+            let line = exposed.entry.spec.instruction;
+            let ours = format!("`{}`", exposed.entry.spec.name);
+            text.push_str("\n- ");
+            text.push_str(&line.replace(&ours, &format!("`{}`", exposed.name)));
+        }
+        text
+    }
+
+    /// The same toolset with only the named tools; names it does not have are an error that lists those it has.
+    pub fn subset(&self, names: &[String]) -> Result<Self> {
+        let mut chosen = Vec::with_capacity(names.len());
+        for name in names {
+            let exposed = self.find(name)?;
+            chosen.push(Exposed {
+                entry: exposed.entry,
+                name: exposed.name.clone(),
+                description: exposed.description.clone(),
+            });
+        }
+        Ok(Self { shared: Arc::clone(&self.shared), exposed: chosen.into() })
+    }
+
+    /// Ends what the toolset started and refuses later calls. Never closes the backend. A second close does nothing.
+    pub fn close(&self) {
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.closing.cancel();
+        self.shared.remembered.clear();
+    }
+
+    /// Step 1: by the exposed name, or by ours.
+    fn find(&self, name: &str) -> Result<&Exposed> {
+        let by_exposed = self.exposed.iter().find(|exposed| exposed.name == name);
+        by_exposed.or_else(|| self.exposed.iter().find(|exposed| exposed.entry.spec.name == name)).ok_or_else(|| {
+            let names: Vec<_> = self.exposed.iter().map(|exposed| exposed.name.as_str()).collect();
+            let shown: String = name.chars().take(80).collect();
+            Error::new(
+                ErrorKind::UnknownTool,
+                format!("There is no tool '{}'. The tools are: {}.", Shown(&shown), names.join(", ")),
+            )
+        })
+    }
+}
+
+/// The policy that the options describe.
+fn policy_of(options: &ToolsetOptions, backend: &dyn Backend) -> Result<Policy> {
+    let rules = match &options.permissions {
+        None => {
+            return Ok(Policy::Flags {
+                write_asks: options.require_write_approval,
+                execute_asks: options.require_execute_approval,
+            });
+        }
+        Some(PermissionsOption::Preset(name)) => Ruleset::preset(name)?,
+        Some(PermissionsOption::Rules(rules)) => (**rules).clone(),
+    };
+    Ok(Policy::Rules {
+        checker: Box::new(PermissionChecker::new(rules)?),
+        working_directory: backend.files().working_directory().clone(),
+    })
+}
+
+/// The registry's entry of that name, or an error that lists all names.
+fn known(name: &str) -> Result<&'static Entry> {
+    tool::find(name).ok_or_else(|| {
+        let names: Vec<_> = tool::REGISTRY.iter().map(|entry| entry.spec.name).collect();
+        Error::invalid(format!("There is no tool '{}'. Known are: {}.", Shown(name), names.join(", ")))
+    })
+}
+
+/// The tools that the options choose, less those that are denied or that the backend cannot run.
+fn exposed(backend: &dyn Backend, policy: &Policy, options: &ToolsetOptions) -> Result<Vec<Exposed>> {
+    let default = [String::from("console")];
+    let wanted: &[String] = options.tools.as_deref().unwrap_or(&default);
+    let other_edit = match options.edit_format {
+        EditFormat::StrReplace => "hashline_edit",
+        EditFormat::Hashline => "edit_file",
+    };
+    let mut chosen: Vec<&'static Entry> = Vec::new();
+    for name in wanted {
+        if let Some(group) = Group::named(name) {
+            let members = tool::REGISTRY.iter().filter(|entry| {
+                entry.spec.groups.contains(&group) && entry.spec.name != other_edit && missing(backend, entry).is_none()
+            });
+            chosen.extend(members);
+        } else {
+            let entry = known(name)?;
+            if let Some(reason) = missing(backend, entry) {
+                return Err(Error::new(ErrorKind::Unsupported, format!("The tool '{name}' cannot run here: {reason}")));
+            }
+            chosen.push(entry);
+        }
+    }
+    let mut exposed: Vec<Exposed> = Vec::with_capacity(chosen.len());
+    for entry in chosen {
+        let ours = entry.spec.name;
+        if policy.denies_all(entry.spec.operation) || exposed.iter().any(|other| other.entry.spec.name == ours) {
+            continue;
+        }
+        let name = options.names.get(ours).cloned().unwrap_or_else(|| ours.to_owned());
+        let is_name = !name.is_empty()
+            && name.len() <= 64
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+        if !is_name {
+            return Err(Error::invalid(format!(
+                "'{}' cannot name a tool: use 1 to 64 letters, digits, '_' and '-'.",
+                Shown(&name)
+            )));
+        }
+        if exposed.iter().any(|other| other.name == name) {
+            return Err(Error::invalid(format!("Two tools would be called '{name}'.")));
+        }
+        let description = options.descriptions.get(ours).cloned().unwrap_or_else(|| entry.spec.description.to_owned());
+        exposed.push(Exposed { entry, name, description });
+    }
+    Ok(exposed)
+}
+
+/// Why the backend cannot run a tool, if it cannot.
+fn missing(backend: &dyn Backend, entry: &Entry) -> Option<String> {
+    match entry.spec.needs {
+        Need::Files => None,
+        Need::Writer if backend.writer().is_some() => None,
+        Need::Writer => Some("the files are read-only.".to_owned()),
+        Need::Shell if backend.shell().is_some() => None,
+        Need::Shell => Some(backend.no_shell_reason().to_owned()),
+    }
+}

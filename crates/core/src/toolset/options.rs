@@ -1,0 +1,82 @@
+//! What an application says when it makes a toolset.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::approval::ApprovalMode;
+use crate::limits::Limits;
+use crate::permissions::Ruleset;
+
+/// The options of a toolset. Everything has a default; see the field.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ToolsetOptions {
+    /// Names of tools and groups; default `console`.
+    pub tools: Option<Vec<String>>,
+    /// How files are edited; default `str_replace`.
+    pub edit_format: EditFormat,
+    /// A preset's name or a ruleset; without one the two `require` flags count.
+    pub permissions: Option<PermissionsOption>,
+    /// Whether writes ask, without `permissions`; default no.
+    pub require_write_approval: bool,
+    /// Whether commands ask, without `permissions`; default yes.
+    pub require_execute_approval: bool,
+    /// Names of tools that always ask.
+    pub need_approval: Vec<String>,
+    /// How asks are answered; default `interactive`.
+    pub approval_mode: ApprovalMode,
+    /// Whether searches skip hidden names unless the model asks for them; default yes.
+    pub ignore_hidden: bool,
+    /// Bytes of the largest image handed to a model; 0 refuses images. Default: `Limits::image_bytes`.
+    pub image_bytes: Option<u64>,
+    /// Descriptions that replace ours, by our tool name.
+    pub descriptions: BTreeMap<String, String>,
+    /// Names that models see instead of ours, by our tool name.
+    pub names: BTreeMap<String, String>,
+    /// Consecutive fixable failures of one tool before its text tells the model to stop trying; default 3.
+    pub max_retries: u32,
+    /// Bounds that differ from the defaults.
+    pub limits: Limits,
+}
+
+impl Default for ToolsetOptions {
+    fn default() -> Self {
+        Self {
+            tools: None,
+            edit_format: EditFormat::StrReplace,
+            permissions: None,
+            require_write_approval: false,
+            require_execute_approval: true,
+            need_approval: Vec::new(),
+            approval_mode: ApprovalMode::Interactive,
+            ignore_hidden: true,
+            image_bytes: None,
+            descriptions: BTreeMap::new(),
+            names: BTreeMap::new(),
+            max_retries: 3,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// How files are edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EditFormat {
+    /// `edit_file`: replace one string by another.
+    #[default]
+    StrReplace,
+    /// `hashline_edit`: replace tagged lines.
+    Hashline,
+}
+
+/// Where the rules come from.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum PermissionsOption {
+    /// The name of a preset.
+    Preset(String),
+    /// A ruleset.
+    Rules(Box<Ruleset>),
+}

@@ -1,0 +1,505 @@
+//! The pipeline over a real directory.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::approval::{ApprovalDecision, ApprovalGrant, ApprovalRequest, Remember};
+use crate::backend::local::{LocalBackend, LocalOptions};
+use crate::backend::{BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
+use crate::hooks::{CallInfo, Ended, Scope};
+use crate::path::VirtualPath;
+use crate::tool::ToolResult;
+
+struct World {
+    directory: tempfile::TempDir,
+    backend: Arc<dyn Backend>,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("a.txt"), "one\ntwo\n").unwrap();
+        let options =
+            LocalOptions { root: Some(directory.path().to_owned()), execute: true, ..LocalOptions::default() };
+        let backend = Arc::new(LocalBackend::new(options).unwrap());
+        Self { directory, backend }
+    }
+
+    fn toolset(&self, options: Value) -> Toolset {
+        self.toolset_with(options, None, None)
+    }
+
+    fn toolset_with(
+        &self,
+        options: Value,
+        hooks: Option<Arc<dyn Hooks>>,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> Toolset {
+        let options = serde_json::from_value(options).unwrap();
+        Toolset::new(Arc::clone(&self.backend), options, hooks, approver).unwrap()
+    }
+
+    fn content(&self) -> String {
+        fs::read_to_string(self.directory.path().join("a.txt")).unwrap()
+    }
+}
+
+async fn call(toolset: &Toolset, name: &str, input: Value) -> Result<ToolResult> {
+    toolset.call(name, input, CallOptions::default()).await
+}
+
+fn code(ended: &Result<ToolResult>) -> String {
+    match ended {
+        Ok(result) => result.code.clone().unwrap_or_else(|| "OK".to_owned()),
+        Err(error) => format!("rejected {}", error.kind().code()),
+    }
+}
+
+/// Answers every request in the same way and keeps what it was asked.
+struct Answering {
+    decision: ApprovalDecision,
+    asked: Mutex<Vec<ApprovalRequest>>,
+    meanwhile: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Answering {
+    fn new(decision: ApprovalDecision) -> Arc<Self> {
+        Self::while_asked(decision, || {})
+    }
+
+    fn while_asked(decision: ApprovalDecision, meanwhile: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+        Arc::new(Self { decision, asked: Mutex::default(), meanwhile: Box::new(meanwhile) })
+    }
+
+    fn count(&self) -> usize {
+        self.asked.lock().len()
+    }
+}
+
+impl Approver for Answering {
+    fn decide<'a>(&'a self, _: CallInfo<'a>, request: &'a ApprovalRequest) -> BoxFuture<'a, Result<ApprovalDecision>> {
+        Box::pin(async move {
+            self.asked.lock().push(request.clone());
+            (self.meanwhile)();
+            Ok(self.decision.clone())
+        })
+    }
+}
+
+fn yes() -> ApprovalDecision {
+    ApprovalDecision { approved: true, ..ApprovalDecision::default() }
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_an_error_that_lists_the_tools() {
+    let world = World::new();
+    let result = call(&world.toolset(json!({})), "rm", json!({})).await.unwrap();
+    assert_eq!(result.code.as_deref(), Some("UNKNOWN_TOOL"));
+    assert!(
+        result.text.ends_with("The tools are: ls, read_file, write_file, edit_file, glob, grep, execute."),
+        "{}",
+        result.text
+    );
+}
+
+#[tokio::test]
+async fn bad_input_says_where_and_what_would_work() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+    for (tool, input, expected) in [
+        ("ls", json!([]), "must be a JSON object"),
+        ("ls", json!({"path": 1}), "at 'path': wrong type: integer `1`, expected a string"),
+        ("ls", json!({"depth": 0}), "`depth` must be from 1 to 8"),
+        ("ls", json!({"depth": -1}), "expected a whole number that is not negative"),
+        ("ls", json!({"path": "a\0b"}), "NUL"),
+        ("ls", json!({"path": "../../../../../../../../../../.."}), "above '/'"),
+        ("ls", json!({"paths": "."}), "unknown field `paths`"),
+        ("ls", json!({"path": deep}), "nested more than"),
+        ("write_file", json!({"path": "x"}), "missing field `content`"),
+        ("write_file", json!({"path": "x/", "content": ""}), "must name a file"),
+        ("edit_file", json!({"path": "a.txt", "old_string": "one"}), "Give either"),
+        ("edit_file", json!({"path": "a.txt", "edits": []}), "Give either"),
+        ("execute", json!({"command": "  "}), "`command` is empty"),
+        ("execute", json!({"command": "true", "timeout": -1}), "`timeout` must be from 0"),
+    ] {
+        let result = call(&toolset, tool, input.clone()).await.unwrap();
+        assert_eq!(result.code.as_deref(), Some("INVALID_INPUT"), "{tool} {input}: {}", result.text);
+        assert!(result.text.contains(expected), "{tool} {input}: {}", result.text);
+    }
+    assert_eq!(world.content(), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn reads_writes_edits_and_finds() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    for (tool, input, expected) in [
+        ("read_file", json!({"path": "a.txt"}), "     1\tone\n     2\ttwo"),
+        ("edit_file", json!({"path": "a.txt", "old_string": "two", "new_string": "2"}), "Edited "),
+        ("write_file", json!({"path": "deep/b.txt", "content": "three\n"}), "1 line(s), 6 bytes."),
+        ("ls", json!({"depth": 2}), "\n  deep/\n    b.txt (6 bytes)\n  a.txt (6 bytes)"),
+    ] {
+        let result = call(&toolset, tool, input.clone()).await.unwrap();
+        assert!(!result.is_error, "{tool} {input}: {}", result.text);
+        assert!(result.text.contains(expected), "{tool} {input}: {}", result.text);
+    }
+    assert_eq!(world.content(), "one\n2\n");
+}
+
+#[tokio::test]
+async fn a_write_that_must_be_approved_shows_its_diff_and_runs_after_a_yes() {
+    let world = World::new();
+    let approver = Answering::new(yes());
+    let toolset = world.toolset_with(json!({"requireWriteApproval": true}), None, Some(approver.clone()));
+    let input = json!({"path": "a.txt", "old_string": "one", "new_string": "1"});
+    assert_eq!(code(&call(&toolset, "edit_file", input.clone()).await), "OK");
+    assert_eq!(world.content(), "1\ntwo\n");
+    let asked = approver.asked.lock();
+    let request = asked.first().unwrap();
+    assert_eq!((request.tool.as_str(), &request.input), ("edit_file", &input));
+    assert!(request.diff.as_deref().unwrap().contains("-one\n+1\n"), "{:?}", request.diff);
+    assert_eq!(request.description, "Edit a.txt: replace 3 characters with 1 characters");
+}
+
+#[tokio::test]
+async fn without_a_yes_nothing_runs() {
+    let world = World::new();
+    let write = json!({"path": "a.txt", "content": "gone"});
+    let no = ApprovalDecision { reason: Some("not now".to_owned()), ..ApprovalDecision::default() };
+    let strict = json!({"requireWriteApproval": true, "approvalMode": "strict"});
+    let ask = json!({"requireWriteApproval": true});
+
+    let toolset = world.toolset(ask.clone());
+    let rejected = call(&toolset, "write_file", write.clone()).await;
+    assert_eq!(code(&rejected), "rejected APPROVAL_REQUIRED");
+    assert_eq!(rejected.unwrap_err().details().unwrap()["tool"], "write_file");
+
+    let approver = Answering::new(no);
+    let denied = call(&world.toolset_with(ask.clone(), None, Some(approver)), "write_file", write.clone()).await;
+    assert!(denied.as_ref().unwrap().text.contains("not now"));
+    assert_eq!(code(&denied), "APPROVAL_DENIED");
+
+    // D42: an approver that says yes cannot loosen `strict`.
+    let approver = Answering::new(yes());
+    let toolset = world.toolset_with(strict, None, Some(approver.clone()));
+    assert_eq!(code(&call(&toolset, "write_file", write.clone()).await), "APPROVAL_DENIED");
+    assert_eq!(approver.count(), 0);
+
+    let grant = ApprovalGrant { approved: false, reason: Some("no".to_owned()) };
+    let options = CallOptions { approval: Some(grant), ..CallOptions::default() };
+    assert_eq!(code(&world.toolset(ask).call("write_file", write, options).await), "APPROVAL_DENIED");
+    assert_eq!(world.content(), "one\ntwo\n");
+}
+
+#[tokio::test]
+async fn an_approval_holds_only_for_the_content_that_it_showed() {
+    let world = World::new();
+    let path = world.directory.path().join("a.txt");
+    let approver = Answering::while_asked(yes(), move || fs::write(&path, "one\nchanged\n").unwrap());
+    let toolset = world.toolset_with(json!({"requireWriteApproval": true}), None, Some(approver));
+    let input = json!({"path": "a.txt", "old_string": "one", "new_string": "1"});
+    assert_eq!(code(&call(&toolset, "edit_file", input).await), "STALE_FILE");
+    assert_eq!(world.content(), "one\nchanged\n");
+}
+
+#[tokio::test]
+async fn a_session_approval_covers_the_same_input_and_nothing_else() {
+    let world = World::new();
+    let approver = Answering::new(ApprovalDecision { remember: Remember::Session, ..yes() });
+    let toolset = world.toolset_with(json!({"requireWriteApproval": true}), None, Some(approver.clone()));
+    for (content, asked) in [("x", 1), ("x", 1), ("y", 2)] {
+        assert_eq!(code(&call(&toolset, "write_file", json!({"path": "b", "content": content})).await), "OK");
+        assert_eq!(approver.count(), asked, "{content}");
+    }
+}
+
+#[tokio::test]
+async fn an_approver_may_change_the_input_and_what_rules_deny_stays_denied() {
+    let world = World::new();
+    let rules = json!({"permissions": {
+        "default": "ask",
+        "write": {"rules": [{"pattern": "**/secret.txt", "action": "deny"}]},
+    }});
+    for (path, expected) in [("other.txt", "OK"), ("secret.txt", "PERMISSION_DENIED")] {
+        let decision = ApprovalDecision { input: Some(json!({"path": path, "content": "x"})), ..yes() };
+        let toolset = world.toolset_with(rules.clone(), None, Some(Answering::new(decision)));
+        let ended = call(&toolset, "write_file", json!({"path": "b.txt", "content": "x"})).await;
+        assert_eq!(code(&ended), expected, "{ended:?}");
+        assert_eq!(world.directory.path().join(path).exists(), expected == "OK");
+    }
+    assert!(!world.directory.path().join("b.txt").exists());
+}
+
+#[tokio::test]
+async fn a_grant_from_elsewhere_is_bound_to_what_assess_showed() {
+    let world = World::new();
+    let toolset = world.toolset(json!({"requireWriteApproval": true}));
+    let input = json!({"path": "a.txt", "content": "new"});
+    let named = |id: &str| CallOptions { call_id: Some(id.to_owned()), ..CallOptions::default() };
+    let granted =
+        |id: &str| CallOptions { approval: Some(ApprovalGrant { approved: true, reason: None }), ..named(id) };
+
+    let assessment = toolset.assess("write_file", &input, named("1")).await.unwrap();
+    assert_eq!(assessment.status, AssessmentStatus::NeedsApproval);
+    assert!(assessment.request.unwrap().diff.unwrap().contains("+new"));
+    fs::write(world.directory.path().join("a.txt"), "changed\n").unwrap();
+    assert_eq!(code(&toolset.call("write_file", input.clone(), granted("1")).await), "STALE_FILE");
+    assert_eq!(world.content(), "changed\n");
+
+    toolset.assess("write_file", &input, named("2")).await.unwrap();
+    let other = json!({"path": "a.txt", "content": "other"});
+    assert_eq!(code(&toolset.call("write_file", other, granted("2")).await), "STALE_FILE");
+
+    toolset.assess("write_file", &input, named("3")).await.unwrap();
+    let result = toolset.call("write_file", input.clone(), granted("3")).await.unwrap();
+    assert_eq!(result.data.unwrap()["approvalBoundTo"], "content");
+    assert_eq!(world.content(), "new");
+
+    // As after a restart: nothing is known of what was shown.
+    let result = toolset.call("write_file", input, granted("unknown")).await.unwrap();
+    assert_eq!(result.data.unwrap()["approvalBoundTo"], "input");
+    assert!(result.text.contains("before this process started"), "{}", result.text);
+}
+
+#[tokio::test]
+async fn assess_tells_allowed_from_asked_from_blocked() {
+    let world = World::new();
+    let toolset = world.toolset(json!({"permissions": "default"}));
+    let outside = json!({"path": "/etc/hostname"});
+    for (tool, input, expected) in [
+        ("read_file", json!({"path": "a.txt"}), AssessmentStatus::Allowed),
+        ("write_file", json!({"path": "b.txt", "content": "x"}), AssessmentStatus::NeedsApproval),
+        ("read_file", json!({"path": ".env"}), AssessmentStatus::Blocked),
+        ("read_file", outside, AssessmentStatus::Blocked),
+        ("edit_file", json!({"path": "a.txt", "old_string": "nine", "new_string": "9"}), AssessmentStatus::Blocked),
+        ("nothing", json!({}), AssessmentStatus::Blocked),
+    ] {
+        let assessment = toolset.assess(tool, &input, CallOptions::default()).await.unwrap();
+        assert_eq!(assessment.status, expected, "{tool} {input}: {:?}", assessment.reason);
+    }
+}
+
+/// Writes down what runs, and does what it is told.
+#[derive(Default)]
+struct Recording {
+    log: Mutex<Vec<String>>,
+    replace_input: Option<Value>,
+    fail: Option<&'static str>,
+    recover: bool,
+}
+
+impl Recording {
+    fn note(&self, what: String) -> Result<()> {
+        let fails = self.fail == Some(what.as_str());
+        self.log.lock().push(what);
+        if fails { Err(Error::new(ErrorKind::HookFailed, "hook failed")) } else { Ok(()) }
+    }
+}
+
+impl Hooks for Recording {
+    fn has_pre(&self, _: Scope, _: &str) -> bool {
+        true
+    }
+
+    fn has_post(&self, _: Scope, _: &str) -> bool {
+        true
+    }
+
+    fn pre<'a>(&'a self, scope: Scope, _: CallInfo<'a>, _: &'a Value) -> BoxFuture<'a, Result<Option<Value>>> {
+        Box::pin(async move {
+            self.note(format!("{} pre", scope.name()))?;
+            Ok(self.replace_input.clone())
+        })
+    }
+
+    fn post<'a>(
+        &'a self,
+        scope: Scope,
+        _: CallInfo<'a>,
+        _: &'a Value,
+        ended: Ended<'a>,
+    ) -> BoxFuture<'a, Result<Option<ToolResult>>> {
+        Box::pin(async move {
+            let seen = match ended {
+                Ok(_) => "result",
+                Err(error) => error.kind().code(),
+            };
+            self.note(format!("{} post {seen}", scope.name()))?;
+            Ok(self.recover.then(|| ToolResult::new("recovered", json!(null))))
+        })
+    }
+}
+
+#[tokio::test]
+async fn hooks_run_in_the_order_of_the_contract() {
+    let world = World::new();
+    let good = json!({"path": "a.txt"});
+    let missing = json!({"path": "nine.txt"});
+    for (hooks, input, expected_code, expected_log) in [
+        (Recording::default(), &good, "OK", vec!["global pre", "tool pre", "tool post result", "global post result"]),
+        (
+            Recording::default(),
+            &missing,
+            "FILE_NOT_FOUND",
+            vec!["global pre", "tool pre", "tool post FILE_NOT_FOUND", "global post FILE_NOT_FOUND"],
+        ),
+        (
+            Recording { recover: true, ..Recording::default() },
+            &missing,
+            "OK",
+            vec!["global pre", "tool pre", "tool post FILE_NOT_FOUND", "global post result"],
+        ),
+        (
+            Recording { replace_input: Some(good.clone()), ..Recording::default() },
+            &missing,
+            "OK",
+            vec!["global pre", "tool pre", "tool post result", "global post result"],
+        ),
+        (
+            Recording { replace_input: Some(json!({"pth": 1})), ..Recording::default() },
+            &good,
+            "INVALID_INPUT",
+            vec!["global pre", "tool post INVALID_INPUT", "global post INVALID_INPUT"],
+        ),
+        // TS-6: a pre hook that throws ends the call; no post hook runs.
+        (
+            Recording { fail: Some("tool pre"), ..Recording::default() },
+            &good,
+            "rejected HOOK_FAILED",
+            vec!["global pre", "tool pre"],
+        ),
+        // D70: the global post hook runs even when the tool's own fails.
+        (
+            Recording { fail: Some("tool post result"), ..Recording::default() },
+            &good,
+            "rejected HOOK_FAILED",
+            vec!["global pre", "tool pre", "tool post result", "global post HOOK_FAILED"],
+        ),
+    ] {
+        let hooks = Arc::new(hooks);
+        let toolset = world.toolset_with(json!({}), Some(hooks.clone()), None);
+        let ended = call(&toolset, "read_file", input.clone()).await;
+        assert_eq!(
+            (code(&ended).as_str(), &*hooks.log.lock()),
+            (expected_code, &expected_log.iter().map(ToString::to_string).collect())
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_abort_rejects_and_a_close_ends_what_runs() {
+    let world = World::new();
+    let toolset = world.toolset(json!({"requireExecuteApproval": false}));
+    let aborted = CallOptions::default();
+    aborted.cancel.cancel();
+    assert_eq!(code(&toolset.call("ls", json!({}), aborted).await), "rejected ABORTED");
+
+    let options = CallOptions::default();
+    let cancel = options.cancel.clone();
+    let options = CallOptions { on_output: Some(Arc::new(move |_| cancel.cancel())), ..options };
+    let ended = toolset.call("execute", json!({"command": "echo partial; exec sleep 60"}), options).await.unwrap_err();
+    assert_eq!(ended.kind(), ErrorKind::Aborted);
+    assert!(ended.details().unwrap()["partial"]["text"].as_str().unwrap().contains("partial"), "{:?}", ended.details());
+
+    let closing = toolset.clone();
+    let options = CallOptions { on_output: Some(Arc::new(move |_| closing.close())), ..CallOptions::default() };
+    let ended = toolset.call("execute", json!({"command": "echo x; exec sleep 60"}), options).await;
+    assert_eq!(code(&ended), "rejected CLOSED");
+    assert_eq!(code(&call(&toolset, "ls", json!({})).await), "rejected CLOSED");
+    let path = VirtualPath::parse("a.txt", world.backend.files().working_directory()).unwrap();
+    assert!(world.backend.files().stat(&path, &Call::default()).await.unwrap().is_some(), "the backend stays open");
+}
+
+#[tokio::test]
+async fn repeated_fixable_failures_tell_the_model_to_stop() {
+    let world = World::new();
+    let toolset = world.toolset(json!({"maxRetries": 2}));
+    let missing = json!({"path": "nine.txt"});
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        told.push(call(&toolset, "read_file", missing.clone()).await.unwrap().text.contains("Stop repeating it"));
+    }
+    assert_eq!(told, [false, false, true]);
+    call(&toolset, "read_file", json!({"path": "a.txt"})).await.unwrap();
+    assert!(!call(&toolset, "read_file", missing).await.unwrap().text.contains("Stop repeating it"));
+}
+
+#[tokio::test]
+async fn options_choose_name_and_describe_the_tools() {
+    let world = World::new();
+    let names = |options: Value| {
+        let toolset = world.toolset(options);
+        toolset.specs().into_iter().map(|spec| spec.name).collect::<Vec<_>>().join(" ")
+    };
+    for (options, expected) in [
+        (json!({}), "ls read_file write_file edit_file glob grep execute"),
+        (json!({"editFormat": "hashline"}), "ls read_file write_file hashline_edit glob grep execute"),
+        (json!({"tools": ["grep", "ls", "grep"]}), "grep ls"),
+        (
+            json!({"tools": ["files"]}),
+            "ls read_file write_file edit_file glob grep mkdir delete_file move_file copy_file",
+        ),
+        (json!({"permissions": "readonly"}), "ls read_file glob grep"),
+        (json!({"names": {"execute": "Bash"}}), "ls read_file write_file edit_file glob grep Bash"),
+    ] {
+        assert_eq!(names(options.clone()), expected, "{options}");
+    }
+    for bad in [
+        json!({"tools": ["bash"]}),
+        json!({"descriptions": {"bash": "x"}}),
+        json!({"names": {"ls": "a b"}}),
+        json!({"names": {"ls": "grep"}}),
+        json!({"permissions": "nonsense"}),
+    ] {
+        let options = serde_json::from_value(bad.clone()).unwrap();
+        let error = Toolset::new(Arc::clone(&world.backend), options, None, None).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{bad}");
+    }
+    let toolset = world.toolset(json!({"descriptions": {"ls": "Lists."}, "names": {"ls": "list"}}));
+    assert_eq!(toolset.specs()[0].description, "Lists.");
+    assert!(toolset.instructions().contains("`list` lists a directory"));
+    assert_eq!(toolset.subset(&["list".to_owned()]).unwrap().specs().len(), 1);
+    assert_eq!(toolset.subset(&["nine".to_owned()]).err().unwrap().kind(), ErrorKind::UnknownTool);
+}
+
+/// A file system that panics: a defect inside must not end the process.
+struct Panicking(Arc<dyn Backend>, AtomicUsize);
+
+impl Backend for Panicking {
+    fn id(&self) -> &str {
+        "panicking"
+    }
+
+    fn files(&self) -> &dyn FileSystem {
+        if self.1.fetch_add(1, Ordering::Relaxed) > 0 {
+            panic!("a defect");
+        }
+        self.0.files()
+    }
+
+    fn writer(&self) -> Option<&dyn WritableFileSystem> {
+        self.0.writer()
+    }
+
+    fn shell(&self) -> Option<&dyn Shell> {
+        self.0.shell()
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        self.0.close()
+    }
+}
+
+#[tokio::test]
+async fn a_panic_inside_becomes_an_internal_error() {
+    let world = World::new();
+    let backend = Arc::new(Panicking(Arc::clone(&world.backend), AtomicUsize::new(0)));
+    let toolset = Toolset::new(backend, ToolsetOptions::default(), None, None).unwrap();
+    assert_eq!(code(&call(&toolset, "ls", json!({})).await), "INTERNAL");
+}

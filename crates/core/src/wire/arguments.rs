@@ -1,0 +1,198 @@
+//! The arguments of each method. Unknown fields are refused, so that a misspelt option never passes silently.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::backend::FileSystem;
+use crate::edit::Edit;
+use crate::error::{Error, Result, Shown};
+use crate::limits::Limits;
+use crate::path::VirtualPath;
+use crate::search::{CaseMode, EntryFilter, GlobQuery, GrepQuery, SortOrder};
+
+/// Decodes arguments, or says which one is wrong.
+pub(super) fn decode<T: DeserializeOwned>(method: &str, json: &str) -> Result<T> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let place = error.path().to_string();
+        let place = if place == "." { String::new() } else { format!(" at '{}'", Shown(&place)) };
+        Error::invalid(format!(
+            "The arguments of {method} are not right{place}: {}.",
+            Shown(&error.into_inner().to_string())
+        ))
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PathOnly {
+    pub(super) path: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ls {
+    pub(super) path: String,
+    #[serde(default)]
+    pub(super) depth: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Read {
+    pub(super) path: String,
+    #[serde(default)]
+    pub(super) offset: Option<u64>,
+    #[serde(default)]
+    pub(super) limit: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EditArguments {
+    pub(super) path: String,
+    pub(super) edits: Vec<Edit>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Remove {
+    pub(super) path: String,
+    #[serde(default)]
+    pub(super) recursive: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FromTo {
+    pub(super) from: String,
+    pub(super) to: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Glob {
+    pub(super) pattern: String,
+    #[serde(default)]
+    pub(super) path: Option<String>,
+    #[serde(default)]
+    pub(super) hidden: Option<bool>,
+    #[serde(default)]
+    pub(super) ignore: Option<bool>,
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<EntryFilter>,
+    #[serde(default)]
+    pub(super) sort: Option<SortOrder>,
+    #[serde(default)]
+    pub(super) offset: Option<usize>,
+    #[serde(default)]
+    pub(super) limit: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Grep {
+    pub(super) pattern: String,
+    #[serde(default)]
+    pub(super) path: Option<String>,
+    #[serde(default)]
+    pub(super) literal: Option<bool>,
+    #[serde(default, rename = "case")]
+    pub(super) case_mode: Option<CaseMode>,
+    #[serde(default)]
+    pub(super) word: Option<bool>,
+    #[serde(default)]
+    pub(super) multiline: Option<bool>,
+    #[serde(default)]
+    pub(super) globs: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) types: Option<Vec<String>>,
+    #[serde(default)]
+    pub(super) hidden: Option<bool>,
+    #[serde(default)]
+    pub(super) ignore: Option<bool>,
+    #[serde(default)]
+    pub(super) before: Option<u32>,
+    #[serde(default)]
+    pub(super) after: Option<u32>,
+    #[serde(default)]
+    pub(super) max_per_file: Option<u64>,
+    #[serde(default)]
+    pub(super) mode: Option<GrepMode>,
+    #[serde(default)]
+    pub(super) sort: Option<SortOrder>,
+    #[serde(default)]
+    pub(super) offset: Option<usize>,
+    #[serde(default)]
+    pub(super) limit: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum GrepMode {
+    Content,
+    FilesWithMatches,
+    Count,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Execute {
+    pub(super) command: String,
+    /// Milliseconds.
+    #[serde(default)]
+    pub(super) timeout: Option<u64>,
+    #[serde(default)]
+    pub(super) cwd: Option<String>,
+    #[serde(default)]
+    pub(super) env: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    pub(super) stdin: Option<String>,
+}
+
+impl Glob {
+    /// The query, with the defaults of the documentation.
+    pub(super) fn into_query(self, files: &dyn FileSystem) -> Result<GlobQuery> {
+        let limits = Limits::default();
+        Ok(GlobQuery {
+            pattern: self.pattern,
+            path: VirtualPath::parse(self.path.as_deref().unwrap_or("."), files.working_directory())?,
+            entries: self.kind.unwrap_or(EntryFilter::Files),
+            hidden: self.hidden.unwrap_or(false),
+            respect_ignore: self.ignore.unwrap_or(true),
+            sort: self.sort.unwrap_or(SortOrder::Modified),
+            offset: self.offset.unwrap_or(0),
+            limit: self.limit.unwrap_or(limits.glob_paths).min(limits.glob_paths),
+        })
+    }
+}
+
+impl Grep {
+    /// The query, with the defaults of the documentation.
+    pub(super) fn into_query(self, files: &dyn FileSystem) -> Result<GrepQuery> {
+        let limits = Limits::default();
+        let mode = self.mode.unwrap_or(GrepMode::Content);
+        Ok(GrepQuery {
+            pattern: self.pattern,
+            path: VirtualPath::parse(self.path.as_deref().unwrap_or("."), files.working_directory())?,
+            literal: self.literal.unwrap_or(false),
+            case: self.case_mode.unwrap_or(CaseMode::Sensitive),
+            word: self.word.unwrap_or(false),
+            multiline: self.multiline.unwrap_or(false),
+            globs: self.globs.unwrap_or_default(),
+            types: self.types.unwrap_or_default(),
+            hidden: self.hidden.unwrap_or(false),
+            respect_ignore: self.ignore.unwrap_or(true),
+            before: self.before.unwrap_or(0),
+            after: self.after.unwrap_or(0),
+            max_per_file: self.max_per_file,
+            files_only: mode == GrepMode::FilesWithMatches,
+            count_only: mode == GrepMode::Count,
+            offset: self.offset.unwrap_or(0),
+            limit: self.limit.unwrap_or(limits.grep_matches).min(limits.grep_matches),
+            sort: self.sort.unwrap_or(SortOrder::Path),
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! A backend called by method name with JSON arguments: what the addon offers to TypeScript, and what a program on the
+//! other side of a pipe can speak. It decodes, calls, and encodes; the names are those of the TypeScript `Backend`.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::access::Operation;
+use crate::backend::{Backend, Call, ExecuteRequest, FileSystem, Missing, OutputSink, Window, WritableFileSystem};
+use crate::change::{self, Bounds};
+use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::limits::Limits;
+use crate::path::VirtualPath;
+
+mod arguments;
+
+use arguments::{EditArguments, Execute, FromTo, Glob, Grep, Ls, PathOnly, Read, Remove, decode};
+
+/// One method call.
+pub struct Request {
+    /// The method's name.
+    pub method: String,
+    /// Its arguments, a JSON object.
+    pub arguments_json: String,
+    /// What is written.
+    pub content: Option<Content>,
+    /// Takes output of a command as it comes.
+    pub on_output: Option<OutputSink>,
+}
+
+/// Content to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Text, written as UTF-8.
+    Text(String),
+    /// Bytes, written as they are.
+    Bytes(Vec<u8>),
+}
+
+/// The answer to one method call.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reply {
+    /// Structured values.
+    pub value: Option<Value>,
+    /// The content of `read`.
+    pub text: Option<String>,
+    /// The content of `readBytes`.
+    pub bytes: Option<Vec<u8>>,
+}
+
+impl From<Value> for Reply {
+    fn from(value: Value) -> Self {
+        Self { value: Some(value), ..Self::default() }
+    }
+}
+
+/// Facts that are fixed for a backend's life.
+pub fn describe(backend: &dyn Backend) -> Value {
+    json!({
+        "id": backend.id(),
+        "workingDirectory": backend.files().working_directory().as_str(),
+        "readableRoots": backend.files().readable_roots(),
+        "writableRoots": backend.files().writable_roots(),
+        "writes": backend.writer().is_some(),
+        "executes": backend.shell().is_some(),
+    })
+}
+
+/// The names of the methods that change files.
+const WRITING: [&str; 7] = ["write", "append", "edit", "mkdir", "remove", "move", "copy"];
+
+/// Calls one method. An unknown name is `InvalidInput`.
+pub async fn invoke(backend: &dyn Backend, request: Request, call: &Call) -> Result<Reply> {
+    call.deadline.check()?;
+    let files = backend.files();
+    let path = |text: &str| VirtualPath::parse(text, files.working_directory());
+    let json = request.arguments_json.as_str();
+    match request.method.as_str() {
+        "ls" => {
+            let arguments: Ls = decode("ls", json)?;
+            let listing = files.list(&path(&arguments.path)?, arguments.depth.unwrap_or(1).max(1), call).await?;
+            Ok(json!(listing.entries).into())
+        }
+        "stat" => {
+            let arguments: PathOnly = decode("stat", json)?;
+            Ok(json!(files.stat(&path(&arguments.path)?, call).await?).into())
+        }
+        "read" => read(files, decode("read", json)?, call).await,
+        "readBytes" => {
+            let arguments: PathOnly = decode("readBytes", json)?;
+            let content = files.read_bytes(&path(&arguments.path)?, Limits::default().file_bytes, call).await?;
+            Ok(Reply { bytes: Some(content.bytes), ..Reply::default() })
+        }
+        "glob" => glob(files, decode("glob", json)?, call).await,
+        "grep" => grep(files, decode("grep", json)?, call).await,
+        "execute" => execute(backend, decode("execute", json)?, request.on_output, call).await,
+        method if WRITING.contains(&method) => {
+            let writer = backend.writer().ok_or_else(|| {
+                Error::new(ErrorKind::PathNotWritable, "Nothing can be written here: the files are read-only.")
+            })?;
+            write(files, writer, method, json, request.content, call).await
+        }
+        method => Err(Error::invalid(format!("A backend has no method '{}'.", Shown(method)))),
+    }
+}
+
+async fn read(files: &dyn FileSystem, arguments: Read, call: &Call) -> Result<Reply> {
+    let path = VirtualPath::parse(&arguments.path, files.working_directory())?;
+    let limits = Limits::default();
+    let window = Window {
+        offset: arguments.offset.unwrap_or(0),
+        limit: arguments.limit.unwrap_or(u64::MAX),
+        max_bytes: limits.file_bytes,
+    };
+    let slice = files.read(&path, window, call).await?;
+    let value = json!({
+        "offset": slice.offset, "lines": slice.lines, "totalLines": slice.total_lines, "bytes": slice.bytes,
+        "nextOffset": slice.next_offset, "truncated": slice.truncated,
+    });
+    Ok(Reply { value: Some(value), text: Some(slice.content), bytes: None })
+}
+
+async fn glob(files: &dyn FileSystem, arguments: Glob, call: &Call) -> Result<Reply> {
+    let query = arguments.into_query(files)?;
+    let outcome = files.glob(&query, call).await?;
+    let next = query.offset + outcome.files.len();
+    let value = json!({
+        "files": outcome.files, "total": outcome.total, "truncated": outcome.truncated,
+        "nextOffset": (next < outcome.total && !outcome.files.is_empty()).then_some(next),
+    });
+    Ok(value.into())
+}
+
+async fn grep(files: &dyn FileSystem, arguments: Grep, call: &Call) -> Result<Reply> {
+    let query = arguments.into_query(files)?;
+    let outcome = files.grep(&query, call).await?;
+    let (shown, total) = if query.files_only || query.count_only {
+        (outcome.files.len(), outcome.total_files)
+    } else {
+        (outcome.matches.len(), outcome.total_matches)
+    };
+    let next = (query.offset + shown) as u64;
+    let value = json!({
+        "matches": outcome.matches, "files": outcome.files, "totalMatches": outcome.total_matches,
+        "totalFiles": outcome.total_files, "searchedFiles": outcome.searched_files,
+        "truncated": outcome.truncated, "nextOffset": (next < total && shown > 0).then_some(next),
+    });
+    Ok(value.into())
+}
+
+async fn execute(
+    backend: &dyn Backend,
+    arguments: Execute,
+    on_output: Option<OutputSink>,
+    call: &Call,
+) -> Result<Reply> {
+    let shell =
+        backend.shell().ok_or_else(|| Error::new(ErrorKind::Unsupported, backend.no_shell_reason().to_owned()))?;
+    let directory = |cwd: &str| VirtualPath::parse(cwd, backend.files().working_directory());
+    let request = ExecuteRequest {
+        command: arguments.command,
+        timeout: arguments.timeout.map(Duration::from_millis).or(Some(Limits::default().command_timeout)),
+        working_directory: arguments.cwd.as_deref().map(directory).transpose()?,
+        environment: arguments.env.unwrap_or_default().into_iter().collect(),
+        stdin: arguments.stdin.map(String::into_bytes),
+        on_output,
+    };
+    let outcome = shell.execute(request, call).await?;
+    if outcome.aborted {
+        return Err(Error::new(ErrorKind::Aborted, "The command was aborted; its processes were ended.")
+            .with_details(json!({ "partial": outcome })));
+    }
+    Ok(json!(outcome).into())
+}
+
+async fn write(
+    files: &dyn FileSystem,
+    writer: &dyn WritableFileSystem,
+    method: &str,
+    json: &str,
+    content: Option<Content>,
+    call: &Call,
+) -> Result<Reply> {
+    let path = |text: &str| VirtualPath::parse(text, files.working_directory());
+    match method {
+        "write" => {
+            let path = path(&decode::<PathOnly>(method, json)?.path)?;
+            let (transform, receipt) = change::replace(&path, bytes_of(content)?);
+            let updated = writer.update(&path, Operation::Write, Missing::Create, transform, call).await?;
+            let replaced = receipt.take()?;
+            let value = json!({
+                "path": path.as_str(), "bytes": updated.size, "created": updated.created, "diff": replaced.diff,
+            });
+            Ok(value.into())
+        }
+        "append" => {
+            let path = path(&decode::<PathOnly>(method, json)?.path)?;
+            let updated = writer.append(&path, bytes_of(content)?, call).await?;
+            Ok(json!({ "path": path.as_str(), "bytes": updated.size, "created": updated.created, "diff": "" }).into())
+        }
+        "edit" => {
+            let arguments: EditArguments = decode(method, json)?;
+            let bounds = Bounds { max_bytes: Limits::default().file_bytes, deadline: call.deadline.clone() };
+            let path = path(&arguments.path)?;
+            let (transform, receipt) = change::apply(&path, arguments.edits, bounds, |_| Ok(false));
+            writer.update(&path, Operation::Edit, Missing::Refuse, transform, call).await?;
+            let edited = receipt.take()?;
+            let value = json!({
+                "path": path.as_str(), "replacements": edited.replacements, "diff": edited.diff,
+                "summary": edited.summary, "rebased": edited.rebased,
+            });
+            Ok(value.into())
+        }
+        "mkdir" => {
+            let path = path(&decode::<PathOnly>(method, json)?.path)?;
+            writer.make_directory(&path, call).await?;
+            Ok(Reply::default())
+        }
+        "remove" => {
+            let arguments: Remove = decode(method, json)?;
+            writer.remove(&path(&arguments.path)?, arguments.recursive.unwrap_or(false), call).await?;
+            Ok(Reply::default())
+        }
+        "move" => {
+            let arguments: FromTo = decode(method, json)?;
+            writer.rename(&path(&arguments.from)?, &path(&arguments.to)?, call).await?;
+            Ok(Reply::default())
+        }
+        // "copy": `invoke` lets no other name through.
+        _ => {
+            let arguments: FromTo = decode(method, json)?;
+            writer.copy(&path(&arguments.from)?, &path(&arguments.to)?, call).await?;
+            Ok(Reply::default())
+        }
+    }
+}
+
+fn bytes_of(content: Option<Content>) -> Result<Vec<u8>> {
+    match content {
+        Some(Content::Text(text)) => Ok(text.into_bytes()),
+        Some(Content::Bytes(bytes)) => Ok(bytes),
+        None => Err(Error::invalid("`content` is missing: give a string or bytes.")),
+    }
+}
