@@ -1,1 +1,15 @@
 //! The Node.js addon: the only Rust that names napi. It converts values and holds no behaviour.
+//!
+//! Structured values cross as JSON text, which both sides parse faster than the other side's objects; long text and
+//! bytes cross as themselves. An outcome is data, also when it is a failure: the TypeScript facade makes typed errors of
+//! it. Every synchronous export catches panics, because one that escapes would end the Node process.
+
+mod backend;
+mod convert;
+mod host;
+mod options;
+mod toolset;
+
+pub use backend::{NativeBackend, NativeBackendMade};
+pub use convert::{NativeCancel, NativeError, NativeOutcome};
+pub use toolset::{NativeToolset, NativeToolsetMade};

@@ -1,0 +1,93 @@
+//! Backends: made from options, called by method name.
+
+use std::sync::Arc;
+
+use gloveport_core::backend::local::LocalBackend;
+use gloveport_core::backend::{Backend, Call};
+use gloveport_core::wire::{self, Content, Reply, Request};
+use napi::bindgen_prelude::{Buffer, Either, Env, Function, PromiseRaw, Uint8Array};
+use napi_derive::napi;
+
+use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
+use crate::options::LocalJson;
+
+/// A backend, or why there is none.
+#[napi(object, object_from_js = false)]
+pub struct NativeBackendMade {
+    /// The backend.
+    pub backend: Option<NativeBackend>,
+    /// The failure.
+    pub error: Option<NativeError>,
+}
+
+/// A place with files, and perhaps a shell.
+#[napi]
+pub struct NativeBackend {
+    pub(crate) inner: Arc<dyn Backend>,
+}
+
+#[napi]
+impl NativeBackend {
+    /// A directory of this machine; `options_json` is `LocalOptions`.
+    #[napi(catch_unwind)]
+    pub fn local(options_json: String) -> NativeBackendMade {
+        match parse::<LocalJson>(&options_json).and_then(|options| LocalBackend::new(options.into())) {
+            Ok(backend) => NativeBackendMade { backend: Some(Self { inner: Arc::new(backend) }), error: None },
+            Err(error) => NativeBackendMade { backend: None, error: Some(error.into()) },
+        }
+    }
+
+    /// Names the backend in logs.
+    #[napi(getter, catch_unwind)]
+    pub fn id(&self) -> String {
+        self.inner.id().to_owned()
+    }
+
+    /// Facts that are fixed for the backend's life, as JSON.
+    #[napi(catch_unwind)]
+    pub fn describe(&self) -> String {
+        wire::describe(&*self.inner).to_string()
+    }
+
+    /// Calls one method: `arguments_json` is an object, `content` what is written.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn invoke<'env>(
+        &self,
+        env: &'env Env,
+        method: String,
+        arguments_json: String,
+        content: Option<Either<String, Uint8Array>>,
+        cancel: Option<&NativeCancel>,
+        #[napi(ts_arg_type = "((json: string) => void) | undefined | null")] on_output: Option<
+            Function<'_, String, ()>,
+        >,
+    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let mut call = Call::default();
+        call.deadline.cancel = token_of(cancel);
+        let content = content.map(|content| match content {
+            Either::A(text) => Content::Text(text),
+            Either::B(bytes) => Content::Bytes(bytes.to_vec()),
+        });
+        let request = Request { method, arguments_json, content, on_output: output_sink(on_output)? };
+        let backend = Arc::clone(&self.inner);
+        env.spawn_future(async move { Ok(wire::invoke(&*backend, request, &call).await.into()) })
+    }
+
+    /// Ends what the backend started.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let backend = Arc::clone(&self.inner);
+        env.spawn_future(async move { Ok(backend.close().await.into()) })
+    }
+}
+
+impl From<Reply> for NativeOutcome {
+    fn from(reply: Reply) -> Self {
+        Self {
+            value: reply.value.map(|value| value.to_string()),
+            text: reply.text,
+            bytes: reply.bytes.map(Buffer::from),
+            error: None,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Outcomes, errors and cancellation, as JavaScript sees them.
+
+use std::sync::Arc;
+
+use gloveport_core::backend::{OutputChunk, OutputSink, Stream};
+use gloveport_core::cancel::CancelToken;
+use gloveport_core::error::{Error, Result};
+use napi::Status;
+use napi::bindgen_prelude::{Buffer, Function};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi_derive::napi;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+/// 256: pieces of output that wait for JavaScript; a faster command waits in turn.
+const OUTPUT_QUEUE: usize = 256;
+
+/// A failure, as data.
+#[napi(object)]
+pub struct NativeError {
+    /// The stable code.
+    pub code: String,
+    /// What a model or a person reads.
+    pub message: String,
+    /// The virtual path that it is about.
+    pub path: Option<String>,
+    /// Facts, as JSON.
+    pub details: Option<String>,
+}
+
+impl From<Error> for NativeError {
+    fn from(error: Error) -> Self {
+        Self {
+            code: error.kind().code().to_owned(),
+            message: error.message().to_owned(),
+            path: error.path().map(str::to_owned),
+            details: error.details().map(ToString::to_string),
+        }
+    }
+}
+
+/// How a call ended: `error`, or what it answers.
+#[napi(object)]
+#[derive(Default)]
+pub struct NativeOutcome {
+    /// The answer, as JSON.
+    pub value: Option<String>,
+    /// Long text of the answer.
+    pub text: Option<String>,
+    /// Bytes of the answer.
+    pub bytes: Option<Buffer>,
+    /// The failure.
+    pub error: Option<NativeError>,
+}
+
+impl<T: Into<Self>> From<Result<T>> for NativeOutcome {
+    fn from(result: Result<T>) -> Self {
+        match result {
+            Ok(answer) => answer.into(),
+            Err(error) => Self { error: Some(error.into()), ..Self::default() },
+        }
+    }
+}
+
+impl From<()> for NativeOutcome {
+    fn from((): ()) -> Self {
+        Self::default()
+    }
+}
+
+/// The caller's stop, shared with running calls.
+#[napi]
+#[derive(Default)]
+pub struct NativeCancel {
+    token: CancelToken,
+}
+
+#[napi]
+impl NativeCancel {
+    /// A token that nobody has cancelled.
+    #[napi(constructor, catch_unwind)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels; later calls do nothing.
+    #[napi(catch_unwind)]
+    pub fn cancel(&self) {
+        self.token.cancel();
+    }
+}
+
+/// The token of a call, or one that nobody cancels.
+pub(crate) fn token_of(cancel: Option<&NativeCancel>) -> CancelToken {
+    cancel.map(|cancel| cancel.token.clone()).unwrap_or_default()
+}
+
+/// Parses options that the facade made; a mistake in them is the caller's and says where it is.
+pub(crate) fn parse<T: DeserializeOwned>(json: &str) -> Result<T> {
+    serde_json::from_str(json).map_err(|error| Error::invalid(format!("The options are not right: {error}.")))
+}
+
+/// Hands output to a JavaScript function that takes JSON `{ stream, text }`. The function does not keep Node alive.
+pub(crate) fn output_sink(function: Option<Function<'_, String, ()>>) -> napi::Result<Option<OutputSink>> {
+    let Some(function) = function else { return Ok(None) };
+    let call: ThreadsafeFunction<String, (), String, Status, false, true, OUTPUT_QUEUE> = function
+        .build_threadsafe_function()
+        .weak::<true>()
+        .callee_handled::<false>()
+        .max_queue_size::<OUTPUT_QUEUE>()
+        .build()?;
+    let sink = move |chunk: OutputChunk| {
+        let stream = match chunk.stream {
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+        };
+        let message = json!({ "stream": stream, "text": chunk.text }).to_string();
+        // A full queue holds this command back, and only it: other work moves to another thread.
+        tokio::task::block_in_place(|| call.call(message, ThreadsafeFunctionCallMode::Blocking));
+    };
+    Ok(Some(Arc::new(sink)))
+}

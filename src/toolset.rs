@@ -1,0 +1,178 @@
+//! Toolsets: made from options over a backend, called by tool name.
+
+use std::sync::Arc;
+
+use gloveport_core::approval::{ApprovalGrant, Approver};
+use gloveport_core::error::{Error, Result};
+use gloveport_core::hooks::Hooks;
+use gloveport_core::tool::ToolResult;
+use gloveport_core::toolset::{Assessment, CallOptions, Toolset};
+use napi::bindgen_prelude::{Env, Function, Promise, PromiseRaw};
+use napi_derive::napi;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::backend::NativeBackend;
+use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
+use crate::host::{Host, HostDescription};
+
+/// A toolset, or why there is none.
+#[napi(object, object_from_js = false)]
+pub struct NativeToolsetMade {
+    /// The toolset.
+    pub toolset: Option<NativeToolset>,
+    /// The failure.
+    pub error: Option<NativeError>,
+}
+
+/// Named tools over a backend.
+#[napi]
+pub struct NativeToolset {
+    inner: Toolset,
+}
+
+/// What the facade says about one call.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CallJson {
+    #[serde(default)]
+    call_id: Option<String>,
+    #[serde(default)]
+    call_key: Option<String>,
+    #[serde(default)]
+    approval: Option<ApprovalGrant>,
+}
+
+#[napi]
+impl NativeToolset {
+    /// Makes a toolset. `options_json` is `ToolsetOptions`; `host_json` says which hooks there are and whether somebody
+    /// approves; `host` answers for them.
+    #[napi(catch_unwind)]
+    pub fn create(
+        backend: &NativeBackend,
+        options_json: String,
+        host_json: String,
+        #[napi(ts_arg_type = "(requestJson: string) => Promise<string>")] host: Function<'_, String, Promise<String>>,
+    ) -> napi::Result<NativeToolsetMade> {
+        let description = match parse::<HostDescription>(&host_json) {
+            Ok(description) => description,
+            Err(error) => return Ok(NativeToolsetMade { toolset: None, error: Some(error.into()) }),
+        };
+        let has_approver = description.approver;
+        let host = Arc::new(Host::new(description, host)?);
+        let approver: Option<Arc<dyn Approver>> = has_approver.then(|| Arc::clone(&host) as Arc<dyn Approver>);
+        let hooks = Some(host as Arc<dyn Hooks>);
+        let made =
+            parse(&options_json).and_then(|options| Toolset::new(Arc::clone(&backend.inner), options, hooks, approver));
+        Ok(made.into())
+    }
+
+    /// Names the toolset in logs.
+    #[napi(getter, catch_unwind)]
+    pub fn id(&self) -> String {
+        self.inner.id().to_owned()
+    }
+
+    /// The tools, as JSON.
+    #[napi(catch_unwind)]
+    pub fn specs(&self) -> napi::Result<String> {
+        Ok(serde_json::to_string(&self.inner.specs())?)
+    }
+
+    /// Text for the system prompt.
+    #[napi(catch_unwind)]
+    pub fn instructions(&self) -> String {
+        self.inner.instructions()
+    }
+
+    /// The same toolset with only the named tools.
+    #[napi(catch_unwind)]
+    pub fn subset(&self, names: Vec<String>) -> NativeToolsetMade {
+        self.inner.subset(&names).into()
+    }
+
+    /// Runs one call. `value` is the result as JSON without its text; `text` is what the model reads.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn call<'env>(
+        &self,
+        env: &'env Env,
+        name: String,
+        input_json: String,
+        call_json: String,
+        cancel: Option<&NativeCancel>,
+        #[napi(ts_arg_type = "((json: string) => void) | undefined | null")] on_output: Option<
+            Function<'_, String, ()>,
+        >,
+    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let mut options = options_of(&call_json, cancel);
+        if let Ok(options) = &mut options {
+            options.on_output = output_sink(on_output)?;
+        }
+        let toolset = self.inner.clone();
+        env.spawn_future(async move {
+            let ended = async { toolset.call(&name, input(&input_json)?, options?).await }.await;
+            Ok(ended.into())
+        })
+    }
+
+    /// Whether a call would run, as JSON in `value`.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn assess<'env>(
+        &self,
+        env: &'env Env,
+        name: String,
+        input_json: String,
+        call_json: String,
+        cancel: Option<&NativeCancel>,
+    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let options = options_of(&call_json, cancel);
+        let toolset = self.inner.clone();
+        env.spawn_future(async move {
+            let ended = async { toolset.assess(&name, &input(&input_json)?, options?).await }.await;
+            Ok(ended.into())
+        })
+    }
+
+    /// Ends what the toolset started; never the backend.
+    #[napi(catch_unwind)]
+    pub fn close(&self) {
+        self.inner.close();
+    }
+}
+
+fn options_of(call_json: &str, cancel: Option<&NativeCancel>) -> Result<CallOptions> {
+    let call: CallJson = parse(call_json)?;
+    Ok(CallOptions {
+        call_id: call.call_id,
+        key: call.call_key,
+        cancel: token_of(cancel),
+        approval: call.approval,
+        on_output: None,
+    })
+}
+
+fn input(json: &str) -> Result<Value> {
+    serde_json::from_str(json).map_err(|error| Error::invalid(format!("The input is not JSON: {error}.")))
+}
+
+impl From<Result<Toolset>> for NativeToolsetMade {
+    fn from(made: Result<Toolset>) -> Self {
+        match made {
+            Ok(inner) => Self { toolset: Some(NativeToolset { inner }), error: None },
+            Err(error) => Self { toolset: None, error: Some(error.into()) },
+        }
+    }
+}
+
+impl From<ToolResult> for NativeOutcome {
+    fn from(mut result: ToolResult) -> Self {
+        let text = std::mem::take(&mut result.text);
+        Self { value: serde_json::to_string(&result).ok(), text: Some(text), ..Self::default() }
+    }
+}
+
+impl From<Assessment> for NativeOutcome {
+    fn from(assessment: Assessment) -> Self {
+        Self { value: serde_json::to_string(&assessment).ok(), ..Self::default() }
+    }
+}
