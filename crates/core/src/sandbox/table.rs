@@ -240,6 +240,13 @@ impl MountTable {
         self.ancestors.contains(path.as_str())
     }
 
+    /// Whether another mount point, or another spelling of one, lies strictly below `path`: only then can a name there
+    /// belong to another mount.
+    pub fn holds_other_names(&self, path: &VirtualPath) -> bool {
+        self.holds_mount(path)
+            || self.mounts.iter().flat_map(|mount| &mount.aliases).any(|alias| alias != path && alias.is_within(path))
+    }
+
     /// Whether `path` is a mount point.
     pub fn is_mount_point(&self, path: &VirtualPath) -> bool {
         self.find(path).is_some_and(|id| self.mount(id).mount_point == *path)

@@ -45,11 +45,12 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
         first: First::new(query.sort, keep),
     };
     let (collected, incomplete) = match start {
-        Start::File { directory, name, path } => {
+        Start::File(opened) => {
             let mut collector = collector();
+            let name = opened.file.as_deref().unwrap_or_default();
             if matches_file(query, &base)? && !matches!(query.entries, EntryFilter::Directories) {
-                let path = path.as_str().as_bytes();
-                let _ = collector.visit(Entry { directory: &directory, name: &name, path, kind: EntryKind::File });
+                let path = opened.resolved.as_str().as_bytes();
+                let _ = collector.visit(Entry { directory: &opened.directory, name, path, kind: EntryKind::File });
             }
             (collector, false)
         }

@@ -14,8 +14,8 @@ use crate::path::VirtualPath;
 pub(crate) enum Start<D> {
     /// A directory to walk.
     Directory(Root<D>),
-    /// One file, by the name that it has in its directory.
-    File { directory: D, name: Vec<u8>, path: VirtualPath },
+    /// One file.
+    File(Opened<D>),
 }
 
 impl<D> Start<D> {
@@ -27,29 +27,24 @@ impl<D> Start<D> {
         guard: &dyn Guard,
         operation: Operation,
     ) -> Result<(Self, Names)> {
-        let Opened { resolved, directory, file } = tree.open(path)?;
-        guard.check(operation, &resolved)?;
+        let opened = tree.open(path)?;
+        guard.check(operation, &opened.resolved)?;
         let names = Names {
-            asked: if resolved == *path { None } else { Some(path.as_str().to_owned()) },
-            resolved: resolved.as_str().len(),
+            asked: if opened.resolved == *path { None } else { Some(path.as_str().to_owned()) },
+            resolved: opened.resolved.as_str().len(),
         };
-        let start = match file {
-            Some(name) => Self::File { directory, name, path: resolved },
-            None => {
-                let rules = if respect_ignore { rules_above(tree, &resolved) } else { None };
-                Self::Directory(Root { directory, path: resolved, rules })
-            }
-        };
-        Ok((start, names))
+        if opened.file.is_some() {
+            return Ok((Self::File(opened), names));
+        }
+        let rules = if respect_ignore { rules_above(tree, &opened.resolved) } else { None };
+        Ok((Self::Directory(Root { directory: opened.directory, path: opened.resolved, rules }), names))
     }
 }
 
-/// The rules of the directories above `path`, from its mount's root down.
+/// The rules of the directories above `path`, from the topmost that can be opened down: a search of a directory obeys
+/// the same rules as one that came down to it, also where a mount begins in between.
 fn rules_above<T: Tree>(tree: &T, path: &VirtualPath) -> Option<Arc<Rules>> {
-    let top = tree.ignore_root(path);
-    let mut above: Vec<VirtualPath> = std::iter::successors(path.parent(), VirtualPath::parent)
-        .take_while(|directory| directory.is_within(&top))
-        .collect();
+    let mut above: Vec<VirtualPath> = std::iter::successors(path.parent(), VirtualPath::parent).collect();
     above.reverse();
     let mut rules = None;
     for directory in above {

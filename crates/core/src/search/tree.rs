@@ -9,7 +9,7 @@ use std::io::Read;
 use std::ops::ControlFlow;
 
 use crate::backend::FileKind;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 
 /// A tree of directories. Methods block; each must be quick (one or a few system calls), so that a search can be
@@ -26,9 +26,6 @@ pub trait Tree: Sync {
     /// with `FileNotFound` when nothing is there and `NotAFile` for what is neither directory nor regular file.
     fn open(&self, path: &VirtualPath) -> Result<Opened<Self::Directory>>;
 
-    /// The topmost directory whose ignore files concern `resolved`: its mount's root.
-    fn ignore_root(&self, resolved: &VirtualPath) -> VirtualPath;
-
     /// Calls `visit` with each name in a directory, in any order and without `.` and `..`, until it breaks.
     fn entries(
         &self,
@@ -42,6 +39,15 @@ pub trait Tree: Sync {
 
     /// Opens a regular file by name, with its facts. Never follows a link, never blocks, refuses all else.
     fn open_file(&self, parent: &Self::Directory, name: &[u8]) -> Result<(Self::File, Metadata), Obstacle>;
+
+    /// Opens the regular file that [`Tree::open`] found at `asked`, with the errors of a read: a search that names a
+    /// file says why it cannot look into it.
+    fn open_named(&self, opened: &Opened<Self::Directory>, asked: &VirtualPath) -> Result<(Self::File, Metadata)> {
+        let file = opened.file.as_deref().and_then(|name| self.open_file(&opened.directory, name).ok());
+        file.ok_or_else(|| {
+            Error::new(ErrorKind::Io, format!("'{asked}' cannot be opened for reading.")).with_path(asked.as_str())
+        })
+    }
 
     /// Facts about an entry itself.
     fn metadata(&self, parent: &Self::Directory, name: &[u8]) -> Result<Metadata, Obstacle>;

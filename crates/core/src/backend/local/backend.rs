@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::fs::{AtFlags, Dir, FlockOperation, flock, fstat, unlinkat};
@@ -30,6 +31,10 @@ use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
 
 /// 65,536 directories: what a backend remembers to have cleaned; then it begins anew.
 const MAX_CLEANED: usize = 1 << 16;
+
+/// 1 s after its deadline a search that has not answered is left alone: a pattern made to be slow may take this long
+/// over one piece of one file.
+const SEARCH_GRACE: Duration = Duration::from_secs(1);
 
 /// Files of this machine, and perhaps its shell, behind the walls of [`LocalOptions`].
 #[derive(Debug)]
@@ -126,6 +131,16 @@ impl LocalBackend {
         let mut task = tokio::task::spawn_blocking(move || work(&inner, &theirs));
         let joined = match waits {
             Waits::ForTheTruth => task.await,
+            Waits::ForThePart => {
+                // The work itself ends at its deadline, with what it has; this is for a look that takes too long.
+                let mut patience = call.deadline.within(self.inner.limits.search_timeout);
+                patience.at = patience.at.and_then(|at| at.checked_add(SEARCH_GRACE));
+                tokio::select! {
+                    biased;
+                    joined = &mut task => joined,
+                    error = patience.reached() => return Err(error),
+                }
+            }
             Waits::UntilStopped => tokio::select! {
                 biased;
                 joined = &mut task => joined,
@@ -140,6 +155,8 @@ impl LocalBackend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Waits {
     UntilStopped,
+    /// Until an abort, or some time after the deadline: the task answers with a part of the whole by itself.
+    ForThePart,
     ForTheTruth,
 }
 
@@ -319,12 +336,12 @@ impl FileSystem for LocalBackend {
 
     fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>> {
         let query = query.clone();
-        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| walk::glob(inner, &query, call)))
+        Box::pin(self.blocking(call, Waits::ForThePart, move |inner, call| walk::glob(inner, &query, call)))
     }
 
     fn grep<'a>(&'a self, query: &'a GrepQuery, call: &'a Call) -> BoxFuture<'a, Result<GrepOutcome>> {
         let query = query.clone();
-        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| walk::grep(inner, &query, call)))
+        Box::pin(self.blocking(call, Waits::ForThePart, move |inner, call| walk::grep(inner, &query, call)))
     }
 }
 

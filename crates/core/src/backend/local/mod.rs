@@ -6,7 +6,7 @@
 //! resolve/    virtual path → open handle: the only place where that happens
 //! read, list, update, tree, transfer      what is done with handles
 //! lock.rs     one writer for each directory, in this process and beyond
-//! walk.rs     glob and grep
+//! walk.rs     glob and grep; walk_handles.rs has their system calls
 //! shell.rs    commands
 //! ```
 //!
@@ -43,9 +43,8 @@ mod tree;
 mod update;
 #[cfg(unix)]
 mod walk;
-#[cfg(test)]
 #[cfg(unix)]
-pub(crate) mod walk_handles;
+mod walk_handles;
 
 #[cfg(not(unix))]
 mod refused;

@@ -13,6 +13,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
 
+use super::facts::{identity, kind_of, size_of, type_of, version_of};
+use super::resolve::is_system;
 use crate::backend::FileKind;
 use crate::search::{EntryKind, Metadata, Obstacle};
 
@@ -20,7 +22,7 @@ use crate::search::{EntryKind, Metadata, Obstacle};
 const LISTING_BYTES: usize = 128 << 10;
 
 /// Room for the names of one directory, kept from one to the next.
-pub(crate) struct ListingBuffer(Vec<MaybeUninit<u8>>);
+pub(super) struct ListingBuffer(Vec<MaybeUninit<u8>>);
 
 impl Default for ListingBuffer {
     fn default() -> Self {
@@ -28,15 +30,25 @@ impl Default for ListingBuffer {
     }
 }
 
-/// A directory that can be listed, and the device it lies on.
+/// A directory that can be listed.
 #[derive(Debug)]
-pub(crate) struct Handle {
-    pub(crate) fd: OwnedFd,
-    pub(crate) device: u64,
+pub(super) struct Handle {
+    fd: OwnedFd,
+    /// The device it lies on, whose file system was judged.
+    device: u64,
+    /// Whether device nodes may lie here, so that nothing is opened before its kind is known (R-FS-4).
+    may_hold_devices: bool,
 }
 
 /// An open regular file.
-pub(crate) struct OpenedFile(OwnedFd);
+pub(super) struct OpenedFile(OwnedFd);
+
+impl OpenedFile {
+    /// Takes a handle that was judged already.
+    pub(super) fn new(handle: OwnedFd) -> Self {
+        Self(handle)
+    }
+}
 
 impl io::Read for OpenedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -46,22 +58,25 @@ impl io::Read for OpenedFile {
 
 impl Handle {
     /// Takes a handle that was judged already.
-    pub(crate) fn new(fd: OwnedFd) -> Result<Self, Obstacle> {
-        let device = fstat(&fd).map_err(obstacle)?.st_dev;
-        Ok(Self { fd, device })
+    pub(super) fn new(fd: OwnedFd, may_hold_devices: bool) -> Result<Self, Obstacle> {
+        let (device, _) = identity(&fstat(&fd).map_err(obstacle)?);
+        Ok(Self { fd, device, may_hold_devices })
     }
 
     /// Opens the directory `name`.
-    pub(crate) fn open_directory(&self, name: &[u8]) -> Result<Self, Obstacle> {
+    pub(super) fn open_directory(&self, name: &[u8]) -> Result<Self, Obstacle> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(&self.fd, OsStr::from_bytes(name), flags, Mode::empty()).map_err(obstacle)?;
-        let opened = Self::new(fd)?;
+        let opened = Self::new(fd, self.may_hold_devices)?;
         self.refuse_system(opened.fd.as_fd(), opened.device)?;
         Ok(opened)
     }
 
     /// Opens the regular file `name` for reading.
-    pub(crate) fn open_file(&self, name: &[u8]) -> Result<(OpenedFile, Metadata), Obstacle> {
+    pub(super) fn open_file(&self, name: &[u8]) -> Result<(OpenedFile, Metadata), Obstacle> {
+        if self.may_hold_devices && self.metadata(name)?.kind != FileKind::File {
+            return Err(Obstacle::Unusable);
+        }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let fd = openat(&self.fd, OsStr::from_bytes(name), flags, Mode::empty()).map_err(obstacle)?;
         let stat = fstat(&fd).map_err(obstacle)?;
@@ -69,12 +84,12 @@ impl Handle {
         if metadata.kind != FileKind::File {
             return Err(Obstacle::Unusable);
         }
-        self.refuse_system(fd.as_fd(), stat.st_dev)?;
+        self.refuse_system(fd.as_fd(), identity(&stat).0)?;
         Ok((OpenedFile(fd), metadata))
     }
 
     /// Facts about the entry `name` itself.
-    pub(crate) fn metadata(&self, name: &[u8]) -> Result<Metadata, Obstacle> {
+    pub(super) fn metadata(&self, name: &[u8]) -> Result<Metadata, Obstacle> {
         let stat = statat(&self.fd, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW).map_err(obstacle)?;
         Ok(metadata(&stat))
     }
@@ -92,7 +107,7 @@ impl Handle {
     }
 
     /// Calls `visit` with every name but `.` and `..`.
-    pub(crate) fn list(
+    pub(super) fn list(
         &self,
         buffer: &mut ListingBuffer,
         mut visit: impl FnMut(&[u8], EntryKind) -> ControlFlow<()>,
@@ -125,20 +140,11 @@ fn kind(file_type: FileType) -> EntryKind {
     }
 }
 
-/// The facts in a `stat` structure.
-pub(crate) fn metadata(stat: &Stat) -> Metadata {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => FileKind::File,
-        FileType::Directory => FileKind::Directory,
-        FileType::Symlink => FileKind::Symlink,
-        FileType::Fifo | FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice | FileType::Unknown => {
-            FileKind::Other
-        }
-    };
-    let size = if kind == FileKind::File { u64::try_from(stat.st_size).unwrap_or(0) } else { 0 };
-    let modified_ns =
-        stat.st_mtime.checked_mul(1_000_000_000).and_then(|ns| ns.checked_add_unsigned(stat.st_mtime_nsec));
-    Metadata { kind, size, modified_ns }
+/// What the system says about an entry, in the terms of a search.
+pub(super) fn metadata(facts: &Stat) -> Metadata {
+    let kind = kind_of(type_of(facts));
+    let size = if kind == FileKind::File { size_of(facts) } else { 0 };
+    Metadata { kind, size, modified_ns: i64::try_from(version_of(facts).modified_ns).ok() }
 }
 
 fn obstacle(errno: Errno) -> Obstacle {
@@ -146,19 +152,4 @@ fn obstacle(errno: Errno) -> Obstacle {
         Errno::MFILE | Errno::NFILE | Errno::NOMEM => Obstacle::Exhausted,
         _ => Obstacle::Unusable,
     }
-}
-
-/// Whether a handle lies on a kernel file system, whose "files" are doors into the kernel.
-#[cfg(target_os = "linux")]
-fn is_system(handle: BorrowedFd<'_>) -> Result<bool, Errno> {
-    /// From `linux/magic.h`: proc, sysfs, debugfs, tracefs, securityfs, bpf, cgroup, cgroup2.
-    const SYSTEM: [u32; 8] =
-        [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673, 0xcafe_4a11, 0x0027_e0eb, 0x6367_7270];
-    let kind = rustix::fs::fstatfs(handle)?.f_type as u32;
-    Ok(SYSTEM.contains(&kind))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_system(_: BorrowedFd<'_>) -> Result<bool, Errno> {
-    Ok(false)
 }

@@ -86,10 +86,6 @@ impl search::Tree for Tree {
         }
     }
 
-    fn ignore_root(&self, _resolved: &VirtualPath) -> VirtualPath {
-        VirtualPath::root()
-    }
-
     fn entries(
         &self,
         directory: &Self::Directory,

@@ -18,7 +18,7 @@ use super::types;
 use super::walk::Walk;
 use crate::access::Operation;
 use crate::backend::Call;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::limits::Limits;
 
 mod line;
@@ -62,14 +62,11 @@ fn grep_with<T: Tree, M: Matcher + Sync>(
     };
     let worker = || Worker::new(&job, Page::new(query.sort, keep_files, keep_matches));
     let (workers, incomplete) = match start {
-        Start::File { directory, name, path } => {
-            guard.check(Operation::Read, &path)?;
-            let (file, metadata) = tree.open_file(&directory, &name).map_err(|_| {
-                Error::new(ErrorKind::Io, format!("'{}' cannot be opened for reading.", query.path))
-                    .with_path(query.path.as_str())
-            })?;
+        Start::File(opened) => {
+            guard.check(Operation::Read, &opened.resolved)?;
+            let (file, metadata) = tree.open_named(&opened, &query.path)?;
             let mut worker = worker();
-            let shown = names.shown(path.as_str().as_bytes());
+            let shown = names.shown(opened.resolved.as_str().as_bytes());
             let ended = worker.search(file, metadata.size, metadata.modified_ns, &shown, true).is_err();
             if deadline.cancel.is_cancelled() {
                 deadline.check()?;

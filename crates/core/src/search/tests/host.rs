@@ -1,17 +1,14 @@
-//! A tree over one host directory, for testing the engine without mounts.
+//! A host directory behind the walls of a local backend, seen at `/w`.
 
-use std::ops::ControlFlow;
-use std::os::fd::AsRawFd as _;
+use crate::backend::Backend as _;
+use crate::backend::Call;
+use crate::backend::local::{LocalBackend, LocalOptions};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::sandbox::{Mount, Sandbox};
+use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
 
-use rustix::fs::{Mode, OFlags, ResolveFlags, fstat, open, openat2};
-
-use crate::backend::FileKind;
-use crate::backend::local::walk_handles::{Handle, ListingBuffer, OpenedFile, metadata};
-use crate::error::{Error, ErrorKind, Result};
-use crate::path::VirtualPath;
-use crate::search::{EntryKind, Followed, Metadata, Obstacle, Opened, Tree};
-
-/// The directory is seen at `/w`.
+/// Removed when dropped.
 pub(super) struct HostTree {
     pub(super) root: tempfile::TempDir,
 }
@@ -19,8 +16,7 @@ pub(super) struct HostTree {
 impl HostTree {
     /// Files by path; a name that ends with `/` is a directory, content that begins with `->` a link.
     pub(super) fn new(files: &[(&str, &str)]) -> Self {
-        let root = tempfile::tempdir().unwrap();
-        let tree = Self { root };
+        let tree = Self { root: tempfile::tempdir().unwrap() };
         for (path, content) in files {
             tree.add(path, content);
         }
@@ -46,84 +42,22 @@ impl HostTree {
         std::fs::File::open(self.root.path().join(path)).unwrap().set_modified(time).unwrap();
     }
 
-    fn beneath(&self, path: &str) -> Result<(std::os::fd::OwnedFd, VirtualPath)> {
-        let base = open(self.root.path(), OFlags::PATH | OFlags::DIRECTORY, Mode::empty()).unwrap();
-        let relative = if path.is_empty() { "." } else { path };
-        let fd = openat2(
-            base,
-            relative,
-            OFlags::PATH | OFlags::CLOEXEC,
-            Mode::empty(),
-            ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS,
-        )
-        .map_err(|errno| match errno {
-            rustix::io::Errno::XDEV => Error::new(ErrorKind::PathNotInSandbox, "outside"),
-            _ => Error::not_found(path),
-        })?;
-        let host = std::fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())).unwrap();
-        let below = host.strip_prefix(self.root.path().canonicalize().unwrap()).unwrap().to_str().unwrap();
-        let resolved = VirtualPath::parse(below, &VirtualPath::absolute("/w").unwrap())?;
-        Ok((fd, resolved))
-    }
-
-    fn handle(&self, relative: &str) -> Result<Handle> {
-        let path = self.root.path().join(relative);
-        let fd =
-            open(path, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).map_err(|_| Error::not_found(relative))?;
-        Handle::new(fd).map_err(|_| Error::not_found(relative))
+    /// A backend that has this directory at `/w`, and others at the mount points named.
+    pub(super) fn backend(&self, others: &[(&str, &str)], limits: Limits) -> LocalBackend {
+        let mounts = [(".", "/w")].iter().chain(others).map(|(host, point)| Mount::new(*host, *point)).collect();
+        let sandbox = Sandbox::new(mounts, self.root.path()).unwrap();
+        LocalBackend::new(LocalOptions { sandbox: Some(sandbox), limits, ..LocalOptions::default() }).unwrap()
     }
 }
 
-impl Tree for HostTree {
-    type Directory = Handle;
-    type File = OpenedFile;
-    type Buffer = ListingBuffer;
+pub(super) fn glob(backend: &LocalBackend, query: &GlobQuery, call: &Call) -> Result<GlobOutcome> {
+    runtime().block_on(backend.files().glob(query, call))
+}
 
-    fn open(&self, path: &VirtualPath) -> Result<Opened<Handle>> {
-        let Some(relative) = path.relative_to(&VirtualPath::absolute("/w").unwrap()) else {
-            return Err(Error::new(ErrorKind::PathNotInSandbox, "outside"));
-        };
-        let (fd, resolved) = self.beneath(relative)?;
-        let below = |path: &VirtualPath| path.as_str().trim_start_matches("/w").trim_start_matches('/').to_owned();
-        match metadata(&fstat(&fd).unwrap()).kind {
-            FileKind::Directory => Ok(Opened { directory: self.handle(&below(&resolved))?, resolved, file: None }),
-            FileKind::File => {
-                let directory = self.handle(&below(&resolved.parent().unwrap()))?;
-                Ok(Opened { directory, file: resolved.file_name().map(|name| name.as_bytes().to_vec()), resolved })
-            }
-            FileKind::Symlink | FileKind::Other => Err(Error::new(ErrorKind::NotAFile, "no file")),
-        }
-    }
+pub(super) fn grep(backend: &LocalBackend, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
+    runtime().block_on(backend.files().grep(query, call))
+}
 
-    fn ignore_root(&self, _resolved: &VirtualPath) -> VirtualPath {
-        VirtualPath::absolute("/w").unwrap()
-    }
-
-    fn entries(
-        &self,
-        directory: &Handle,
-        buffer: &mut ListingBuffer,
-        visit: &mut impl FnMut(&[u8], EntryKind) -> ControlFlow<()>,
-    ) -> Result<(), Obstacle> {
-        directory.list(buffer, visit)
-    }
-
-    fn open_directory(&self, parent: &Handle, name: &[u8]) -> Result<Handle, Obstacle> {
-        parent.open_directory(name)
-    }
-
-    fn open_file(&self, parent: &Handle, name: &[u8]) -> Result<(OpenedFile, Metadata), Obstacle> {
-        parent.open_file(name)
-    }
-
-    fn metadata(&self, parent: &Handle, name: &[u8]) -> Result<Metadata, Obstacle> {
-        parent.metadata(name)
-    }
-
-    fn follow(&self, _parent: &Handle, _name: &[u8], path: &[u8]) -> Result<Followed, Obstacle> {
-        let path = std::str::from_utf8(path).map_err(|_| Obstacle::Unusable)?;
-        let relative = path.strip_prefix("/w/").ok_or(Obstacle::Unusable)?;
-        let (fd, resolved) = self.beneath(relative).map_err(|_| Obstacle::Unusable)?;
-        Ok(Followed { resolved, metadata: metadata(&fstat(&fd).unwrap()) })
-    }
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
 }

@@ -4,6 +4,7 @@ mod globbing;
 mod grepping;
 mod host;
 mod ignoring;
+mod walking;
 
 use host::HostTree;
 
@@ -28,11 +29,11 @@ fn lines(pattern: &str) -> GrepQuery {
 }
 
 fn glob(tree: &HostTree, query: &GlobQuery) -> Result<GlobOutcome> {
-    super::glob(tree, query, &Call::default(), &Limits::default())
+    host::glob(&tree.backend(&[], Limits::default()), query, &Call::default())
 }
 
 fn grep(tree: &HostTree, query: &GrepQuery) -> Result<GrepOutcome> {
-    super::grep(tree, query, &Call::default(), &Limits::default())
+    host::grep(&tree.backend(&[], Limits::default()), query, &Call::default())
 }
 
 /// The paths that a glob finds, or the code and message of its error.

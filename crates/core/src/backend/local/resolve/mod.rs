@@ -459,6 +459,11 @@ impl Resolver {
         if self.table.find(resolved) == Some(located.mount) { Ok(()) } else { Err(self.table.outside(asked)) }
     }
 
+    /// Whether device nodes may lie in a mount, so that nothing there is opened before its kind is known (R-FS-4).
+    pub(crate) fn may_hold_devices(&self, mount: MountId) -> bool {
+        self.root(mount).may_hold_devices
+    }
+
     fn root(&self, mount: MountId) -> &Root {
         &self.roots[mount.index()]
     }
