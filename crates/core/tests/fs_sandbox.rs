@@ -4,6 +4,7 @@
 //! Steps of tools that are not a backend's (`approval`, `describe`, and the text rules of `edit`) are tested where those
 //! tools are.
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::fs;

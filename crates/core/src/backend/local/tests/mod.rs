@@ -1,5 +1,10 @@
 //! The local backend as a whole, once with the kernel's resolver and once with the walk.
 
+mod escapes;
+mod model;
+mod mounts;
+mod writing;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
@@ -12,28 +17,28 @@ use crate::error::{ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::{Mount, Sandbox};
 
-pub(super) const STRATEGIES: [Strategy; 2] = [Strategy::Kernel, Strategy::Walk];
+const STRATEGIES: [Strategy; 2] = [Strategy::Kernel, Strategy::Walk];
 const ALL: Window = Window { offset: 0, limit: 1000, max_bytes: 1 << 20 };
 
-pub(super) fn at(path: &str) -> VirtualPath {
+fn at(path: &str) -> VirtualPath {
     VirtualPath::absolute(path).unwrap()
 }
 
-pub(super) fn sandbox(base: &Path, mounts: Vec<Mount>, strategy: Strategy) -> LocalBackend {
+fn sandbox(base: &Path, mounts: Vec<Mount>, strategy: Strategy) -> LocalBackend {
     let sandbox = Sandbox::new(mounts, base).unwrap();
     LocalBackend::with_strategy(LocalOptions { sandbox: Some(sandbox), ..LocalOptions::default() }, strategy).unwrap()
 }
 
 /// One writable mount at `/`.
-pub(super) fn whole(base: &Path, strategy: Strategy) -> LocalBackend {
+fn whole(base: &Path, strategy: Strategy) -> LocalBackend {
     sandbox(base, vec![Mount::new("root", "/").read_write()], strategy)
 }
 
-pub(super) async fn read(backend: &LocalBackend, path: &str) -> Result<String> {
+async fn read(backend: &LocalBackend, path: &str) -> Result<String> {
     backend.files().read(&at(path), ALL, &Call::default()).await.map(|slice| slice.content)
 }
 
-pub(super) async fn write(backend: &LocalBackend, path: &str, text: &str) -> Result<Updated> {
+async fn write(backend: &LocalBackend, path: &str, text: &str) -> Result<Updated> {
     let bytes = text.as_bytes().to_vec();
     let transform: Transform = Box::new(move |_| Ok(bytes));
     let path = at(path);
@@ -41,7 +46,7 @@ pub(super) async fn write(backend: &LocalBackend, path: &str, text: &str) -> Res
     backend.writer().unwrap().update(&path, Operation::Write, Missing::Create, transform, &call).await
 }
 
-pub(super) async fn names(backend: &LocalBackend, path: &str, depth: u32) -> Result<Vec<String>> {
+async fn names(backend: &LocalBackend, path: &str, depth: u32) -> Result<Vec<String>> {
     let listing = backend.files().list(&at(path), depth, &Call::default()).await?;
     Ok(listing.entries.into_iter().map(|entry| entry.path).collect())
 }
