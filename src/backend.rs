@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gloveport_core::backend::local::LocalBackend;
+use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::{Backend, Call};
 use gloveport_core::wire::{self, Content, Reply, Request};
 use napi::bindgen_prelude::{Buffer, Either, Env, Function, PromiseRaw, Uint8Array};
@@ -10,6 +10,7 @@ use napi_derive::napi;
 
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
 use crate::options::LocalJson;
+use crate::sandbox::NativeSandbox;
 
 /// A backend, or why there is none.
 #[napi(object, object_from_js = false)]
@@ -28,10 +29,12 @@ pub struct NativeBackend {
 
 #[napi]
 impl NativeBackend {
-    /// A directory of this machine; `options_json` is `LocalOptions`.
+    /// Files of this machine: those that `options_json` (`LocalBackendOptions`) names, or the mounts of a sandbox.
     #[napi(catch_unwind)]
-    pub fn local(options_json: String) -> NativeBackendMade {
-        match parse::<LocalJson>(&options_json).and_then(|options| LocalBackend::new(options.into())) {
+    pub fn local(options_json: String, sandbox: Option<&NativeSandbox>) -> NativeBackendMade {
+        let options = parse::<LocalJson>(&options_json)
+            .map(|json| LocalOptions { sandbox: sandbox.map(|sandbox| sandbox.inner.clone()), ..json.into() });
+        match options.and_then(LocalBackend::new) {
             Ok(backend) => NativeBackendMade { backend: Some(Self { inner: Arc::new(backend) }), error: None },
             Err(error) => NativeBackendMade { backend: None, error: Some(error.into()) },
         }

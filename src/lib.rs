@@ -8,8 +8,10 @@ mod backend;
 mod convert;
 mod host;
 mod options;
+mod sandbox;
 mod toolset;
 
 pub use backend::{NativeBackend, NativeBackendMade};
 pub use convert::{NativeCancel, NativeError, NativeOutcome};
+pub use sandbox::{NativeSandbox, NativeSandboxMade};
 pub use toolset::{NativeToolset, NativeToolsetMade};

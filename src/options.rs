@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use gloveport_core::backend::local::{Durability, LocalOptions};
+use gloveport_core::backend::local::{Confinement, Durability, LocalOptions};
 use gloveport_core::limits::Limits;
 use serde::Deserialize;
 
@@ -16,6 +16,7 @@ pub(crate) struct LocalJson {
     mode: Mode,
     execute: Option<bool>,
     env: BTreeMap<String, String>,
+    confinement: ConfinementJson,
     durability: DurabilityJson,
     limits: Limits,
 }
@@ -26,6 +27,16 @@ enum Mode {
     Ro,
     #[default]
     Rw,
+}
+
+#[derive(Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ConfinementJson {
+    #[default]
+    Auto,
+    Namespace,
+    Landlock,
+    None,
 }
 
 #[derive(Default, Clone, Copy, Deserialize)]
@@ -45,6 +56,12 @@ impl From<LocalJson> for LocalOptions {
             read_only: json.mode == Mode::Ro,
             execute: json.execute.unwrap_or(true),
             environment: json.env.into_iter().collect(),
+            confinement: match json.confinement {
+                ConfinementJson::Auto => Confinement::Auto,
+                ConfinementJson::Namespace => Confinement::Namespace,
+                ConfinementJson::Landlock => Confinement::Landlock,
+                ConfinementJson::None => Confinement::None,
+            },
             durability: match json.durability {
                 DurabilityJson::None => Durability::None,
                 DurabilityJson::Data => Durability::Data,

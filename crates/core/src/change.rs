@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::backend::{FileContent, Transform};
 use crate::cancel::Deadline;
+use crate::edit::expectation::ReadRecord;
 use crate::edit::{self, Edit, EditOptions};
 use crate::error::{Error, Result};
+use crate::memory::ReadMemory;
 use crate::path::VirtualPath;
 
 /// What a transform found out; empty until it ran.
@@ -40,7 +42,7 @@ pub struct Replaced {
 }
 
 /// What an edit did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Edited {
     /// Strings replaced, or hashline edits made.
     pub replacements: u64,
@@ -50,6 +52,8 @@ pub struct Edited {
     pub diff: String,
     /// Whether the file had changed elsewhere since it was read.
     pub rebased: bool,
+    /// What is known of the file now; `None` where nothing was shown before, or it changed elsewhere.
+    pub record: Option<ReadRecord>,
 }
 
 /// Replaces the whole content.
@@ -73,22 +77,40 @@ pub struct Bounds {
     pub deadline: Deadline,
 }
 
-/// Applies edits, all or none. `check` sees the bytes first: it may refuse, or say that the
-/// file changed elsewhere since it was read.
+/// Applies edits, all or none. With a memory, an edit of lines that changed since they were shown is `StaleFile`.
 pub fn apply(
     path: &VirtualPath,
     edits: Vec<Edit>,
     bounds: Bounds,
-    check: impl FnOnce(&FileContent) -> Result<bool> + Send + 'static,
+    memory: Option<Arc<ReadMemory>>,
 ) -> (Transform, Receipt<Edited>) {
     let (receipt, slot) = Receipt::new();
     let path = path.clone();
     let transform: Transform = Box::new(move |current: Option<&FileContent>| {
         let current = current.ok_or_else(|| Error::not_found(&path))?;
-        let rebased = check(current)?;
-        let options = EditOptions { path: path.as_str(), max_bytes: bounds.max_bytes, deadline: &bounds.deadline };
+        let path = path.as_str();
+        let options = EditOptions { path, max_bytes: bounds.max_bytes, deadline: &bounds.deadline };
         let applied = edit::apply(&current.bytes, &edits, &options)?;
-        slot.fill(Edited { replacements: applied.replacements, summary: applied.summary, diff: applied.diff, rebased });
+        let mut rebased = false;
+        let mut record = None;
+        match memory.and_then(|memory| memory.recall(&current.resolved)) {
+            Some((version, mut shown)) if version == current.version => {
+                shown.edited(&current.bytes, &applied, path);
+                record = Some(shown);
+            }
+            Some((_, shown)) => {
+                shown.check(&current.bytes, &edits, &applied, path)?;
+                rebased = true;
+            }
+            None => {}
+        }
+        slot.fill(Edited {
+            replacements: applied.replacements,
+            summary: applied.summary,
+            diff: applied.diff,
+            rebased,
+            record,
+        });
         Ok(applied.bytes)
     });
     (transform, receipt)

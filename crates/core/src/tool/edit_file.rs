@@ -1,5 +1,7 @@
 //! `edit_file` and `hashline_edit`: parts of a file replaced, by text or by tagged lines. One run, two inputs.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -242,16 +244,19 @@ impl Tool for HashlineEdit {
 async fn preview(view: &View<'_>, path: &str, edits: Vec<Edit>) -> Result<Option<String>> {
     let path = view.path(path)?;
     let current = view.files().read_bytes(&path, view.limits.file_bytes, view.call).await?;
-    let (transform, receipt) = change::apply(&path, edits, view.bounds(), |_| Ok(false));
+    let (transform, receipt) = change::apply(&path, edits, view.bounds(), Some(Arc::clone(view.memory)));
     transform(Some(&current))?;
     Ok(Some(receipt.take()?.diff))
 }
 
 async fn run(view: &View<'_>, path: &str, edits: Vec<Edit>) -> Result<ToolResult> {
     let path = view.path(path)?;
-    let (transform, receipt) = change::apply(&path, edits, view.bounds(), |_| Ok(false));
+    let (transform, receipt) = change::apply(&path, edits, view.bounds(), Some(Arc::clone(view.memory)));
     let updated = view.update(&path, Operation::Edit, Missing::Refuse, transform).await?;
     let edited = receipt.take()?;
+    if let Some(record) = edited.record {
+        view.memory.wrote(updated.resolved, updated.version, record);
+    }
     let data = json!({
         "path": path.as_str(), "replacements": edited.replacements, "summary": edited.summary,
         "bytes": updated.size, "diff": edited.diff, "rebased": edited.rebased,

@@ -115,6 +115,7 @@ impl ReadFile {
         let window = Window { offset: self.offset, limit: self.limit, max_bytes };
         let slice = view.files().read(&path, window, view.call).await?;
         view.check_binding(&path, Some(slice.version))?;
+        view.memory.shown(&slice);
         Ok(shape(view, &path, &slice, self.column))
     }
 }

@@ -1,6 +1,7 @@
 //! What a tool holds while it runs: the backend behind a [`View`], never a host path and never the rules.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::access::Operation;
 use crate::approval::Binding;
@@ -11,6 +12,7 @@ use crate::backend::{
 use crate::change::Bounds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::memory::ReadMemory;
 use crate::path::VirtualPath;
 
 /// How the application wants its tools to behave.
@@ -34,6 +36,8 @@ pub struct View<'a> {
     pub limits: &'a Limits,
     /// The application's wishes.
     pub settings: &'a ToolSettings,
+    /// What this toolset showed before.
+    pub memory: &'a Arc<ReadMemory>,
     /// The states of files that an approval showed; empty when nobody was asked.
     pub bindings: &'a [Binding],
     /// Takes output of a command as it comes.

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::access::{Access, Operation};
 use crate::backend::{BoxFuture, Missing};
 use crate::change;
+use crate::edit::expectation::ReadRecord;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -67,6 +68,8 @@ impl Tool for WriteFile {
             let (transform, receipt) = change::replace(&path, self.content.clone().into_bytes());
             let updated = view.update(&path, Operation::Write, Missing::Create, transform).await?;
             let diff = receipt.take()?.diff;
+            let record = ReadRecord::of_whole(self.content.as_bytes(), path.as_str());
+            view.memory.wrote(updated.resolved, updated.version, record);
             let lines = self.content.split_inclusive('\n').count();
             let verb = if updated.created { "Created" } else { "Wrote" };
             let data = json!({

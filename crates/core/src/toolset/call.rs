@@ -254,6 +254,7 @@ impl Toolset {
             call,
             limits: &self.shared.limits,
             settings: &self.shared.settings,
+            memory: &self.shared.memory,
             bindings,
             on_output,
         }

@@ -28,6 +28,7 @@ use crate::backend::Backend;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::{Hooks, NoHooks};
 use crate::limits::Limits;
+use crate::memory::ReadMemory;
 use crate::permissions::{PermissionChecker, Ruleset};
 use crate::tool::{self, Entry, Group, Need, ToolSettings};
 
@@ -68,6 +69,7 @@ struct Shared {
     approver: Option<Arc<dyn Approver>>,
     remembered: ApprovalMemory,
     assessed: Mutex<Assessed>,
+    memory: Arc<ReadMemory>,
     failures: Mutex<HashMap<&'static str, u32>>,
     calls: AtomicU64,
     closed: AtomicBool,
@@ -132,6 +134,7 @@ impl Toolset {
             approver,
             remembered: ApprovalMemory::default(),
             assessed: Mutex::default(),
+            memory: Arc::default(),
             failures: Mutex::default(),
             calls: AtomicU64::new(1),
             closed: AtomicBool::new(false),

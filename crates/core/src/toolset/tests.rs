@@ -153,6 +153,27 @@ async fn reads_writes_edits_and_finds() {
 }
 
 #[tokio::test]
+async fn an_edit_of_lines_that_changed_since_they_were_read_is_refused_and_of_others_is_rebased() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    let edit = |old: &str, new: &str| json!({"path": "./a.txt", "old_string": old, "new_string": new});
+    call(&toolset, "read_file", json!({"path": "a.txt"})).await.unwrap();
+    fs::write(world.directory.path().join("a.txt"), "zero\none\ntwo\n").unwrap();
+    let rebased = call(&toolset, "edit_file", edit("two", "2")).await.unwrap();
+    assert_eq!((rebased.is_error, &rebased.data.unwrap()["rebased"]), (false, &json!(true)), "{}", rebased.text);
+
+    call(&toolset, "read_file", json!({"path": "a.txt"})).await.unwrap();
+    fs::write(world.directory.path().join("a.txt"), "zero\none, changed\n2\n").unwrap();
+    assert_eq!(code(&call(&toolset, "edit_file", edit("one", "1")).await), "STALE_FILE");
+    call(&toolset, "read_file", json!({"path": "a.txt"})).await.unwrap();
+    assert_eq!(code(&call(&toolset, "edit_file", edit("one", "1")).await), "OK");
+    // Its own edit does not make a toolset's memory stale.
+    let again = call(&toolset, "edit_file", edit("zero", "0")).await.unwrap();
+    assert_eq!(again.data.unwrap()["rebased"], json!(false));
+    assert_eq!(world.content(), "0\n1, changed\n2\n");
+}
+
+#[tokio::test]
 async fn a_write_that_must_be_approved_shows_its_diff_and_runs_after_a_yes() {
     let world = World::new();
     let approver = Answering::new(yes());

@@ -202,7 +202,7 @@ async fn write(
             let arguments: EditArguments = decode(method, json)?;
             let bounds = Bounds { max_bytes: Limits::default().file_bytes, deadline: call.deadline.clone() };
             let path = path(&arguments.path)?;
-            let (transform, receipt) = change::apply(&path, arguments.edits, bounds, |_| Ok(false));
+            let (transform, receipt) = change::apply(&path, arguments.edits, bounds, None);
             writer.update(&path, Operation::Edit, Missing::Refuse, transform, call).await?;
             let edited = receipt.take()?;
             let value = json!({
