@@ -11,8 +11,8 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 
 /** A place with files, and perhaps a shell. */
 export declare class NativeBackend {
-  /** A directory of this machine; `options_json` is `LocalOptions`. */
-  static local(optionsJson: string): NativeBackendMade
+  /** Files of this machine: those that `options_json` (`LocalBackendOptions`) names, or the mounts of a sandbox. */
+  static local(optionsJson: string, sandbox?: NativeSandbox | undefined | null): NativeBackendMade
   /** Names the backend in logs. */
   get id(): string
   /** Facts that are fixed for the backend's life, as JSON. */
@@ -29,6 +29,34 @@ export declare class NativeCancel {
   constructor()
   /** Cancels; later calls do nothing. */
   cancel(): void
+}
+
+/** The mounts that are an agent's whole world. */
+export declare class NativeSandbox {
+  /** Checks the mounts and makes their directories. `config_json` is `{ mounts, basePath? }`. */
+  static create(configJson: string): NativeSandboxMade
+  /** The host path of a path, in `text`. For display and set-up only. */
+  resolve(path: string): NativeOutcome
+  /** Whether the mount table lets a path be read. */
+  canRead(path: string): boolean
+  /** Whether the mount table lets a path be written. */
+  canWrite(path: string): boolean
+  /** Whether somebody is asked before a read. */
+  needsReadApproval(path: string): boolean
+  /** Whether somebody is asked before a write. */
+  needsWriteApproval(path: string): boolean
+  /** A sandbox that can do at most what this one can. `options_json` is `{ allowRead?, allowWrite?, readonly?, inherit? }`. */
+  derive(optionsJson: string): NativeSandboxMade
+  /** The mount of a path, as JSON `{ mountPoint, hostPath, mount }` in `value`. */
+  pathConfig(path: string, forWrite: boolean): NativeOutcome
+  /** Fails when the mount of a path does not take its suffix. */
+  checkSuffix(path: string): NativeOutcome
+  /** Fails when the file at a path is larger than its mount takes. */
+  checkSize(path: string): NativeOutcome
+  /** Paths that can be read. */
+  get readableRoots(): Array<string>
+  /** Paths that can be written. */
+  get writableRoots(): Array<string>
 }
 
 /** Named tools over a backend. */
@@ -82,6 +110,14 @@ export interface NativeOutcome {
   text?: string
   /** Bytes of the answer. */
   bytes?: Buffer
+  /** The failure. */
+  error?: NativeError
+}
+
+/** A sandbox, or why there is none. */
+export interface NativeSandboxMade {
+  /** The sandbox. */
+  sandbox?: NativeSandbox
   /** The failure. */
   error?: NativeError
 }

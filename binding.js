@@ -837,4 +837,5 @@ module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __n
 module.exports = nativeBinding
 module.exports.NativeBackend = nativeBinding.NativeBackend
 module.exports.NativeCancel = nativeBinding.NativeCancel
+module.exports.NativeSandbox = nativeBinding.NativeSandbox
 module.exports.NativeToolset = nativeBinding.NativeToolset
