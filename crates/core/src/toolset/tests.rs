@@ -143,6 +143,9 @@ async fn reads_writes_edits_and_finds() {
         ("read_file", json!({"path": "a.txt"}), "     1\tone\n     2\ttwo"),
         ("edit_file", json!({"path": "a.txt", "old_string": "two", "new_string": "2"}), "Edited "),
         ("write_file", json!({"path": "deep/b.txt", "content": "three\n"}), "1 line(s), 6 bytes."),
+        ("glob", json!({"pattern": "**/*.txt"}), "Found 2 file(s) matching '**/*.txt':"),
+        ("grep", json!({"pattern": "three", "output_mode": "content"}), "deep/b.txt:1: three"),
+        ("grep", json!({"pattern": "-x"}), "No matches for '-x'"),
         ("ls", json!({"depth": 2}), "\n  deep/\n    b.txt (6 bytes)\n  a.txt (6 bytes)"),
     ] {
         let result = call(&toolset, tool, input.clone()).await.unwrap();
