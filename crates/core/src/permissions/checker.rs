@@ -3,8 +3,10 @@
 use crate::access::Operation;
 use crate::error::{Error, Result, Shown};
 
+use super::command::CommandContext;
 use super::pattern::{Pattern, Slash, shown};
 use super::ruleset::{Action, Rule, Ruleset};
+use super::shape::Shape;
 
 /// 1,000 rules in one section: presets have about a hundred.
 const SECTION_RULES: usize = 1_000;
@@ -22,6 +24,8 @@ struct Section {
     default: Action,
     /// The patterns of the section's rules, in their order; `None` without rules.
     patterns: Option<Pattern>,
+    /// The same patterns, for targets that are partly known.
+    shapes: Vec<Shape>,
 }
 
 /// A judgement, and what it rests on.
@@ -71,7 +75,11 @@ impl PermissionChecker {
     pub fn new(ruleset: Ruleset) -> Result<Self> {
         let section = |operation: Operation| -> Result<Section> {
             let rules = ruleset.section(operation).map_or(&[][..], |section| &section.rules);
-            Ok(Section { default: ruleset.default_of(operation), patterns: compile(operation, rules)? })
+            Ok(Section {
+                default: ruleset.default_of(operation),
+                patterns: compile(operation, rules)?,
+                shapes: rules.iter().map(|rule| Shape::new(&rule.pattern, slash_of(operation, rule))).collect(),
+            })
         };
         let [read, write, edit, delete, execute, glob, grep, ls] = Operation::ALL;
         let sections = [
@@ -93,8 +101,13 @@ impl PermissionChecker {
     }
 
     /// Judges one target exactly as it is spelled: the first rule whose pattern matches, else the default. For a path
-    /// that may be spelled in several ways see [`PermissionChecker::check_path`].
+    /// that may be spelled in several ways see [`PermissionChecker::check_path`]. A command is parsed and judged as by
+    /// [`PermissionChecker::check_command`], in a context of which nothing is known.
     pub fn check(&self, operation: Operation, target: &str) -> Verdict {
+        if operation == Operation::Execute {
+            let verdict = self.check_command(target, &CommandContext::default());
+            return Verdict { action: verdict.action, rule: verdict.rule, reason: verdict.reason };
+        }
         self.verdict(operation, target, self.first_rule(operation, target))
     }
 
@@ -168,11 +181,15 @@ impl PermissionChecker {
         Verdict { action: rule.action, rule: Some(matched), reason }
     }
 
-    fn rules(&self, operation: Operation) -> &[Rule] {
+    pub(super) fn shapes(&self, operation: Operation) -> &[Shape] {
+        &self.section(operation).shapes
+    }
+
+    pub(super) fn rules(&self, operation: Operation) -> &[Rule] {
         self.ruleset.section(operation).map_or(&[], |section| &section.rules)
     }
 
-    fn rule(&self, operation: Operation, index: Option<usize>) -> Option<&Rule> {
+    pub(super) fn rule(&self, operation: Operation, index: Option<usize>) -> Option<&Rule> {
         self.rules(operation).get(index?)
     }
 

@@ -14,14 +14,19 @@
 //! # Ok::<(), gloveport_core::error::Error>(())
 //! ```
 
+pub use self::check_command::CommandVerdict;
 pub use self::checker::{MatchedRule, PermissionChecker, Verdict, strictest};
+pub use self::command::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand, analyze};
 pub use self::pattern::Pattern;
 pub use self::presets::{CreateOptions, PRESET_NAMES};
 pub use self::ruleset::{Action, OperationRules, Rule, Ruleset};
 
+mod check_command;
 mod checker;
+pub mod command;
 mod pattern;
 mod presets;
 mod ruleset;
+mod shape;
 #[cfg(test)]
 mod tests;

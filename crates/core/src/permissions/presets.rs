@@ -31,7 +31,7 @@ const TEMPLATES: [&str; 6] =
     [".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", ".env.schema"];
 
 /// Names of files that hold secrets.
-const SECRET_NAMES: [&str; 44] = [
+const SECRET_NAMES: [&str; 42] = [
     ".env",
     ".env.*",
     ".envrc",
@@ -69,8 +69,6 @@ const SECRET_NAMES: [&str; 44] = [
     "service_account*.json",
     // Plain names that a suffix of source code or prose does not make harmless.
     "secrets.py",
-    "secrets.js",
-    "secrets.ts",
     "secrets.sh",
     "secrets.md",
     "credentials.py",

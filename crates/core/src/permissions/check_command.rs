@@ -1,0 +1,144 @@
+//! A command judged by everything at once: the rules for commands, the rules for the files it touches, and the built-in
+//! policy. The strictest answer wins.
+
+use serde::Serialize;
+
+use crate::access::Operation;
+
+use super::checker::{MatchedRule, PermissionChecker, Verdict};
+use super::command::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING};
+use super::command::paths::{Place, Use};
+use super::command::{CommandAnalysis, CommandContext, SimpleCommand, analyze};
+use super::ruleset::Action;
+use super::shape::Reach;
+
+/// The judgement of a command line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandVerdict {
+    /// What happens.
+    pub action: Action,
+    /// Why, as one sentence for a person or a model.
+    pub reason: String,
+    /// The rule that decided; absent where a default or the built-in policy did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<MatchedRule>,
+    /// The parsed picture that this rests on.
+    pub analysis: CommandAnalysis,
+}
+
+impl PermissionChecker {
+    /// Judges a command line by
+    ///
+    /// - the built-in policy of [`analyze`], with the allow list of `context`;
+    /// - the `execute` rules on the whole text, and on each simple command in it. The section's default counts for the
+    ///   simple commands, and for the whole where it was not understood or holds no command; a wrapper such as `nohup` counts only where
+    ///   a rule names it, as what it starts is judged in its place;
+    /// - the `read`, `write` and `delete` rules on every file that the command names (BE-79, D20). A name that is partly
+    ///   known (`.e*`, `$file`) is asked about where a rule could match it. A file that goes to a command whose ways are
+    ///   not known is judged as read, and asked about where it must not be written.
+    pub fn check_command(&self, command: &str, context: &CommandContext) -> CommandVerdict {
+        let analysis = analyze(command, context);
+        let built_in = &analysis.verdict;
+        let mut verdict = Verdict { action: built_in.action, rule: None, reason: built_in.reason.clone() };
+
+        let whole = command.trim();
+        let rule = self.first_rule(Operation::Execute, whole);
+        let counts = rule.is_some() || !analysis.parsed || analysis.commands.iter().all(|command| command.wrapper);
+        if counts {
+            verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
+        }
+        for simple in &analysis.commands {
+            if let Some(of_simple) = self.check_simple(simple) {
+                verdict = verdict.strictest(of_simple);
+            }
+        }
+        let base = &context.working_directory;
+        for place in &analysis.places {
+            verdict = verdict.strictest(self.check_place(place, base));
+        }
+        let Verdict { action, rule, reason } = verdict;
+        CommandVerdict { action, reason, rule, analysis }
+    }
+
+    fn check_simple(&self, simple: &SimpleCommand) -> Option<Verdict> {
+        let partly_known = simple.marked.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]);
+        if partly_known {
+            return self.check_partly(Operation::Execute, &[&simple.marked], &simple.text, !simple.wrapper);
+        }
+        let rule = self.first_rule(Operation::Execute, &simple.text);
+        (rule.is_some() || !simple.wrapper).then(|| self.verdict(Operation::Execute, &simple.text, rule))
+    }
+
+    fn check_place(&self, place: &Place, base: &str) -> Verdict {
+        let mut verdict: Option<Verdict> = None;
+        for path in &place.paths {
+            let of_path = match place.what {
+                Use::Read => self.check_file(Operation::Read, path, base),
+                Use::Write => self.check_file(Operation::Write, path, base),
+                Use::Delete => self.check_file(Operation::Delete, path, base),
+                Use::Perhaps => {
+                    let mut write = self.check_file(Operation::Write, path, base);
+                    write.action = if write.action == Action::Deny { Action::Ask } else { Action::Allow };
+                    self.check_file(Operation::Read, path, base).strictest(write)
+                }
+            };
+            verdict = Some(match verdict {
+                Some(verdict) => verdict.strictest(of_path),
+                None => of_path,
+            });
+        }
+        verdict.unwrap_or(Verdict { action: Action::Allow, rule: None, reason: String::new() })
+    }
+
+    /// A file by its absolute path, and by its path relative to the working directory.
+    fn check_file(&self, operation: Operation, path: &str, base: &str) -> Verdict {
+        let relative = path.strip_prefix(base.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
+        let spellings: &[&str] = match &relative {
+            Some(relative) => &[path, relative],
+            None => &[path],
+        };
+        if path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
+            let shown = super::command::argument::Argument::known(path).shown();
+            if let Some(verdict) = self.check_partly(operation, spellings, &shown, true) {
+                return verdict;
+            }
+        }
+        self.check_path(operation, spellings)
+    }
+
+    /// Judges a target that is partly known by the strictest of what can come out, but asks where only a rule *may* deny. `None` where nothing matches and the default does not count.
+    fn check_partly(&self, operation: Operation, targets: &[&str], shown: &str, default: bool) -> Option<Verdict> {
+        let mut possible: Vec<Option<usize>> = Vec::new();
+        let mut settled = false;
+        for (index, shape) in self.shapes(operation).iter().enumerate() {
+            match targets.iter().map(|target| shape.reach(target)).min_by_key(|reach| *reach as u8) {
+                Some(Reach::Always) => {
+                    possible.push(Some(index));
+                    settled = true;
+                    break;
+                }
+                Some(Reach::Sometimes) => possible.push(Some(index)),
+                Some(Reach::Never) | None => {}
+            }
+        }
+        if !settled && default {
+            possible.push(None);
+        }
+        let action = |rule: &Option<usize>| {
+            self.rule(operation, *rule).map_or_else(|| self.operation_default(operation), |rule| rule.action)
+        };
+        let strictest = possible.iter().copied().max_by_key(|rule| (action(rule), rule.is_none()))?;
+        let laxest = possible.iter().map(action).min()?;
+        let mut verdict = self.verdict(operation, shown, strictest);
+        // A default that denies stays: only what a rule gives is given.
+        if verdict.action == Action::Deny && laxest != Action::Deny && strictest.is_some() {
+            verdict.action = Action::Ask;
+            verdict.reason = format!(
+                "'{}' on '{shown}' needs somebody's approval: what it turns out to be may not be permitted.",
+                operation.name()
+            );
+        }
+        Some(verdict)
+    }
+}

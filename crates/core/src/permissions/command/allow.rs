@@ -1,0 +1,159 @@
+//! Allow lists: beginnings of commands that may run. Everything else may not, and whatever is not plainly one of them is
+//! something else (R-CMD-3). An empty list allows nothing (D53).
+
+use super::argument::Argument;
+use super::script::Script;
+
+/// Options that make a harmless program run others or write files; listed entries must name them.
+const DANGEROUS_OPTIONS: [(&str, &[&str]); 12] = [
+    ("find", &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"]),
+    ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
+    ("sed", &["-i", "--in-place", "-s", "-f", "--file"]),
+    ("sort", &["-o", "--output", "--compress-program", "-T"]),
+    ("rg", &["--pre", "--hostname-bin", "-z", "--search-zip"]),
+    (
+        "git",
+        &[
+            "-c",
+            "--config-env",
+            "--exec-path",
+            "--git-dir",
+            "--work-tree",
+            "-C",
+            "--namespace",
+            "--super-prefix",
+            "-p",
+            "--paginate",
+            "--ext-diff",
+            "--textconv",
+            "--output",
+            "--open-files-in-pager",
+            "-O",
+            "--upload-pack",
+            "--receive-pack",
+            "--exec",
+        ],
+    ),
+    ("npm", &["--prefix", "-C", "--script-shell", "--node-options", "--shell", "--userconfig", "--globalconfig"]),
+    ("pnpm", &["--dir", "-C", "--script-shell", "--shell-emulator"]),
+    ("yarn", &["--cwd", "--use-yarnrc", "--script-shell"]),
+    ("tar", &["-I", "--use-compress-program", "--to-command", "--checkpoint-action", "-F", "--info-script"]),
+    ("man", &["-P", "--pager", "-H", "--html"]),
+    ("tree", &["-o"]),
+];
+
+/// An allow list at work on one command line.
+#[derive(Debug)]
+pub(super) struct AllowList {
+    entries: Vec<Entry>,
+    refusal: Option<String>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    words: Vec<String>,
+}
+
+impl AllowList {
+    pub(super) fn new(entries: &[String]) -> Self {
+        let entries = entries
+            .iter()
+            .map(|entry| Entry { words: entry.split_whitespace().map(str::to_owned).collect() })
+            .filter(|entry| !entry.words.is_empty())
+            .collect();
+        Self { entries, refusal: None }
+    }
+
+    /// Refuses the command line; the first reason stays.
+    pub(super) fn refuse(&mut self, reason: String) {
+        self.refusal.get_or_insert(reason);
+    }
+
+    pub(super) fn see_constructs(&mut self, script: &Script) {
+        let constructs = script.constructs;
+        for (present, what) in [
+            (constructs.control_flow, "it uses a subshell, loop, condition or function"),
+            (constructs.substitution, "it uses the output of a command as part of another"),
+            (constructs.background, "it starts something in the background"),
+        ] {
+            if present {
+                self.refuse(what.to_owned());
+            }
+        }
+        if script.commands.iter().any(|command| command.words.is_empty() && !command.assignments.is_empty()) {
+            self.refuse("it sets a variable".to_owned());
+        }
+    }
+
+    pub(super) fn see_command(&mut self, arguments: &[Argument]) {
+        if let Some(reason) = self.reason_against(arguments) {
+            self.refuse(reason);
+        }
+    }
+
+    fn reason_against(&self, arguments: &[Argument]) -> Option<String> {
+        let Some(name) = arguments.first().and_then(Argument::exact) else {
+            return Some("the name of a command is known only when it runs".to_owned());
+        };
+        if arguments.iter().any(Argument::is_dynamic) {
+            return Some(format!("an argument of '{name}' is known only when it runs"));
+        }
+        let matching: Vec<&Entry> = self.entries.iter().filter(|entry| entry.matches(arguments)).collect();
+        if matching.is_empty() {
+            return Some(format!("'{}' is not listed", super::super::pattern::shown(name)));
+        }
+        let Some((_, options)) = DANGEROUS_OPTIONS.iter().find(|(known, _)| *known == name) else { return None };
+        let dangerous = arguments[1..].iter().find(|word| {
+            let text = word.marked();
+            options.iter().any(|option| is_option(text, option))
+                && !matching.iter().any(|entry| entry.words.iter().any(|known| known == text))
+        })?;
+        Some(format!("the option '{}' of '{name}' can run or write something else", dangerous.shown()))
+    }
+
+    /// Why the command line may not run, when it may not.
+    pub(super) fn refusal(self, parsed: bool, has_commands: bool) -> Option<String> {
+        if !parsed {
+            return Some("it was not understood".to_owned());
+        }
+        if !has_commands {
+            return Some("it holds no command".to_owned());
+        }
+        self.refusal
+    }
+}
+
+/// Whether a word is `option`: itself, with `=value`, or with a value glued to a single letter.
+fn is_option(word: &str, option: &str) -> bool {
+    let Some(rest) = word.strip_prefix(option) else { return false };
+    rest.is_empty() || rest.starts_with('=') || (option.len() == 2 && !option.starts_with("--"))
+}
+
+/// Whether a word is `expected`, in which a `*` stands for any text.
+fn matches_word(expected: &str, word: &str) -> bool {
+    let mut pieces = expected.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(mut rest) = word.strip_prefix(first) else { return false };
+    let mut pieces = pieces.peekable();
+    if pieces.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_none() {
+            return rest.ends_with(piece);
+        }
+        let Some(position) = rest.find(piece) else { return false };
+        rest = &rest[position + piece.len()..];
+    }
+    true
+}
+
+impl Entry {
+    fn matches(&self, arguments: &[Argument]) -> bool {
+        self.words.len() <= arguments.len()
+            && self.words.iter().zip(arguments).all(|(expected, word)| match word.exact() {
+                Some(word) => matches_word(expected, word),
+                None => false,
+            })
+    }
+}

@@ -1,0 +1,267 @@
+//! Words after expansion, as far as it can be known before anything runs.
+
+use std::collections::HashMap;
+
+use super::CommandContext;
+use super::script::{Part, RawCommand, Script, Word};
+
+/// Stands for an unquoted `*` in an [`Argument`].
+pub(crate) const ANY_NAME: char = '\u{1}';
+/// Stands for an unquoted `?` or `[…]`.
+pub(crate) const ANY_CHARACTER: char = '\u{2}';
+/// Stands for what is known only when it runs: any text at all.
+pub(crate) const ANYTHING: char = '\u{3}';
+
+/// 64 arguments from one word by `{a,b}`; more are taken as unknown.
+const ALTERNATIVES: usize = 64;
+
+/// One argument of a command. Scripts with control characters are refused before, so the markers are ours alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Argument(String);
+
+impl Argument {
+    /// An argument that is known.
+    pub(crate) fn known(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// An argument of which nothing is known.
+    pub(crate) fn unknown() -> Self {
+        Self(ANYTHING.into())
+    }
+
+    /// The text, when all of it is known.
+    pub(crate) fn exact(&self) -> Option<&str> {
+        (!self.0.contains([ANY_NAME, ANY_CHARACTER, ANYTHING])).then_some(self.0.as_str())
+    }
+
+    /// Whether part of it is known only when it runs; a file-name pattern alone is not such a part.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        self.0.contains(ANYTHING)
+    }
+
+    /// The text with its markers.
+    pub(crate) fn marked(&self) -> &str {
+        &self.0
+    }
+
+    /// The text as people read it.
+    pub(crate) fn shown(&self) -> String {
+        self.0
+            .chars()
+            .map(|character| match character {
+                ANY_NAME => '*',
+                ANY_CHARACTER => '?',
+                ANYTHING => '…',
+                other => other,
+            })
+            .collect()
+    }
+}
+
+/// What is known of variables at each command of a script.
+pub(super) struct Variables<'a> {
+    /// The value, and the number of the command that sets it.
+    known: HashMap<&'a str, (usize, String)>,
+    context: &'a CommandContext,
+    touched: HashMap<String, u32>,
+    moves: bool,
+}
+
+/// Builtins whose arguments name variables that they set.
+const SETTERS: [&str; 14] = [
+    "export",
+    "declare",
+    "typeset",
+    "local",
+    "readonly",
+    "read",
+    "unset",
+    "getopts",
+    "mapfile",
+    "readarray",
+    "printf",
+    "let",
+    "wait",
+    "eval",
+];
+
+impl<'a> Variables<'a> {
+    /// A variable is known where the script sets it once, to a literal, in a command that certainly runs.
+    pub(super) fn of(script: &'a Script, context: &'a CommandContext) -> Self {
+        let mut variables = Self { known: HashMap::new(), context, touched: HashMap::new(), moves: false };
+        for name in &script.loop_variables {
+            variables.touch(name);
+        }
+        for command in &script.commands {
+            for (name, _) in &command.assignments {
+                variables.touch(name);
+            }
+            let Some(first) = command.words.first().and_then(Word::literal) else { continue };
+            variables.moves |= matches!(first.as_str(), "cd" | "pushd" | "popd" | "chdir");
+            if SETTERS.contains(&first.as_str()) {
+                for word in &command.words[1..] {
+                    let text = word.literal().unwrap_or_default();
+                    variables.touch(text.split(['=', '+', '[']).next().unwrap_or_default());
+                }
+            }
+        }
+        if script.constructs.assigning_expansion {
+            return variables;
+        }
+        for (index, command) in script.commands.iter().enumerate() {
+            if !command.certain || !command.words.is_empty() {
+                continue;
+            }
+            for (name, value) in &command.assignments {
+                if let (Some(&1), Some(value)) = (variables.touched.get(name), value.literal()) {
+                    variables.known.insert(name, (index, value));
+                }
+            }
+        }
+        variables
+    }
+
+    fn touch(&mut self, name: &str) {
+        *self.touched.entry(name.to_owned()).or_default() += 1;
+    }
+
+    fn value(&self, name: &str, command: usize) -> Option<&str> {
+        if let Some((set, value)) = self.known.get(name) {
+            return (*set < command).then_some(value);
+        }
+        match name {
+            "HOME" if !self.touched.contains_key(name) => self.context.home.as_deref(),
+            "PWD" if !self.touched.contains_key(name) && !self.moves => Some(&self.context.working_directory),
+            _ => None,
+        }
+    }
+
+    /// The arguments that the words of a command become.
+    pub(super) fn arguments(&self, command: &RawCommand, index: usize) -> Vec<Argument> {
+        let mut arguments = Vec::with_capacity(command.words.len());
+        for word in &command.words {
+            self.expand(word, index, &mut arguments);
+        }
+        arguments
+    }
+
+    /// The one argument that a word becomes where words are not split, as after `>`.
+    pub(super) fn single(&self, word: &Word, index: usize) -> Argument {
+        let mut arguments = Vec::new();
+        self.expand(word, index, &mut arguments);
+        match <[Argument; 1]>::try_from(arguments) {
+            Ok([argument]) => argument,
+            Err(_) => Argument::unknown(),
+        }
+    }
+
+    fn expand(&self, word: &Word, index: usize, out: &mut Vec<Argument>) {
+        // The common word: unquoted text without anything special.
+        if let Some(text) = word.plain()
+            && !text.contains(['*', '?', '[', '{', '~'])
+        {
+            out.push(Argument::known(text));
+            return;
+        }
+        let mut characters: Vec<(char, bool)> = Vec::new();
+        for part in &word.parts {
+            match part {
+                Part::Text { text, quoted } => characters.extend(text.chars().map(|character| {
+                    // Only `$'…'` can still bring one in.
+                    if character.is_control() && !matches!(character, '\n' | '\t') {
+                        (ANYTHING, true)
+                    } else {
+                        (character, *quoted)
+                    }
+                })),
+                Part::Variable { name, quoted } => match self.value(name, index) {
+                    Some(value) if *quoted || !value.contains([' ', '\t', '\n', '*', '?', '[']) => {
+                        characters.extend(value.chars().map(|character| (character, true)));
+                    }
+                    Some(_) | None => characters.push((ANYTHING, true)),
+                },
+                Part::Dynamic => characters.push((ANYTHING, true)),
+            }
+        }
+        self.expand_tilde(&mut characters);
+        for alternative in alternatives(characters) {
+            out.push(Argument(mark(&alternative)));
+        }
+    }
+
+    fn expand_tilde(&self, characters: &mut Vec<(char, bool)>) {
+        if characters.first() != Some(&('~', false)) {
+            return;
+        }
+        let home: Vec<(char, bool)> = match (characters.get(1), &self.context.home) {
+            (None | Some(('/', _)), Some(home)) if !self.touched.contains_key("HOME") => {
+                home.chars().map(|character| (character, true)).collect()
+            }
+            (_, _) => vec![(ANYTHING, true)],
+        };
+        characters.splice(0..1, home);
+    }
+}
+
+/// Marks unquoted patterns.
+fn mark(characters: &[(char, bool)]) -> String {
+    let mut text = String::with_capacity(characters.len());
+    let mut index = 0;
+    while let Some(&(character, quoted)) = characters.get(index) {
+        index += 1;
+        match character {
+            '*' if !quoted => text.push(ANY_NAME),
+            '?' if !quoted => text.push(ANY_CHARACTER),
+            '[' if !quoted => {
+                let close = characters[index..].iter().skip(1).position(|(character, _)| *character == ']');
+                match close {
+                    Some(close) => {
+                        text.push(ANY_CHARACTER);
+                        index += close + 2;
+                    }
+                    None => text.push('['),
+                }
+            }
+            _ => text.push(character),
+        }
+    }
+    text
+}
+
+/// What `{a,b}` expands to. Braces within braces, ranges, and more than can be listed become unknown text.
+fn alternatives(characters: Vec<(char, bool)>) -> Vec<Vec<(char, bool)>> {
+    let mut done = Vec::new();
+    let mut open = vec![characters];
+    while let Some(word) = open.pop() {
+        let Some((start, end)) = braces(&word) else {
+            done.push(word);
+            continue;
+        };
+        let inner = &word[start + 1..end];
+        let nested = inner.contains(&('{', false));
+        let choices: Vec<&[(char, bool)]> = inner.split(|character| *character == (',', false)).collect();
+        let replace = |choice: &[(char, bool)]| [&word[..start], choice, &word[end + 1..]].concat();
+        if nested || choices.len() < 2 || done.len() + open.len() + choices.len() > ALTERNATIVES {
+            open.push(replace(&[(ANYTHING, true)]));
+            continue;
+        }
+        open.extend(choices.into_iter().rev().map(replace));
+    }
+    done
+}
+
+/// The first unquoted brace that an expansion begins with, and the last that can end it.
+fn braces(word: &[(char, bool)]) -> Option<(usize, usize)> {
+    let start = (0..word.len())
+        .find(|index| word[*index] == ('{', false) && word.get(index + 1).is_some_and(|next| *next != ('}', false)))?;
+    let length = word[start..].iter().position(|character| *character == ('}', false))?;
+    let inner = &word[start + 1..start + length];
+    let has_comma = inner.contains(&(',', false));
+    let has_range = inner.windows(2).any(|pair| pair == [('.', false), ('.', false)]);
+    if inner.contains(&('{', false)) {
+        let last = word.iter().rposition(|character| *character == ('}', false))?;
+        return Some((start, last));
+    }
+    (has_comma || has_range).then_some((start, start + length))
+}

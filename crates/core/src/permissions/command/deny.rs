@@ -1,0 +1,242 @@
+//! What no agent should do by accident: commands told by what they do, not by how they are spelled.
+//!
+//! The list covers the whole machine (deleting `/`, home or a mount; raw devices; file-system tools; shutdown; services,
+//! users and kernel modules; other users' rights) and nothing that a project needs. It is a seat belt: see the module
+//! above for what it cannot hold.
+
+use super::argument::{ANY_NAME, Argument};
+use super::paths::Places;
+use super::script::{Script, Word};
+
+/// Commands that are never a project's business, and what they do (TT-23, JV-8).
+const COMMANDS: [(&[&str], &str); 11] = [
+    (&["sudo", "su", "doas", "pkexec", "runuser", "newgrp", "sg", "setpriv", "visudo"], "takes another user's rights"),
+    (&["chroot", "nsenter", "unshare", "pivot_root"], "changes what the machine looks like"),
+    (&["reboot", "shutdown", "halt", "poweroff", "init", "telinit", "kexec"], "stops or restarts the machine"),
+    (&["mount", "umount", "swapon", "swapoff", "losetup", "cryptsetup"], "changes mounted file systems"),
+    (
+        &[
+            "fdisk",
+            "sfdisk",
+            "cfdisk",
+            "gdisk",
+            "sgdisk",
+            "parted",
+            "fsck",
+            "mkswap",
+            "mke2fs",
+            "wipefs",
+            "newfs",
+            "blkdiscard",
+            "hdparm",
+        ],
+        "changes disks",
+    ),
+    (
+        &["service", "systemctl", "systemd", "systemd-run", "launchctl", "rc-service"],
+        "controls services of the machine",
+    ),
+    (
+        &["iptables", "ip6tables", "iptables-save", "iptables-restore", "nft", "ufw", "ifconfig", "route"],
+        "changes the network of the machine",
+    ),
+    (&["crontab", "at", "batch"], "starts something later, outside this call"),
+    (
+        &["useradd", "userdel", "usermod", "adduser", "deluser", "groupadd", "groupdel", "passwd", "chpasswd"],
+        "changes users",
+    ),
+    (&["modprobe", "rmmod", "insmod", "lsmod", "depmod"], "touches kernel modules"),
+    (&["chown", "chgrp"], "gives files to another user"),
+];
+
+/// Devices that a command may write to: they keep nothing, or are its own terminal.
+const HARMLESS_DEVICES: [&str; 9] = ["null", "zero", "full", "tty", "stdin", "stdout", "stderr", "random", "urandom"];
+
+/// Directories of the system: nothing below them is deleted as a tree, unless a root lies there.
+const SYSTEM: [&str; 14] = [
+    "/etc", "/usr", "/bin", "/sbin", "/boot", "/lib", "/lib32", "/lib64", "/sys", "/proc", "/dev", "/System",
+    "/Library", "/opt",
+];
+
+/// Why a command is dangerous, when it is. `name` is that of [`super::unwrap::command_name`].
+pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
+    for (names, what) in COMMANDS {
+        if names.contains(&name) {
+            return Some(format!("'{name}' {what}"));
+        }
+    }
+    if name == "mkfs" || name.starts_with("mkfs.") || name.starts_with("fsck.") || name.starts_with("newfs_") {
+        return Some(format!("'{name}' makes or changes a file system"));
+    }
+    match name {
+        "rm" | "unlink" | "shred" | "rmdir" => remove(name, arguments, places),
+        "find" => find(arguments, places),
+        "mv" => operands(arguments).find_map(|word| places.whole(word).map(|what| format!("'mv' moves {what} away"))),
+        "chmod" => chmod(arguments, places),
+        "dd" => arguments.iter().find_map(|word| {
+            word.marked().strip_prefix("of=").and_then(|target| device_write(&Argument::known(target)))
+        }),
+        "tee" | "cp" | "install" | "truncate" | "ln" => operands(arguments).find_map(device_write_if_target),
+        "kill" | "killall5" => {
+            let all = name == "killall5" || arguments.iter().skip(1).any(|word| word.exact() == Some("-1"));
+            all.then(|| format!("'{name}' ends every process"))
+        }
+        _ => None,
+    }
+}
+
+/// Why writing to `target` is dangerous, when it is.
+pub(super) fn device_write(target: &Argument) -> Option<String> {
+    let normal = super::paths::normalised(target.marked(), "/");
+    let device = normal.strip_prefix("/dev/")?;
+    let harmless = HARMLESS_DEVICES.contains(&device)
+        || ["fd/", "pts/", "shm/", "tcp/", "udp/"].iter().any(|directory| device.starts_with(directory));
+    (!harmless).then(|| format!("it writes to the device '/dev/{}'", Argument::known(device).shown()))
+}
+
+/// `cp a b` reads one and writes one; a device is hardly ever only read.
+fn device_write_if_target(word: &Argument) -> Option<String> {
+    device_write(word)
+}
+
+fn operands(arguments: &[Argument]) -> impl Iterator<Item = &Argument> {
+    let mut only_operands = false;
+    arguments.iter().filter(move |word| {
+        if !only_operands && word.marked() == "--" {
+            only_operands = true;
+            return false;
+        }
+        only_operands || !word.marked().starts_with('-') || word.marked() == "-"
+    })
+}
+
+/// Whether one of the short letters, or the long option or a beginning of it, is among the options.
+fn has_option(arguments: &[Argument], letters: &str, long: &str) -> bool {
+    arguments.iter().map(Argument::marked).take_while(|word| *word != "--").any(|word| {
+        match (word.strip_prefix("--"), word.strip_prefix('-')) {
+            (Some(name), _) => name.len() > 2 && long.starts_with(name),
+            (None, Some(short)) => short.chars().any(|letter| letters.contains(letter)),
+            (None, None) => false,
+        }
+    })
+}
+
+fn remove(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
+    let recursive = name == "rm" && has_option(arguments, "rR", "recursive");
+    operands(arguments).find_map(|word| {
+        if let Some(reason) = device_write(word) {
+            return Some(reason);
+        }
+        if let Some(what) = places.whole(word) {
+            return Some(format!("'{name}' deletes {what}"));
+        }
+        if recursive && places.within_system(word, &SYSTEM) {
+            return Some(format!("'{name}' deletes '{}', a part of the operating system", word.shown()));
+        }
+        None
+    })
+}
+
+fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
+    let deletes = arguments.iter().enumerate().any(|(index, word)| {
+        word.exact() == Some("-delete")
+            || (matches!(word.exact(), Some("-exec" | "-execdir"))
+                && arguments
+                    .get(index + 1)
+                    .and_then(Argument::exact)
+                    .is_some_and(|name| name.rsplit('/').next() == Some("rm")))
+    });
+    if !deletes {
+        return None;
+    }
+    let is_test = |word: &Argument| {
+        let tests = [
+            "-name",
+            "-iname",
+            "-path",
+            "-ipath",
+            "-wholename",
+            "-regex",
+            "-iregex",
+            "-empty",
+            "-mtime",
+            "-mmin",
+            "-newer",
+            "-size",
+        ];
+        word.exact().is_some_and(|word| tests.contains(&word))
+    };
+    let filtered = arguments.iter().any(is_test);
+    let starts: Vec<&Argument> = arguments
+        .iter()
+        .skip_while(|word| matches!(word.exact(), Some("-H" | "-L" | "-P")))
+        .take_while(|word| !word.marked().starts_with(['-', '(', '!']))
+        .collect();
+    let here = Argument::known(".");
+    let starts = if starts.is_empty() { vec![&here] } else { starts };
+    starts.into_iter().find_map(|start| {
+        let what = places.whole(start)?;
+        // `find . -name '*.pyc' -delete` cleans a project; a test does not make the same harmless in `/`.
+        (!filtered || !places.is_own(start)).then(|| format!("'find' deletes {what}"))
+    })
+}
+
+fn chmod(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
+    // A mode such as `-x` looks like an option.
+    let recursive = has_option(arguments, "R", "recursive");
+    let words: Vec<&Argument> = operands(arguments).collect();
+    let gives_rights = arguments.iter().filter_map(Argument::exact).any(|word| {
+        let octal = word.len() >= 4 && word.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+        let high = octal && word[..word.len() - 3].bytes().any(|byte| byte & 4 != 0);
+        let symbolic = word.split(',').any(|part| {
+            part.split_once(['+', '=']).is_some_and(|(who, what)| {
+                who.bytes().all(|byte| b"ugoa".contains(&byte))
+                    && what.contains('s')
+                    && (who.is_empty() || who.contains(['u', 'a']))
+            })
+        });
+        high || symbolic
+    });
+    if gives_rights {
+        return Some("'chmod' lets a program run with its owner's rights".to_owned());
+    }
+    words.into_iter().find_map(|word| {
+        let what = places.whole(word)?;
+        let own = places.is_own(word);
+        // `chmod 755 .` changes one directory of a project; `chmod -R` of it is a mistake with some cost, not a disaster.
+        (!own && (recursive || places.is_root(word))).then(|| format!("'chmod' changes the mode of {what}"))
+    })
+}
+
+/// A function that runs itself, into a pipe or in the background: it doubles until the machine stands.
+pub(super) fn fork_bomb(script: &Script) -> Option<&str> {
+    script.functions.iter().find_map(|function| {
+        let body = script.commands.get(function.first..function.end.min(script.commands.len()))?;
+        let calls = body
+            .iter()
+            .filter(|command| command.words.first().and_then(Word::literal).is_some_and(|name| name == function.name));
+        let mut multiplies = false;
+        for call in calls {
+            multiplies |= call.piped_out || call.piped_in || call.background;
+        }
+        multiplies.then_some(function.name.as_str())
+    })
+}
+
+/// The well-known spelling that no shell even parses without its blanks.
+pub(super) fn is_fork_bomb_text(text: &str) -> bool {
+    const BOMB: &str = ":(){:|:&};:";
+    text.contains(":|") && text.split_whitespace().collect::<String>().contains(BOMB)
+}
+
+/// Whether a path's last name is a pattern that stands for everything in its directory.
+pub(super) fn is_everything(name: &str) -> bool {
+    let any: String = [ANY_NAME].iter().collect();
+    !name.is_empty()
+        && name.contains(ANY_NAME)
+        && name
+            .trim_start_matches('.')
+            .chars()
+            .all(|character| character == ANY_NAME || character == super::argument::ANY_CHARACTER)
+        || name == any
+}

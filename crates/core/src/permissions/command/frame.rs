@@ -1,0 +1,127 @@
+//! What the parser has open while it reads: its stack.
+
+use super::script::{RawCommand, RedirectKind, Word};
+
+/// A list of commands that is being read: the script, a subshell, a substitution.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) close: Close,
+    /// Where in a command it is.
+    pub(super) at: At,
+    /// The word that is being read.
+    pub(super) word: Option<Word>,
+    /// The simple command that is being read.
+    pub(super) command: RawCommand,
+    /// The redirection that waits for its target, and whether it strips tabs.
+    pub(super) redirect: Option<(RedirectKind, bool)>,
+    /// Open compounds, the innermost last.
+    pub(super) compounds: Vec<Compound>,
+    /// Quotes and expansions that are open inside the word, the innermost last.
+    pub(super) inner: Vec<Inner>,
+    /// Here-documents whose text begins on the next line.
+    pub(super) documents: Vec<PendingDocument>,
+    /// The next command reads from a pipe.
+    pub(super) piped: bool,
+    /// The next command depends on the one before.
+    pub(super) conditional: bool,
+    /// The next command runs only if the simple command before it succeeded.
+    pub(super) joined: bool,
+    /// The present pipeline begins with `!`.
+    pub(super) negated: bool,
+}
+
+impl Frame {
+    pub(super) fn new(close: Close) -> Self {
+        Self {
+            close,
+            at: At::Command,
+            word: None,
+            command: RawCommand::default(),
+            redirect: None,
+            compounds: Vec::new(),
+            inner: Vec::new(),
+            documents: Vec::new(),
+            piped: false,
+            conditional: false,
+            joined: false,
+            negated: false,
+        }
+    }
+}
+
+/// What ends a frame, and what it is to the one around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Close {
+    /// The end of the text.
+    End,
+    /// `)` of `( … )`.
+    Subshell,
+    /// `)` of `$( … )`, `<( … )` or `>( … )`: part of a word.
+    Substitution,
+}
+
+/// Where in a command the parser is: what the next word means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// At its beginning: a keyword, an assignment or the command's name.
+    Command,
+    /// After an assignment or a redirection: an assignment or the command's name.
+    Prefix,
+    /// After its name.
+    Arguments,
+    /// After `fi`, `done`, `esac`, `}` or `)`: no word but a keyword.
+    AfterCompound,
+    /// After `for`.
+    ForName,
+    /// After the name of a `for`: `in`, `do`, or the end of the line.
+    ForIn,
+    /// After its `in`.
+    ForWords,
+    /// After `case`.
+    CaseWord,
+    /// After its word: `in`.
+    CaseIn,
+    /// Where a pattern or `esac` is expected.
+    CasePattern,
+    /// After `function`.
+    FunctionName,
+}
+
+/// A compound command that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compound {
+    IfCondition,
+    IfThen,
+    Else,
+    LoopCondition,
+    LoopBody,
+    For,
+    Case,
+    CaseBody,
+    Brace,
+    /// A function whose body comes next: its number.
+    Function(usize),
+}
+
+/// Quotes and expansions inside a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inner {
+    /// `" … "`
+    DoubleQuotes,
+    /// The body of a here-document: like double quotes, but a `"` is a character.
+    Template,
+    /// `${ … }`, inside double quotes or not.
+    Parameter { quoted: bool },
+    /// `$(( … ))`, with so many parentheses open inside.
+    Arithmetic { open: u32 },
+}
+
+/// A here-document whose text has not come yet.
+#[derive(Debug)]
+pub(super) struct PendingDocument {
+    pub(super) delimiter: String,
+    /// `<<-`: tabs at the beginning of lines do not count.
+    pub(super) strip: bool,
+    /// Its place in the script's bodies.
+    pub(super) body: usize,
+}

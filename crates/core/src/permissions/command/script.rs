@@ -1,0 +1,167 @@
+//! What a script consists of, as far as a judgement needs it: the values that [`super::parser`] fills.
+
+/// A parsed script: its simple commands in the order of their text, whatever they are nested in.
+#[derive(Debug, Default)]
+pub(super) struct Script {
+    /// Every simple command, also those inside substitutions, loops, functions and subshells.
+    pub(super) commands: Vec<RawCommand>,
+    /// Functions, with the range of commands in their bodies.
+    pub(super) functions: Vec<Function>,
+    /// Text that a shell will read as code or as a template of its own: to be parsed next.
+    pub(super) nested: Vec<Nested>,
+    /// The bodies of here-documents.
+    pub(super) bodies: Vec<Body>,
+    /// Variables that loops set.
+    pub(super) loop_variables: Vec<String>,
+    /// What the script does besides running simple commands.
+    pub(super) constructs: Constructs,
+    /// Why the text was not understood to its end; `commands` then holds what came before.
+    pub(super) error: Option<&'static str>,
+}
+
+/// A function definition.
+#[derive(Debug)]
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) first: usize,
+    pub(super) end: usize,
+}
+
+/// Text inside a script that is read by itself.
+#[derive(Debug)]
+pub(super) struct Nested {
+    pub(super) text: String,
+    pub(super) kind: NestedKind,
+}
+
+/// How such text is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NestedKind {
+    /// As a script.
+    Script,
+    /// As the inside of double quotes: only its substitutions run.
+    Template,
+}
+
+/// The text of a here-document.
+#[derive(Debug)]
+pub(super) struct Body {
+    pub(super) text: String,
+    /// Whether nothing in it is expanded.
+    pub(super) literal: bool,
+}
+
+/// What a script contains, for policies that allow only plain lists of commands.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Constructs {
+    /// `if`, loops, `case`, functions, `{ }`, subshells.
+    pub(super) control_flow: bool,
+    /// `$( )`, back-quotes, `<( )`.
+    pub(super) substitution: bool,
+    /// `&`.
+    pub(super) background: bool,
+    /// `${x=y}`: an expansion that sets its variable.
+    pub(super) assigning_expansion: bool,
+    /// `${!x}`, `${x@P}`: an expansion that can run code or name another variable.
+    pub(super) indirection: bool,
+}
+
+/// A simple command as written; one without words carries the assignments or redirections of a line or a compound.
+#[derive(Debug, Default)]
+pub(super) struct RawCommand {
+    pub(super) assignments: Vec<(String, Word)>,
+    pub(super) words: Vec<Word>,
+    pub(super) redirects: Vec<Redirect>,
+    /// Its output goes into a pipe.
+    pub(super) piped_out: bool,
+    /// Its input comes out of a pipe.
+    pub(super) piped_in: bool,
+    /// It ends with `&`.
+    pub(super) background: bool,
+    /// It stands after `&&`, and right before that a simple command.
+    pub(super) joined: bool,
+    /// It certainly runs, once, in the script's own shell: not inside a compound, and neither after `&&` nor in a pipe.
+    pub(super) certain: bool,
+}
+
+/// A redirection.
+#[derive(Debug)]
+pub(super) struct Redirect {
+    pub(super) kind: RedirectKind,
+    pub(super) target: RedirectTarget,
+}
+
+/// What a redirection does with its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RedirectKind {
+    /// `<`
+    Read,
+    /// `>`, `>>`, `>|`, `&>`, and `>&` before a name.
+    Write,
+    /// `<>`
+    ReadWrite,
+    /// `<<` and `<<-`
+    HereDocument,
+    /// `<<<`
+    HereString,
+    /// `<&1`, `>&2`, `>&-`: no file.
+    Duplicate,
+}
+
+/// Where a redirection leads.
+#[derive(Debug)]
+pub(super) enum RedirectTarget {
+    /// To a file, or from a text.
+    Word(Word),
+    /// From a here-document: its number in [`Script::bodies`].
+    Body(usize),
+}
+
+/// A word, before expansion.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Word {
+    pub(super) parts: Vec<Part>,
+    /// Whether any of it is quoted; `""` is a word without parts.
+    pub(super) quoted: bool,
+}
+
+/// A part of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Text as it is; unquoted text may hold patterns.
+    Text { text: String, quoted: bool },
+    /// `$name` or `${name}`.
+    Variable { name: String, quoted: bool },
+    /// Anything that is known only when it runs.
+    Dynamic,
+}
+
+impl Word {
+    /// Adds a character.
+    pub(super) fn push(&mut self, character: char, quoted: bool) {
+        self.quoted |= quoted;
+        match self.parts.last_mut() {
+            Some(Part::Text { text, quoted: same }) if *same == quoted => text.push(character),
+            _ => self.parts.push(Part::Text { text: character.into(), quoted }),
+        }
+    }
+
+    /// The text of a word that is nothing but unquoted text: what keywords, names and numbers are.
+    pub(super) fn plain(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [Part::Text { text, quoted: false }] if !self.quoted => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text of a word without expansions, quotes removed; patterns in it are not looked at.
+    pub(super) fn literal(&self) -> Option<String> {
+        self.parts
+            .iter()
+            .map(|part| match part {
+                Part::Text { text, .. } => Some(text.as_str()),
+                Part::Variable { .. } | Part::Dynamic => None,
+            })
+            .collect()
+    }
+}

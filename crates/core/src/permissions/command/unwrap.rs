@@ -1,0 +1,442 @@
+//! Commands that run other commands: what they run, and what of it cannot be known.
+
+use super::Input;
+use super::argument::Argument;
+
+/// A command that is to be looked into.
+#[derive(Debug, Clone)]
+pub(super) struct Layer {
+    pub(super) arguments: Vec<Argument>,
+    /// Whether its input is that of the simple command it was found in.
+    pub(super) has_terminal_input: bool,
+}
+
+/// What a command runs.
+#[derive(Debug, Default)]
+pub(super) struct Unwrapped {
+    /// Whether it does nothing but start `inner`.
+    pub(super) transparent: bool,
+    /// The commands that it starts.
+    pub(super) inner: Vec<Layer>,
+    /// Texts that it hands to a shell.
+    pub(super) scripts: Vec<String>,
+    /// What it runs and nobody can tell.
+    pub(super) unresolved: Vec<String>,
+    /// Variables that it sets for what it starts.
+    pub(super) assigned: Vec<String>,
+}
+
+/// How a wrapper's own arguments end.
+struct Wrapper {
+    names: &'static [&'static str],
+    /// Short options that take the next word, unless their value is glued to them.
+    short: &'static str,
+    /// Long options that take the next word, unless they hold a `=`.
+    long: &'static [&'static str],
+    /// Words before the command that are not options.
+    operands: usize,
+}
+
+const WRAPPERS: [Wrapper; 15] = [
+    Wrapper {
+        names: &["nohup", "builtin", "setsid", "unbuffer", "busybox", "toybox", "coproc"],
+        short: "",
+        long: &[],
+        operands: 0,
+    },
+    Wrapper { names: &["exec"], short: "a", long: &[], operands: 0 },
+    Wrapper { names: &["command"], short: "", long: &[], operands: 0 },
+    Wrapper { names: &["time"], short: "fo", long: &["--format", "--output"], operands: 0 },
+    Wrapper { names: &["nice"], short: "n", long: &["--adjustment"], operands: 0 },
+    Wrapper { names: &["ionice"], short: "cnt", long: &["--class", "--classdata"], operands: 0 },
+    Wrapper { names: &["timeout"], short: "ks", long: &["--kill-after", "--signal"], operands: 1 },
+    Wrapper { names: &["stdbuf"], short: "ioe", long: &["--input", "--output", "--error"], operands: 0 },
+    Wrapper { names: &["taskset", "chrt"], short: "TPD", long: &[], operands: 1 },
+    Wrapper { names: &["caffeinate"], short: "tw", long: &[], operands: 0 },
+    Wrapper {
+        names: &["sudo", "doas"],
+        short: "ugChprtTDRUca",
+        long: &["--user", "--group", "--host", "--chdir"],
+        operands: 0,
+    },
+    Wrapper { names: &["chroot"], short: "", long: &[], operands: 1 },
+    Wrapper { names: &["strace", "ltrace"], short: "abeEIoOpPsSuUX", long: &[], operands: 0 },
+    Wrapper { names: &["flock"], short: "wE", long: &["--timeout", "--wait", "--conflict-exit-code"], operands: 1 },
+    Wrapper {
+        names: &["xargs"],
+        short: "adEILnPsR",
+        long: &["--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--replace"],
+        operands: 0,
+    },
+];
+
+/// Shells whose language the parser reads.
+const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "busybox-sh"];
+/// Shells with a language of their own.
+const FOREIGN_SHELLS: [&str; 8] = ["fish", "csh", "tcsh", "pwsh", "powershell", "nu", "xonsh", "elvish"];
+/// Interpreters, and the letters of the options that hand them program text.
+const INTERPRETERS: [(&str, &str); 12] = [
+    ("python", "c"),
+    ("pypy", "c"),
+    ("node", "ep"),
+    ("nodejs", "ep"),
+    ("deno", ""),
+    ("bun", "ep"),
+    ("perl", "eE"),
+    ("ruby", "e"),
+    ("php", "rBRE"),
+    ("lua", "e"),
+    ("osascript", "e"),
+    ("tclsh", ""),
+];
+const INTERPRETER_OPTIONS: [&str; 4] = ["--eval", "--print", "--command", "--run"];
+
+/// Variables that change which programs run, or what they load.
+pub(super) fn is_poison(name: &str) -> bool {
+    const NAMES: [&str; 26] = [
+        "PATH",
+        "IFS",
+        "ENV",
+        "BASH_ENV",
+        "SHELLOPTS",
+        "BASHOPTS",
+        "PROMPT_COMMAND",
+        "PS4",
+        "CDPATH",
+        "SHELL",
+        "EDITOR",
+        "VISUAL",
+        "PAGER",
+        "MANPAGER",
+        "BROWSER",
+        "NODE_OPTIONS",
+        "NODE_PATH",
+        "PYTHONSTARTUP",
+        "PYTHONPATH",
+        "PYTHONHOME",
+        "PERL5OPT",
+        "PERL5LIB",
+        "RUBYOPT",
+        "RUBYLIB",
+        "JAVA_TOOL_OPTIONS",
+        "LESSOPEN",
+    ];
+    NAMES.contains(&name) || ["LD_", "DYLD_", "GIT_", "BASH_FUNC_"].iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// The command's name as its tables know it: without the directory where that is one of the system, in lower case
+/// (some file systems do not care). `None` when it is not known.
+pub(super) fn command_name(arguments: &[Argument]) -> Option<String> {
+    let word = arguments.first()?.exact()?;
+    if word.is_empty() || word.contains([' ', '\t', '\n']) {
+        return None;
+    }
+    let (directory, name) = word.rsplit_once('/').unwrap_or(("", word));
+    let of_system = word.starts_with('/') || word.starts_with("../");
+    let in_programs = matches!(directory.rsplit('/').next(), Some("bin" | "sbin"));
+    let name = if of_system && in_programs { name } else { word };
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    Some(name.to_ascii_lowercase())
+}
+
+/// Looks into a command.
+pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
+    let mut found = Unwrapped::default();
+    let arguments = &layer.arguments;
+    let Some(name) = command_name(arguments) else {
+        found.unresolved.push("the name of a command is known only when it runs".to_owned());
+        return found;
+    };
+    let rest = &arguments[1..];
+    let inherited = Input::Inherited;
+    let input = if layer.has_terminal_input { input } else { &inherited };
+    let bare = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
+    match name.as_str() {
+        "env" => env(rest, layer, &mut found),
+        "find" => find(rest, &mut found),
+        "eval" => texts(rest, "eval", &mut found),
+        "watch" => texts(&rest[options_length(rest, "n", &["--interval"])..], "watch", &mut found),
+        "trap" => match rest.first().map(Argument::exact) {
+            Some(None) => found.unresolved.push("'trap' runs what is known only when it runs".to_owned()),
+            Some(Some(text)) if !matches!(text, "-" | "" | "-l" | "-p" | "--") => found.scripts.push(text.to_owned()),
+            Some(Some(_)) | None => {}
+        },
+        "alias" => alias(rest, &mut found),
+        "shopt" | "setopt" => found.unresolved.push(format!("'{name}' changes how the shell reads what follows")),
+        "source" | "." => {
+            if rest.first().is_some_and(|file| file.is_dynamic() || is_input(file)) {
+                found.unresolved.push(format!("'{name}' runs what is known only when it runs"));
+            }
+        }
+        "parallel" => found.unresolved.push("'parallel' runs commands that are known only when it runs".to_owned()),
+        "su" | "runuser" | "script" => {
+            if let Some(position) = rest.iter().position(|word| matches!(word.exact(), Some("-c" | "--command"))) {
+                texts(rest.get(position + 1..position + 2).unwrap_or_default(), &name, &mut found);
+            }
+        }
+        _ if SHELLS.contains(&name.as_str()) => shell(rest, &name, input, &mut found),
+        _ if FOREIGN_SHELLS.contains(&name.as_str()) => {
+            found.unresolved.push(format!("'{name}' runs commands in a language that is not read here"));
+        }
+        "awk" | "gawk" | "mawk" | "nawk" => {
+            let runs = |text: &str| ["system", "|", "getline", ">", "@"].iter().any(|sign| text.contains(sign));
+            if rest.iter().any(|word| word.exact().is_none_or(runs)) {
+                found.unresolved.push(format!("the program of '{name}' may run commands or write files"));
+            }
+        }
+        "sed" | "gsed" => {
+            if rest.iter().any(|word| word.exact().is_none_or(sed_may_run)) {
+                found.unresolved.push("the program of 'sed' may run commands".to_owned());
+            }
+        }
+        _ => {
+            if let Some((_, letters)) = INTERPRETERS.iter().find(|(known, _)| *known == bare) {
+                interpreter(rest, &name, letters, input, &mut found);
+            } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name.as_str())) {
+                wrapped(wrapper, &name, rest, layer, &mut found);
+            }
+        }
+    }
+    found
+}
+
+/// Whether a word names the command's own input.
+fn is_input(word: &Argument) -> bool {
+    matches!(word.exact(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+}
+
+/// How many words of `words` are options, with the values that they take.
+fn options_length(words: &[Argument], short: &str, long: &[&str]) -> usize {
+    let mut index = 0;
+    while let Some(word) = words.get(index).map(Argument::marked) {
+        if word == "--" {
+            return index + 1;
+        }
+        if !word.starts_with('-') || word == "-" {
+            break;
+        }
+        index += 1;
+        let takes_next = if word.starts_with("--") {
+            long.contains(&word)
+        } else {
+            // In `-ab` the last letter takes the next word; in `-afile` the first takes the rest.
+            word[1..]
+                .char_indices()
+                .find(|(_, letter)| short.contains(*letter))
+                .is_some_and(|(position, letter)| position + letter.len_utf8() == word.len() - 1)
+        };
+        index += usize::from(takes_next);
+    }
+    index.min(words.len())
+}
+
+fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
+    if name == "command" && rest.first().and_then(Argument::exact).is_some_and(|word| matches!(word, "-v" | "-V")) {
+        return;
+    }
+    let start = options_length(rest, wrapper.short, wrapper.long);
+    let skipped = (start + wrapper.operands).min(rest.len());
+    if rest[..skipped].iter().any(Argument::is_dynamic) {
+        found.unresolved.push(format!("what '{name}' starts is known only when it runs"));
+    }
+    let mut command = &rest[skipped..];
+    while let Some((variable, after)) =
+        command.split_first().filter(|(word, _)| name == "sudo" && is_setting(word.marked()))
+    {
+        found.assigned.extend(variable.marked().split('=').next().map(str::to_owned));
+        command = after;
+    }
+    if name == "flock"
+        && command.first().and_then(Argument::exact).is_some_and(|word| matches!(word, "-c" | "--command"))
+    {
+        texts(&command[1..], name, found);
+        return;
+    }
+    if command.is_empty() {
+        return;
+    }
+    let mut arguments = command.to_vec();
+    if name == "xargs" {
+        arguments.push(Argument::unknown());
+    }
+    found.transparent = !matches!(name, "xargs" | "sudo" | "doas" | "chroot");
+    found.inner.push(Layer { arguments, has_terminal_input: layer.has_terminal_input && name != "xargs" });
+}
+
+fn is_setting(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
+    })
+}
+
+fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
+    let mut start = 0;
+    while let Some(word) = rest.get(start) {
+        let Some(text) = word.exact() else { break };
+        if text == "-" {
+            start += 1;
+        } else if matches!(text, "-S" | "--split-string") {
+            texts(&rest[start + 1..], "env -S", found);
+            return;
+        } else if text.starts_with("-S") || text.starts_with("--split-string=") || text.contains("vS") {
+            found.unresolved.push("'env -S' splits a text into a command".to_owned());
+            return;
+        } else if text.starts_with('-') {
+            let length = options_length(&rest[start..=start], "uC", &["--unset", "--chdir"]);
+            let takes_next = options_length(&rest[start..], "uC", &["--unset", "--chdir"]) > 0
+                && (matches!(text, "--unset" | "--chdir") || text.ends_with(['u', 'C']) && !text.starts_with("--"));
+            start += length.max(1) + usize::from(takes_next);
+        } else if let Some((name, _)) = text.split_once('=') {
+            found.assigned.push(name.to_owned());
+            start += 1;
+        } else {
+            break;
+        }
+    }
+    let Some(command) = rest.get(start..).filter(|command| !command.is_empty()) else { return };
+    if command[0].is_dynamic() {
+        found.unresolved.push("what 'env' starts is known only when it runs".to_owned());
+    }
+    found.transparent = true;
+    found.inner.push(Layer { arguments: command.to_vec(), has_terminal_input: layer.has_terminal_input });
+}
+
+fn find(rest: &[Argument], found: &mut Unwrapped) {
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        if word.is_dynamic() {
+            // Quoted or not, an unknown word may be a predicate that runs something.
+            found.unresolved.push("an argument of 'find' is known only when it runs".to_owned());
+        }
+        if matches!(word.exact(), Some("-exec" | "-execdir" | "-ok" | "-okdir")) {
+            let arguments: Vec<Argument> = words
+                .by_ref()
+                .take_while(|word| !matches!(word.exact(), Some(";" | "+")))
+                .map(|word| if word.marked().contains("{}") { Argument::unknown() } else { word.clone() })
+                .collect();
+            if !arguments.is_empty() {
+                found.inner.push(Layer { arguments, has_terminal_input: false });
+            }
+        }
+    }
+}
+
+/// Words that are joined and handed to a shell.
+fn texts(words: &[Argument], name: &str, found: &mut Unwrapped) {
+    if words.is_empty() {
+        return;
+    }
+    match words.iter().map(Argument::exact).collect::<Option<Vec<&str>>>() {
+        Some(words) => found.scripts.push(words.join(" ")),
+        None => found.unresolved.push(format!("'{name}' runs what is known only when it runs")),
+    }
+}
+
+fn alias(rest: &[Argument], found: &mut Unwrapped) {
+    for word in rest {
+        match word.exact().map(|text| text.split_once('=')) {
+            Some(Some((name, text))) => {
+                found.scripts.push(text.to_owned());
+                found.unresolved.push(format!("it gives '{name}' another meaning"));
+            }
+            Some(None) => {}
+            None => found.unresolved.push("'alias' gives a command another meaning".to_owned()),
+        }
+    }
+}
+
+fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Unwrapped) {
+    let mut index = 0;
+    let mut takes_text = false;
+    let mut takes_input = false;
+    while let Some(word) = rest.get(index) {
+        let Some(text) = word.exact() else {
+            found.unresolved.push(format!("what '{name}' runs is known only when it runs"));
+            return;
+        };
+        if text == "--" || text == "-" {
+            index += 1;
+            break;
+        }
+        if !text.starts_with(['-', '+']) || text.len() == 1 {
+            break;
+        }
+        index += 1;
+        if let Some(long) = text.strip_prefix("--") {
+            index += usize::from(matches!(long, "rcfile" | "init-file"));
+            if matches!(long, "rcfile" | "init-file") {
+                found.unresolved.push(format!("'{name}' reads a start-up file"));
+            }
+            continue;
+        }
+        takes_text |= text.starts_with('-') && text.contains('c');
+        takes_input |= text.contains('s');
+        index += text.matches(['o', 'O']).count();
+    }
+    let operand = rest.get(index);
+    match operand {
+        _ if takes_text => texts(rest.get(index..=index).unwrap_or_default(), name, found),
+        Some(file) if !takes_input && !is_input(file) => {
+            if file.is_dynamic() {
+                found.unresolved.push(format!("what '{name}' runs is known only when it runs"));
+            }
+        }
+        Some(_) | None => match input {
+            Input::Text(text) => found.scripts.push(text.clone()),
+            Input::Inherited | Input::Unknown => {
+                found.unresolved.push(format!("'{name}' runs what it reads from its input"));
+            }
+        },
+    }
+}
+
+fn interpreter(rest: &[Argument], name: &str, letters: &str, input: &Input, found: &mut Unwrapped) {
+    for word in rest {
+        let Some(text) = word.exact() else {
+            if word.is_dynamic() {
+                found.unresolved.push(format!("an argument of '{name}' is known only when it runs"));
+            }
+            continue;
+        };
+        let is_text_option = if let Some(long) = text.strip_prefix("--") {
+            INTERPRETER_OPTIONS.iter().any(|option| long == &option[2..] || text.starts_with(&format!("{option}=")))
+        } else {
+            text.strip_prefix('-').is_some_and(|short| short.chars().any(|letter| letters.contains(letter)))
+        };
+        if is_text_option || (name == "deno" && text == "eval") {
+            found.unresolved.push(format!("'{name}' runs program text that is not read here"));
+            return;
+        }
+        if !text.starts_with('-') {
+            return;
+        }
+    }
+    let asks_only =
+        rest.iter().any(|word| matches!(word.exact(), Some("--version" | "-V" | "-v" | "--help" | "-h" | "-m")));
+    let reads_input = rest.iter().all(|word| word.marked().starts_with('-'));
+    if reads_input && !asks_only && *input != Input::Inherited {
+        found.unresolved.push(format!("'{name}' runs what it reads from its input"));
+    }
+}
+
+/// Whether a word of `sed` can be a program with the `e` command or the `e` or `w` flag of `s`. Words that are plainly a
+/// substitution without flags, an address with `p` or `d`, an option or a file name are not.
+fn sed_may_run(text: &str) -> bool {
+    if text.starts_with('-') {
+        return text.starts_with("--expression=") && sed_may_run(&text["--expression=".len()..]);
+    }
+    text.split([';', '\n']).any(|command| {
+        let command = command.trim();
+        let bare = command.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' '));
+        match bare.chars().next() {
+            Some('e') if bare.len() == 1 || bare[1..].starts_with(' ') => true,
+            Some('w' | 'W') if bare[1..].starts_with(' ') => true,
+            Some('s') => {
+                let Some(divider) = bare[1..].chars().next().filter(char::is_ascii_punctuation) else { return false };
+                let flags = bare.rsplit(divider).next().unwrap_or_default();
+                flags.contains(['e', 'w'])
+            }
+            Some(_) | None => false,
+        }
+    })
+}
