@@ -25,7 +25,6 @@ mod capture;
 mod child;
 mod environment;
 mod exit_watch;
-mod head_tail;
 #[cfg(test)]
 mod tests;
 mod tree;

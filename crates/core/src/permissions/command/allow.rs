@@ -102,7 +102,7 @@ impl AllowList {
         if matching.is_empty() {
             return Some(format!("'{}' is not listed", super::super::pattern::shown(name)));
         }
-        let Some((_, options)) = DANGEROUS_OPTIONS.iter().find(|(known, _)| *known == name) else { return None };
+        let (_, options) = DANGEROUS_OPTIONS.iter().find(|(known, _)| *known == name)?;
         let dangerous = arguments[1..].iter().find(|word| {
             let text = word.marked();
             options.iter().any(|option| is_option(text, option))
