@@ -19,6 +19,7 @@ export const {
   PathNotInSandboxError,
   PathNotWritableError,
   PermissionDeniedError,
+  Sandbox,
   SandboxError,
   StaleFileError,
   SuffixNotAllowedError,

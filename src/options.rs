@@ -34,8 +34,6 @@ enum Mode {
 enum ConfinementJson {
     #[default]
     Auto,
-    Namespace,
-    Landlock,
     None,
 }
 
@@ -58,8 +56,6 @@ impl From<LocalJson> for LocalOptions {
             environment: json.env.into_iter().collect(),
             confinement: match json.confinement {
                 ConfinementJson::Auto => Confinement::Auto,
-                ConfinementJson::Namespace => Confinement::Namespace,
-                ConfinementJson::Landlock => Confinement::Landlock,
                 ConfinementJson::None => Confinement::None,
             },
             durability: match json.durability {

@@ -1,5 +1,6 @@
 import { checkOptions, encodeJson } from '../encode.js'
 import { NativeBackend } from '../native.js'
+import { nativeSandboxOf, type Sandbox } from '../sandbox/sandbox.js'
 import { NativeFiles } from './native-files.js'
 
 /** What an author sets on a {@link LocalBackend}. */
@@ -11,12 +12,21 @@ export interface LocalBackendOptions {
   readonly root?: string | undefined
   /** Further directories that the agent may use, by their own absolute paths. */
   readonly allowedDirectories?: readonly string[] | undefined
+  /** Mounts instead of directories: the agent sees their paths and nothing else. Not together with `root`. */
+  readonly sandbox?: Sandbox | undefined
   /** `ro`: nothing can be written. Default `rw`. */
   readonly mode?: 'ro' | 'rw' | undefined
-  /** Whether commands may run. They run with the rights of this process's user. Default true. */
+  /**
+   * Whether commands may run. They run with the rights of this process's user. Default true; on a `sandbox` they are
+   * refused all the same, unless `confinement` is `none`, because nothing would hold them inside the mounts.
+   */
   readonly execute?: boolean | undefined
   /** Variables for commands, on top of a short list that is always passed on. Nothing else of this process's environment is. */
   readonly env?: Readonly<Record<string, string>> | undefined
+  /** What holds a command inside the same walls as the file tools. `none` accepts that nothing does. */
+  readonly confinement?: 'auto' | 'none' | undefined
+  /** What a write waits for: nothing, its bytes on the disk, or its name too. Default `data`. */
+  readonly durability?: 'none' | 'data' | 'full' | undefined
 }
 
 /**
@@ -33,6 +43,8 @@ export interface LocalBackendOptions {
  */
 export class LocalBackend extends NativeFiles {
   constructor(options?: LocalBackendOptions) {
-    super(NativeBackend.local(encodeJson(checkOptions(options), 'options')))
+    const { sandbox, ...rest } = checkOptions(options)
+    const native = sandbox === undefined ? null : nativeSandboxOf(sandbox)
+    super(NativeBackend.local(encodeJson(rest, 'options'), native))
   }
 }

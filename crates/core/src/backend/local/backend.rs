@@ -97,7 +97,7 @@ impl LocalBackend {
         inner.clean_mounts();
         let no_shell_reason = match (options.execute, &options.sandbox, options.confinement) {
             (false, _, _) => "Commands are switched off for this backend.",
-            (true, Some(_), Confinement::Auto | Confinement::Namespace | Confinement::Landlock) => {
+            (true, Some(_), Confinement::Auto) => {
                 "Commands are refused on a backend with mounts, because nothing would hold a command inside them; use \
                  the file tools. An application that accepts commands without walls sets `confinement: 'none'`."
             }

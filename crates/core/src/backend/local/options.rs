@@ -33,13 +33,9 @@ pub struct LocalOptions {
 /// What holds a command that runs beside the file tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Confinement {
-    /// The strongest of what this machine has.
+    /// The strongest there is; on a backend with mounts commands are refused rather than run without walls.
     #[default]
     Auto,
-    /// Namespaces of the Linux kernel.
-    Namespace,
-    /// Landlock of the Linux kernel.
-    Landlock,
     /// Nothing: a command can do whatever the host user can.
     None,
 }

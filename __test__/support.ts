@@ -1,0 +1,52 @@
+// What many tests need: a project of their own on the disk, and toolsets that end with the test.
+
+import { mkdtemp, mkdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+import { createToolset, LocalBackend, type Toolset, type ToolsetOptions } from 'gloveport'
+import { onTestFinished } from 'vitest'
+
+/** A folder with these files, removed when the test ends. */
+export async function project(files: Readonly<Record<string, string | Uint8Array>> = {}): Promise<string> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), 'gloveport-test-')))
+  onTestFinished(() => rm(root, { recursive: true, force: true }))
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true })
+    await writeFile(join(root, path), content)
+  }
+  return root
+}
+
+/** A backend over a folder with these files. */
+export async function localBackend(files?: Readonly<Record<string, string | Uint8Array>>): Promise<LocalBackend> {
+  const backend = new LocalBackend({ root: await project(files) })
+  onTestFinished(() => backend.close())
+  return backend
+}
+
+/** A toolset over a folder with these files. */
+export async function toolsetOver(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  options: Omit<ToolsetOptions, 'backend'> = {},
+): Promise<Toolset> {
+  const toolset = createToolset({ backend: await localBackend(files), ...options })
+  onTestFinished(() => toolset.close())
+  return toolset
+}
+
+/** What a promise rejects with; fails the test when it does not. */
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    (value) => {
+      throw new Error(`Expected a rejection, got ${JSON.stringify(value)}`)
+    },
+    (error: unknown) => error,
+  )
+}
+
+/** An image of one pixel. */
+export const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
