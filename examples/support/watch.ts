@@ -3,8 +3,8 @@
 import type { LanguageModelMiddleware } from 'ai'
 import type { Approver, Hooks, ToolResult } from 'gloveport'
 
-/** 12 lines: enough of a result to follow along. */
-const SHOWN_LINES = 12
+/** 8 lines from each end of a result: enough to follow along. */
+const END_LINES = 8
 
 const coloured = process.stdout.isTTY && !process.env['NO_COLOR']
 const paint = (code: number, text: string) => (coloured ? `\u001b[${code}m${text}\u001b[0m` : text)
@@ -32,8 +32,10 @@ function shownResult(result: ToolResult): string {
   const diff = (result.data as { diff?: unknown } | undefined)?.diff
   if (typeof diff === 'string' && diff) return shownDiff(diff)
   const lines = visible(result.text).split('\n')
-  const more = lines.length > SHOWN_LINES ? [`… ${lines.length - SHOWN_LINES} more lines`] : []
-  const text = [...lines.slice(0, SHOWN_LINES), ...more].join('\n')
+  const between = lines.length - 2 * END_LINES
+  const shown =
+    between > 1 ? [...lines.slice(0, END_LINES), `… ${between} more lines`, ...lines.slice(-END_LINES)] : lines
+  const text = shown.join('\n')
   return result.isError ? red(text) : dim(text)
 }
 
