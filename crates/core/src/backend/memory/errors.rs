@@ -42,7 +42,11 @@ pub(super) fn directory_not_empty(path: &VirtualPath, entries: usize) -> Error {
 }
 
 pub(super) fn is_the_root() -> Error {
-    about(&VirtualPath::root(), ErrorKind::InvalidInput, "'/' itself cannot be removed, moved or replaced.".to_owned())
+    about(
+        &VirtualPath::root(),
+        ErrorKind::PathNotWritable,
+        "'/' itself cannot be removed or moved; name something below it.".to_owned(),
+    )
 }
 
 pub(super) fn into_itself(from: &VirtualPath, to: &VirtualPath) -> Error {

@@ -12,14 +12,12 @@
 //! names               the sorted map of one directory, shared between snapshots
 //! ```
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 use serde::Deserialize;
 
-use self::document::Document;
+pub use self::document::Document;
 use self::tree::Tree;
 use super::{Backend, BoxFuture, FileSystem, Shell, WritableFileSystem};
 use crate::error::Result;
@@ -114,8 +112,8 @@ impl StateBackend {
     }
 
     fn with_tree(tree: Tree, quotas: StateLimits, limits: Limits) -> Self {
-        // Every `RandomState` has keys of its own: what it makes of nothing is a number nobody else has.
-        let id = format!("state-{:016x}", RandomState::new().hash_one(())).into_boxed_str();
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = format!("state-{}", NEXT.fetch_add(1, Ordering::Relaxed)).into_boxed_str();
         Self {
             id,
             working_directory: VirtualPath::root(),

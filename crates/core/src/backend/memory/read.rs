@@ -41,12 +41,13 @@ impl StateBackend {
     fn list_now(&self, path: &VirtualPath, depth: u32, call: &Call) -> Result<Listing> {
         self.check_open()?;
         call.guard.check(Operation::Ls, path)?;
-        let directory = match self.node(path)? {
-            Node::Directory(directory) => directory,
-            file @ Node::File(_) => {
+        let directory = match self.node(path) {
+            Ok(Node::Directory(directory)) => directory,
+            Ok(file @ Node::File(_)) => {
                 let entries = vec![file.info(shown_name(path), path.to_string())];
                 return Ok(Listing { entries, truncated: false });
             }
+            Err(_) => return Err(errors::not_found(path)),
         };
         let mut listing = Listing::default();
         let mut open = Vec::new();

@@ -139,8 +139,8 @@ async fn the_root_is_a_directory_whatever_is_asked() {
     let (root, call) = (VirtualPath::root(), Call::default());
     // D14: a write to '/' made a file without a name.
     assert_eq!(write(&backend, "/", b"x").await.unwrap_err().kind(), ErrorKind::NotAFile);
-    assert_eq!(backend.remove(&root, true, &call).await.unwrap_err().kind(), ErrorKind::InvalidInput);
-    assert_eq!(backend.rename(&root, &at("/b"), &call).await.unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert_eq!(backend.remove(&root, true, &call).await.unwrap_err().kind(), ErrorKind::PathNotWritable);
+    assert_eq!(backend.rename(&root, &at("/b"), &call).await.unwrap_err().kind(), ErrorKind::PathNotWritable);
     assert_eq!(backend.rename(&at("/a"), &root, &call).await.unwrap_err().kind(), ErrorKind::AlreadyExists);
     assert!(!backend.make_directory(&root, &call).await.unwrap());
     assert_eq!(bytes(&backend, "/a").await.unwrap(), b"1");

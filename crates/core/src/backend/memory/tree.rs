@@ -289,10 +289,10 @@ impl Tree {
     /// Moves a file or directory to a name that does not exist yet; its parents are made.
     pub(super) fn rename(&mut self, from: &VirtualPath, to: &VirtualPath, limits: &StateLimits) -> Result<()> {
         let node = self.movable(from)?;
-        let existing = self.free_name(to)?;
         if to.is_within(from) {
             return Err(errors::into_itself(from, to));
         }
+        let existing = self.free_name(to)?;
         let extent = node.extent();
         if to.as_str().len() + extent.path_bytes > MAX_PATH_BYTES {
             return Err(errors::paths_too_long(from, to));

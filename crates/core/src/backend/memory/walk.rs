@@ -81,8 +81,7 @@ impl search::Tree for Tree {
                 };
                 Ok(Opened { resolved, directory: Arc::clone(directory), file: Some(name.as_bytes().to_vec()) })
             }
-            Place::Missing { .. } => Err(errors::not_found(path)),
-            Place::Blocked { names } => Err(errors::not_a_directory(path, names)),
+            Place::Missing { .. } | Place::Blocked { .. } => Err(errors::not_found(path)),
         }
     }
 
