@@ -22,6 +22,7 @@ use crate::text::numbered::View;
 
 pub use crate::text::window::Window;
 
+pub mod composite;
 pub mod local;
 pub mod memory;
 

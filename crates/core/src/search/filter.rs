@@ -31,23 +31,7 @@ impl Filter {
     /// The filter of one glob pattern, with the path to search: `path`, or the directory that the literal names of an
     /// absolute pattern spell when it leads elsewhere. A leading `!` takes all that the rest does not match.
     pub(crate) fn of_pattern(pattern: &str, path: &VirtualPath, hidden: bool) -> Result<(Self, VirtualPath)> {
-        let (pattern, negated) = match pattern.strip_prefix('!') {
-            Some(rest) => (rest, true),
-            None => (pattern, false),
-        };
-        let mut glob = Glob::parse(pattern, Reach::Here)?;
-        let mut base = path.clone();
-        if glob.absolute {
-            let directory = glob.literal_directory()?;
-            glob = match glob.below(path) {
-                Some(below) => below,
-                None if negated => return Err(leads_out(pattern, path)),
-                None => {
-                    base = directory;
-                    glob.below(&base).ok_or_else(|| leads_out(pattern, path))?
-                }
-            };
-        }
+        let (glob, negated, base) = located(pattern, path)?;
         let set = Some(PatternSet::new([glob]));
         let (include, exclude) = if negated { (None, set) } else { (set, None) };
         Ok((Self { include, exclude, names: None, hidden }, base))
@@ -139,7 +123,30 @@ impl Filter {
     }
 }
 
-fn leads_out(pattern: &str, path: &VirtualPath) -> Error {
+/// Reads a glob pattern for a search of `path`: the pattern relative to where the search begins, whether a leading `!`
+/// turned it around, and where that is.
+pub(crate) fn located(pattern: &str, path: &VirtualPath) -> Result<(Glob, bool, VirtualPath)> {
+    let (pattern, negated) = match pattern.strip_prefix('!') {
+        Some(rest) => (rest, true),
+        None => (pattern, false),
+    };
+    let mut glob = Glob::parse(pattern, Reach::Here)?;
+    let mut base = path.clone();
+    if glob.absolute {
+        let directory = glob.literal_directory()?;
+        glob = match glob.below(path) {
+            Some(below) => below,
+            None if negated => return Err(leads_out(pattern, path)),
+            None => {
+                base = directory;
+                glob.below(&base).ok_or_else(|| leads_out(pattern, path))?
+            }
+        };
+    }
+    Ok((glob, negated, base))
+}
+
+pub(super) fn leads_out(pattern: &str, path: &VirtualPath) -> Error {
     Error::invalid(format!(
         "The glob '{}' matches nothing below '{path}', where it is searched; make it relative to that path, or give \
          another path.",

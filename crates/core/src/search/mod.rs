@@ -3,6 +3,7 @@
 //! The engine is pure: it matches, orders, pages and bounds. What it walks is given by the backend, which opens each
 //! directory from the handle of its parent; nothing here opens a path by name.
 
+mod below;
 mod filter;
 mod glob;
 mod grep;
@@ -18,6 +19,7 @@ mod tree;
 mod types;
 mod walk;
 
+pub(crate) use below::{SharedGlob, grep_below};
 pub use glob::glob;
 pub use grep::grep;
 pub use tree::{EntryKind, Followed, Metadata, Obstacle, Opened, Tree};

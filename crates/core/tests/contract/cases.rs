@@ -134,8 +134,10 @@ pub(crate) const CASES: &[Case] = &[
         &[
             (Write("y", b"1"), "created 1"),
             (read("y/below"), "NOT_A_DIRECTORY /y/below"),
-            (List("y/below", 1), "NOT_A_DIRECTORY /y/below"),
+            (List("y/below", 1), "FILE_NOT_FOUND /y/below"),
             (Remove("y/below"), "NOT_A_DIRECTORY /y/below"),
+            (Glob("*", "y/below", |_| {}), "FILE_NOT_FOUND /y/below"),
+            (Grep("1", "y/below", |_| {}), "FILE_NOT_FOUND /y/below"),
         ],
     ),
     (
@@ -227,7 +229,7 @@ pub(crate) const CASES: &[Case] = &[
             (Rename("missing", "z"), "FILE_NOT_FOUND /missing"),
             (Rename("new/d", "new/parents"), "ALREADY_EXISTS /new/parents"),
             (Rename("new/parents/a", "new/d/x/y"), "ALREADY_EXISTS /new/d/x/y"),
-            (Rename("new/d", "new/d"), "ALREADY_EXISTS /new/d"),
+            (Rename("new/d", "new/d"), "INVALID_INPUT /new/d"),
             (Rename("new/d", "new/d/inside"), "INVALID_INPUT /new/d/inside"),
             (Rename("new/d", "new/parents/a/below"), "NOT_A_DIRECTORY /new/parents/a/below"),
         ],

@@ -5,10 +5,15 @@
 mod cases;
 mod steps;
 
+use std::sync::Arc;
+
 use gloveport_core::backend::Backend;
+use gloveport_core::backend::composite::{CompositeBackend, Strip};
+use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::memory::{StateBackend, StateOptions};
 use gloveport_core::limits::Limits;
 use gloveport_core::path::VirtualPath;
+use tempfile::TempDir;
 
 use self::cases::CASES;
 
@@ -16,13 +21,15 @@ use self::cases::CASES;
 struct Place {
     backend: Box<dyn Backend>,
     base: VirtualPath,
+    /// Held until the case is over.
+    _directory: Option<TempDir>,
 }
 
 /// Runs every case on a backend of its own and compares all answers.
 async fn contract(name: &str, make: impl Fn() -> Place) {
     let mut wrong = String::new();
     for (case, steps) in CASES {
-        let Place { backend, base } = make();
+        let Place { backend, base, _directory } = make();
         for (step, expected) in *steps {
             let answer = steps::perform(step, &*backend, &base).await;
             if answer != *expected {
@@ -38,20 +45,63 @@ fn memory() -> StateBackend {
     StateBackend::new(StateOptions::default(), Limits::default()).unwrap()
 }
 
+fn place(backend: impl Backend + 'static, base: &str) -> Place {
+    Place { backend: Box::new(backend), base: VirtualPath::absolute(base).unwrap(), _directory: None }
+}
+
+fn composite(routes: &[&str], strip: Strip) -> CompositeBackend {
+    let routes = routes.iter().map(|route| ((*route).to_owned(), Arc::new(memory()) as Arc<dyn Backend>)).collect();
+    CompositeBackend::new(Arc::new(memory()), routes, &strip, Limits::default()).unwrap()
+}
+
 #[tokio::test]
 async fn memory_keeps_the_contract() {
-    contract("memory", || Place { backend: Box::new(memory()), base: VirtualPath::root() }).await;
+    contract("memory", || place(memory(), "/")).await;
 }
 
 #[tokio::test]
 async fn a_directory_in_memory_keeps_the_contract() {
-    let base = VirtualPath::absolute("/deep/er").unwrap();
-    let files = serde_json::json!({ "files": { "/deep/er/": "", "/one.ts": "one", "/deep/one.txt": "one" } });
-    contract("memory, below", || Place {
-        backend: Box::new(
-            StateBackend::new(serde_json::from_value(files.clone()).unwrap(), Limits::default()).unwrap(),
-        ),
-        base: base.clone(),
+    let options = r#"{ "files": { "/deep/er/": "", "/one.ts": "one", "/deep/one.txt": "one" } }"#;
+    let backend = || StateBackend::new(serde_json::from_str(options).unwrap(), Limits::default()).unwrap();
+    contract("memory, below", || place(backend(), "/deep/er")).await;
+}
+
+#[tokio::test]
+async fn the_default_of_a_composite_keeps_the_contract() {
+    contract("composite without routes", || place(composite(&[], Strip::All(false)), "/")).await;
+    let backend = || {
+        let default = r#"{ "files": { "/work/": "" } }"#;
+        let default = StateBackend::new(serde_json::from_str(default).unwrap(), Limits::default()).unwrap();
+        let routes = vec![("/other/".to_owned(), Arc::new(memory()) as Arc<dyn Backend>)];
+        CompositeBackend::new(Arc::new(default), routes, &Strip::All(true), Limits::default()).unwrap()
+    };
+    contract("composite, default", || place(backend(), "/work")).await;
+}
+
+#[tokio::test]
+async fn a_route_of_a_composite_keeps_the_contract() {
+    contract("composite, route", || place(composite(&["/mem/", "/memory/"], Strip::All(false)), "/mem")).await;
+    contract("composite, stripped", || place(composite(&["mem", "memory"], Strip::All(true)), "/mem")).await;
+    contract("composite, nested", || place(composite(&["/r1/r2/r3", "/r1/r2", "/r1"], Strip::All(true)), "/r1/r2/r3"))
+        .await;
+    contract("composite of composites", || {
+        let inner = Arc::new(composite(&["/x"], Strip::All(true)));
+        let routes = vec![("/mem".to_owned(), inner as Arc<dyn Backend>)];
+        let strip = Strip::Only(vec!["/mem/".to_owned()]);
+        place(CompositeBackend::new(Arc::new(memory()), routes, &strip, Limits::default()).unwrap(), "/mem/x")
+    })
+    .await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_directory_on_disk_keeps_the_contract() {
+    contract("local", || {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let base = VirtualPath::absolute(root.to_str().unwrap()).unwrap();
+        let backend = LocalBackend::new(LocalOptions { root: Some(root), ..LocalOptions::default() }).unwrap();
+        Place { backend: Box::new(backend), base, _directory: Some(directory) }
     })
     .await;
 }

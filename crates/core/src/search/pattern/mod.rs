@@ -58,16 +58,49 @@ impl Glob {
 
     /// What remains of an absolute pattern below `path`, relative to it; `None` when it can match nothing there.
     pub(crate) fn below(&self, path: &VirtualPath) -> Option<Self> {
+        self.remaining(path.as_str(), true)
+    }
+
+    /// What remains of the pattern below the directory `names`, relative to it; `None` when it can match nothing there,
+    /// with `hidden` false also because a name begins with a dot that the pattern does not spell.
+    pub(crate) fn remaining(&self, names: &str, hidden: bool) -> Option<Self> {
         let set = PatternSet::new([self.clone()]);
         let mut positions = set.start();
-        for name in path.as_str().split('/').filter(|name| !name.is_empty()) {
-            positions = set.enter(&positions, name.as_bytes(), true).0;
+        for name in names.split('/').filter(|name| !name.is_empty()) {
+            positions = set.enter(&positions, name.as_bytes(), hidden).0;
         }
+        // The position behind a `**` says nothing that the `**` does not say.
+        let is_implied = |position: &Position| {
+            let before = position.segment.checked_sub(1).map(|segment| Position { segment, ..*position });
+            before.is_some_and(|before| {
+                set.segment(before).is_some_and(|(_, segment)| *segment == Segment::AnyDepth)
+                    && positions.binary_search(&before).is_ok()
+            })
+        };
         let alternatives: Vec<_> = positions
             .iter()
+            .filter(|position| !is_implied(position))
             .filter_map(|position| Some(set.segment(*position)?.0.segments[position.segment as usize..].to_vec()))
             .collect();
         if alternatives.is_empty() { None } else { Some(Self { absolute: false, alternatives }) }
+    }
+
+    /// The pattern as text that [`Glob::parse`] reads, where a single segment reaches as far as `reach` says, as the same
+    /// relative pattern.
+    pub(crate) fn to_pattern(&self, reach: Reach) -> String {
+        let alternatives: Vec<String> = self
+            .alternatives
+            .iter()
+            .map(|segments| {
+                let text = segments.iter().map(Segment::to_pattern).collect::<Vec<_>>().join("/");
+                // A second part keeps a lone name in the directory that it is relative to.
+                if reach == Reach::AnyDepth && segments.len() == 1 { format!("./{text}") } else { text }
+            })
+            .collect();
+        match alternatives.as_slice() {
+            [only] => only.clone(),
+            several => format!("{{{}}}", several.join(",")),
+        }
     }
 
     /// The directory that the leading literal names of an absolute pattern spell, as far as all alternatives share
@@ -89,6 +122,12 @@ impl Glob {
         }
         VirtualPath::parse(&path, &VirtualPath::root())
     }
+}
+
+/// The pattern that matches `path` alone; empty for the root.
+pub(crate) fn literal(path: &VirtualPath) -> String {
+    let names = path.as_str().split('/').filter(|name| !name.is_empty());
+    names.fold(String::new(), |pattern, name| pattern + "/" + &Segment::Literal(name.as_bytes().into()).to_pattern())
 }
 
 fn segments(pattern: &str, pieces: &[Piece], reach: Reach) -> Result<Vec<Segment>> {

@@ -42,6 +42,27 @@ impl Class {
         let listed = character.is_some_and(|c| self.ranges.iter().any(|&(from, to)| from <= c && c <= to));
         listed != self.negated
     }
+
+    /// Adds the class as text that is read as the same class.
+    pub(super) fn write_pattern(&self, pattern: &mut String) {
+        pattern.push_str(if self.negated { "[!" } else { "[" });
+        for (from, to) in &self.ranges {
+            push_member(*from, pattern);
+            if from != to {
+                pattern.push('-');
+                push_member(*to, pattern);
+            }
+        }
+        pattern.push(']');
+    }
+}
+
+/// Adds a character of a class, ordinary there.
+fn push_member(character: char, pattern: &mut String) {
+    if matches!(character, '\\' | '[' | ']' | '-' | '!' | '^') {
+        pattern.push('\\');
+    }
+    pattern.push(character);
 }
 
 /// The choices of one open brace, or of the whole pattern.

@@ -58,6 +58,31 @@ impl Segment {
         }
     }
 
+    /// The segment as text that is read as the same segment.
+    pub(super) fn to_pattern(&self) -> String {
+        let mut pattern = String::new();
+        match self {
+            Self::AnyDepth => pattern.push_str("**"),
+            Self::Any => pattern.push('*'),
+            Self::Literal(name) => escape(name, &mut pattern),
+            Self::Suffix(suffix) => {
+                pattern.push('*');
+                escape(suffix, &mut pattern);
+            }
+            Self::Wild(tokens) => {
+                for token in tokens {
+                    match token {
+                        Token::Text(text) => escape(text, &mut pattern),
+                        Token::One => pattern.push('?'),
+                        Token::Star => pattern.push('*'),
+                        Token::Class(class) => class.write_pattern(&mut pattern),
+                    }
+                }
+            }
+        }
+        pattern
+    }
+
     /// Whether the segment is a name without wildcards.
     pub(super) fn is_literal(&self) -> bool {
         matches!(self, Self::Literal(_))
@@ -80,6 +105,16 @@ impl Segment {
             Self::Suffix(suffix) => name.ends_with(suffix),
             Self::Wild(tokens) => matches_tokens(tokens, name),
         }
+    }
+}
+
+/// Adds text in which every character is ordinary.
+fn escape(text: &[u8], pattern: &mut String) {
+    for character in String::from_utf8_lossy(text).chars() {
+        if matches!(character, '\\' | '*' | '?' | '[' | ']' | '{' | '}' | ',' | '!') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
     }
 }
 

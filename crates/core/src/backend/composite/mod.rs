@@ -1,0 +1,125 @@
+//! [`CompositeBackend`]: several backends as one tree, each at its own path.
+//!
+//! A route gives a backend to a path and all that lies below; the longest route wins, on whole names; the default has
+//! the rest. A route hides what other backends hold at its path, in every operation, and is a directory whatever they
+//! say. Paths are handed on unchanged, or with `strip` begin where the routed backend begins. Nothing is cached here:
+//! who holds a path is a pure function of the routes.
+//!
+//! ```text
+//! routes       which part has a path; paths and errors in and out
+//! guard        the call's guard, in the paths of a part, denying what other parts hold
+//! read, write  one part, or a listing of several, or a copy from one to another
+//! search       one search shared out to several parts, and their answers merged
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use serde::Deserialize;
+
+use self::routes::Routes;
+use super::{Backend, BoxFuture, FileSystem, Shell, WritableFileSystem};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::path::VirtualPath;
+
+mod guard;
+mod join;
+mod listing;
+mod read;
+mod routes;
+mod search;
+#[cfg(test)]
+mod tests;
+mod write;
+
+/// Which routes hand on paths without their own prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, expecting = "true, false, or a list of routes")]
+pub enum Strip {
+    /// All of them, or none.
+    All(bool),
+    /// The named ones.
+    Only(Vec<String>),
+}
+
+impl Default for Strip {
+    /// None: a backend is asked for the path that the agent uses.
+    fn default() -> Self {
+        Self::All(false)
+    }
+}
+
+/// Several backends as one tree.
+pub struct CompositeBackend {
+    id: Box<str>,
+    routes: Arc<Routes>,
+    limits: Limits,
+    closed: AtomicBool,
+}
+
+impl CompositeBackend {
+    /// A backend that asks `default`, and for paths at or below a route the backend of that route. `/memories/` and
+    /// `memories` are the same route. With `strip`, `/memories/a.md` of the route `/memories` is `a.md` in the working
+    /// directory of its backend.
+    ///
+    /// `InvalidInput` for the route `/` (that is the default), for two routes of one path, and for a stripped route that
+    /// does not exist.
+    pub fn new(
+        default: Arc<dyn Backend>,
+        routes: Vec<(String, Arc<dyn Backend>)>,
+        strip: &Strip,
+        limits: Limits,
+    ) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let id = format!("composite-{}", NEXT.fetch_add(1, Ordering::Relaxed)).into_boxed_str();
+        let routes = Arc::new(Routes::new(default, routes, strip)?);
+        Ok(Self { id, routes, limits, closed: AtomicBool::new(false) })
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Closed, "This backend was closed."));
+        }
+        Ok(())
+    }
+
+    fn default_backend(&self) -> &dyn Backend {
+        &*self.routes.default_part().backend
+    }
+}
+
+impl Backend for CompositeBackend {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn files(&self) -> &dyn FileSystem {
+        self
+    }
+
+    fn writer(&self) -> Option<&dyn WritableFileSystem> {
+        let any = self.routes.parts().iter().any(|part| part.backend.writer().is_some());
+        if any { Some(self) } else { None }
+    }
+
+    fn shell(&self) -> Option<&dyn Shell> {
+        self.default_backend().shell()
+    }
+
+    fn no_shell_reason(&self) -> &str {
+        self.default_backend().no_shell_reason()
+    }
+
+    /// Refuses later calls. The backends are left open: whoever made them closes them.
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            self.closed.store(true, Ordering::Release);
+            Ok(())
+        })
+    }
+}
+
+fn working_directory(backend: &dyn Backend) -> VirtualPath {
+    backend.files().working_directory().clone()
+}

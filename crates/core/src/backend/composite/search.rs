@@ -1,0 +1,281 @@
+//! Searching: a query is shared out to the part where it begins and the routes below, each in its own paths, and the
+//! answers are put in one order. An error of any part is the error of the search; a route that holds nothing is none.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::read::is_missing;
+use super::routes::Part;
+use super::{CompositeBackend, guard, join};
+use crate::access::Operation;
+use crate::backend::{BoxFuture, Call, FileInfo, FileKind};
+use crate::error::Result;
+use crate::path::VirtualPath;
+use crate::search::{EntryFilter, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, SharedGlob, SortOrder, grep_below};
+
+/// A part, and its share of a query.
+struct Share<'a, Q> {
+    index: usize,
+    part: &'a Part,
+    query: Q,
+    /// Whether it is the part where the search begins, so that it must have the path that was asked for.
+    first: bool,
+}
+
+impl CompositeBackend {
+    pub(super) async fn glob_routed(&self, query: &GlobQuery, call: &Call) -> Result<GlobOutcome> {
+        self.check_open()?;
+        let shared = SharedGlob::new(query)?;
+        let base = &shared.base;
+        let shares = self.shares(base, call, Operation::Glob, |names, path| Ok(shared.below(names, path)))?;
+        // What an absolute pattern spells need not be there.
+        let optional = *base != query.path || self.routes.is_directory(base);
+        if let [only] = shares.as_slice()
+            && !self.routes.holds_route(base)
+        {
+            let found = self.glob_part(only, only.query.clone(), call).await;
+            return match found {
+                Err(error) if optional && is_missing(&error) => Ok(GlobOutcome::default()),
+                found => found,
+            };
+        }
+        let limit = query.limit.min(self.limits.glob_paths);
+        let wanted = query.offset.saturating_add(limit);
+        let parts = shares.iter().map(|share| -> BoxFuture<'_, _> { Box::pin(self.glob_pages(share, wanted, call)) });
+        let mut all = GlobOutcome::default();
+        for (share, found) in shares.iter().zip(join::all(parts.collect()).await) {
+            let found = match found {
+                Err(error) if (optional || !share.first) && is_missing(&error) => continue,
+                found => found?,
+            };
+            all.files.extend(found.files);
+            all.total += found.total;
+            all.incomplete |= found.incomplete;
+        }
+        let added = self.directories_between(&shared, query.entries, call).await?;
+        all.total += added.len();
+        all.files.extend(added);
+        all.files.sort_by(|one, other| {
+            newest_first(query.sort, one.modified_at, other.modified_at).then_with(|| one.path.cmp(&other.path))
+        });
+        page(&mut all.files, query.offset, limit);
+        all.truncated = all.incomplete || query.offset.saturating_add(all.files.len()) < all.total;
+        Ok(all)
+    }
+
+    /// The first `wanted` results of one part, or all.
+    async fn glob_pages(&self, share: &Share<'_, GlobQuery>, wanted: usize, call: &Call) -> Result<GlobOutcome> {
+        let mut all = GlobOutcome::default();
+        loop {
+            let offset = all.files.len();
+            let query = GlobQuery { offset, limit: wanted - offset, ..share.query.clone() };
+            let found = self.glob_part(share, query, call).await?;
+            let ended = found.files.is_empty();
+            all.files.extend(found.files);
+            all.total = found.total;
+            all.incomplete |= found.incomplete;
+            if ended || all.files.len() >= wanted.min(all.total) {
+                return Ok(all);
+            }
+        }
+    }
+
+    async fn glob_part(&self, share: &Share<'_, GlobQuery>, query: GlobQuery, call: &Call) -> Result<GlobOutcome> {
+        let call = guard::within(call, &self.routes, share.index);
+        let asked = share.part.outer(&query.path);
+        let found = share.part.backend.files().glob(&query, &call).await;
+        let mut found =
+            found.map_err(|error| self.routes.explain(share.part, error, &asked.iter().collect::<Vec<_>>()))?;
+        for info in &mut found.files {
+            info.path = share.part.shown(std::mem::take(&mut info.path));
+        }
+        Ok(found)
+    }
+
+    /// The routes below the search that are results themselves, and the directories to them that no backend has.
+    async fn directories_between(
+        &self,
+        shared: &SharedGlob<'_>,
+        entries: EntryFilter,
+        call: &Call,
+    ) -> Result<Vec<FileInfo>> {
+        let mut found: Vec<FileInfo> = Vec::new();
+        if matches!(entries, EntryFilter::Files) {
+            return Ok(found);
+        }
+        for (_, part) in self.routes.below(&shared.base) {
+            let mut directory = shared.base.clone();
+            for name in part.prefix.relative_to(&shared.base).unwrap_or_default().split('/') {
+                directory = directory.join(name)?;
+                let names = directory.relative_to(&shared.base).unwrap_or_default();
+                let known = found.iter().any(|info| info.path == directory.as_str());
+                if known || !shared.matches_directory(names) || !self.begins_here(&directory, call).await? {
+                    continue;
+                }
+                if call.guard.check(Operation::Glob, &directory).is_ok() {
+                    found.extend(self.stat_routed(&directory, call).await?);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether the directory is one only because of a route: the part that has it does not find it.
+    async fn begins_here(&self, directory: &VirtualPath, call: &Call) -> Result<bool> {
+        let routed = self.route(directory, call)?;
+        if routed.part.prefix == *directory {
+            return Ok(true);
+        }
+        let there = routed.part.backend.files().stat(&routed.path, &routed.call).await;
+        let there = there.map_err(|error| self.routes.explain(routed.part, error, &[directory]))?;
+        Ok(there.is_none_or(|info| info.kind != FileKind::Directory))
+    }
+
+    pub(super) async fn grep_routed(&self, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
+        self.check_open()?;
+        let shares = self.shares(&query.path, call, Operation::Grep, |names, path| grep_below(query, names, path))?;
+        if let [only] = shares.as_slice()
+            && !self.routes.is_directory(&query.path)
+        {
+            return self.grep_part(only, only.query.clone(), call).await;
+        }
+        let limit = query.limit.min(self.limits.grep_matches);
+        let wanted = query.offset.saturating_add(limit);
+        let by_file = query.files_only || query.count_only;
+        let parts = shares.iter().map(|share| -> BoxFuture<'_, _> { Box::pin(self.grep_pages(share, wanted, call)) });
+        let mut all = GrepOutcome::default();
+        for (share, found) in shares.iter().zip(join::all(parts.collect()).await) {
+            let optional = !share.first || self.routes.is_directory(&query.path);
+            let found = match found {
+                Err(error) if optional && is_missing(&error) => continue,
+                found => found?,
+            };
+            all.matches.extend(found.matches);
+            all.files.extend(found.files);
+            all.total_matches += found.total_matches;
+            all.total_files += found.total_files;
+            all.searched_files += found.searched_files;
+            all.too_large_files += found.too_large_files;
+            all.incomplete |= found.incomplete;
+        }
+        self.put_in_order(&mut all, query.sort, call).await;
+        let (returned, total) = if by_file {
+            page(&mut all.files, query.offset, limit);
+            (all.files.len(), all.total_files)
+        } else {
+            page(&mut all.matches, query.offset, limit);
+            (all.matches.len(), all.total_matches)
+        };
+        all.truncated = all.incomplete || (query.offset.saturating_add(returned) as u64) < total;
+        Ok(all)
+    }
+
+    /// The first `wanted` results of one part, or all.
+    async fn grep_pages(&self, share: &Share<'_, GrepQuery>, wanted: usize, call: &Call) -> Result<GrepOutcome> {
+        let by_file = share.query.files_only || share.query.count_only;
+        let mut all: Option<GrepOutcome> = None;
+        loop {
+            let offset = all.as_ref().map_or(0, |all| if by_file { all.files.len() } else { all.matches.len() });
+            let query = GrepQuery { offset, limit: wanted - offset, ..share.query.clone() };
+            let found = self.grep_part(share, query, call).await?;
+            let (count, total) = if by_file {
+                (found.files.len(), found.total_files)
+            } else {
+                (found.matches.len(), found.total_matches)
+            };
+            let all = match &mut all {
+                None => all.insert(found),
+                Some(all) => {
+                    all.matches.extend(found.matches);
+                    if by_file {
+                        all.files.extend(found.files);
+                    }
+                    all.incomplete |= found.incomplete;
+                    all
+                }
+            };
+            let reached = offset + count;
+            if count == 0 || reached >= wanted || reached as u64 >= total {
+                return Ok(std::mem::take(all));
+            }
+        }
+    }
+
+    async fn grep_part(&self, share: &Share<'_, GrepQuery>, query: GrepQuery, call: &Call) -> Result<GrepOutcome> {
+        let call = guard::within(call, &self.routes, share.index);
+        let asked = share.part.outer(&query.path);
+        let found = share.part.backend.files().grep(&query, &call).await;
+        let mut found =
+            found.map_err(|error| self.routes.explain(share.part, error, &asked.iter().collect::<Vec<_>>()))?;
+        for line in &mut found.matches {
+            line.path = share.part.shown(std::mem::take(&mut line.path));
+        }
+        for file in &mut found.files {
+            file.path = share.part.shown(std::mem::take(&mut file.path));
+        }
+        Ok(found)
+    }
+
+    /// Orders the files of several parts, and their matches with them; the matches of one file keep their order.
+    async fn put_in_order(&self, found: &mut GrepOutcome, sort: SortOrder, call: &Call) {
+        let mut times: HashMap<String, Option<i64>> = HashMap::new();
+        if sort == SortOrder::Modified {
+            let paths = found.files.iter().map(|file| &file.path).chain(found.matches.iter().map(|line| &line.path));
+            for path in paths {
+                if !times.contains_key(path) {
+                    times.insert(path.clone(), self.modified_at(path, call).await);
+                }
+            }
+        }
+        let time = |path: &str| times.get(path).copied().flatten();
+        let order = |one: &str, other: &str| newest_first(sort, time(one), time(other)).then_with(|| one.cmp(other));
+        found.files.sort_by(|one, other| order(&one.path, &other.path));
+        found.matches.sort_by(|one, other| order(&one.path, &other.path));
+    }
+
+    async fn modified_at(&self, path: &str, call: &Call) -> Option<i64> {
+        let path = VirtualPath::absolute(path).ok()?;
+        self.stat_routed(&path, call).await.ok()??.modified_at
+    }
+
+    /// The parts that a search of `base` concerns, where it begins first, each with what `share` makes of the query.
+    /// Routes that the guard hides are left out.
+    fn shares<Q>(
+        &self,
+        base: &VirtualPath,
+        call: &Call,
+        operation: Operation,
+        share: impl Fn(&str, VirtualPath) -> Result<Option<Q>>,
+    ) -> Result<Vec<Share<'_, Q>>> {
+        let (index, part) = self.routes.owner(base);
+        let mut shares = Vec::new();
+        if let Some(query) = share("", part.inner(base)?)? {
+            shares.push(Share { index, part, query, first: true });
+        }
+        for (index, part) in self.routes.below(base) {
+            let hidden = std::iter::successors(Some(part.prefix.clone()), VirtualPath::parent)
+                .take_while(|directory| directory != base)
+                .any(|directory| call.guard.check(operation, &directory).is_err());
+            if hidden {
+                continue;
+            }
+            let names = part.prefix.relative_to(base).unwrap_or_default();
+            if let Some(query) = share(names, part.inner(&part.prefix)?)? {
+                shares.push(Share { index, part, query, first: false });
+            }
+        }
+        Ok(shares)
+    }
+}
+
+fn newest_first(sort: SortOrder, one: Option<i64>, other: Option<i64>) -> Ordering {
+    match sort {
+        SortOrder::Modified => other.cmp(&one),
+        SortOrder::Path => Ordering::Equal,
+    }
+}
+
+fn page<T>(results: &mut Vec<T>, offset: usize, limit: usize) {
+    results.drain(..offset.min(results.len()));
+    results.truncate(limit);
+}
