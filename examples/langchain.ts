@@ -16,7 +16,8 @@ const toolset = createToolset({ backend, permissions: 'readonly' })
 
 const agent = createAgent({ model, tools: langchainTools(toolset), systemPrompt: toolset.instructions })
 const { messages } = await agent.invoke({ messages: 'Where is the tax added?' })
-for (const message of messages) console.log(`${message.type}: ${message.text}`)
+for (const { type, text } of messages) if (type === 'tool') console.log(text)
+console.log(messages.at(-1)?.text)
 
 await toolset.close()
 await backend.close()

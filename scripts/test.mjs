@@ -2,7 +2,6 @@
 // `npm test -- rust vitest` runs the named suites only.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkRepository, generatedFiles } from './lib/repository.mjs'
 import { forget, fromCargoTest, fromCode, fromJestJson, fromJunit, sum } from './lib/results.mjs'
@@ -13,6 +12,12 @@ import { root, run, runMain, StepError } from './lib/steps.mjs'
 const NEXTEST_REPORT = 'target/nextest/default/junit.xml'
 const VITEST_REPORT = 'target/test-reports/vitest.json'
 const JEST_REPORT = 'target/test-reports/jest.json'
+
+/** All our TypeScript, and small consumers of the package under each way of resolving modules. */
+const TYPE_PROJECTS = [
+  'tsconfig.json',
+  ...['node16', 'nodenext', 'bundler'].map((name) => `__test__/types/tsconfig.${name}.json`),
+]
 
 /** Runs a program of node_modules with this Node; a failing test is a result here, not an end. */
 const tool = (title, file, args, options) =>
@@ -56,7 +61,7 @@ const suites = {
   },
   async types() {
     const results = []
-    for (const project of ['tsconfig.json', ...consumers()]) {
+    for (const project of TYPE_PROJECTS) {
       const { code } = await tool(`Types (${project})`, 'typescript/bin/tsc', ['--project', project, '--noEmit'])
       results.push(fromCode(code))
     }
@@ -64,13 +69,6 @@ const suites = {
   },
   snippets: testSnippets,
   repository: () => checkRepository(before),
-}
-
-/** Small projects that use the package under one way of resolving modules each. */
-function consumers() {
-  return ['node16', 'nodenext', 'bundler']
-    .map((name) => join('__test__/types', `tsconfig.${name}.json`))
-    .filter((project) => existsSync(join(root, project)))
 }
 
 await runMain(async () => {
