@@ -22,8 +22,12 @@ pub(super) struct Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
     Character(char),
-    /// `?` and `[…]`, taken as any one character: a class that cannot match makes an answer stricter, never laxer.
+    /// `?`
     One,
+    /// `[…]`: may match any one character (a `/` only where it can hold one), and surely matches none.
+    Class {
+        may_be_slash: bool,
+    },
     /// `*`
     Name,
     /// `**`
@@ -89,7 +93,9 @@ impl Shape {
                 tokens.push(Token::One);
                 1
             } else if let Some(length) = class_length(rest) {
-                tokens.push(Token::One);
+                let inner = &rest[1..length];
+                let may_be_slash = !inner.starts_with(['!', '^']) && inner.contains(['/', '-']);
+                tokens.push(Token::Class { may_be_slash });
                 length
             } else {
                 tokens.push(Token::Character(if folds_case { character.to_ascii_lowercase() } else { character }));
@@ -128,7 +134,7 @@ impl Shape {
                 (ANY_NAME, Markers::AsTexts) => {
                     let mut symbol = one;
                     loop {
-                        let next = self.step(&states, symbol);
+                        let next = self.step(&states, symbol, markers);
                         symbol = Symbol::OfName;
                         let mut grew = false;
                         for (state, more) in states.iter_mut().zip(next) {
@@ -140,10 +146,10 @@ impl Shape {
                         }
                     }
                 }
-                (ANY_CHARACTER, Markers::AsTexts) => states = self.step(&states, one),
-                (ANYTHING, Markers::AsCharacters) => states = self.step(&states, Symbol::UnknownText),
-                (ANY_NAME, Markers::AsCharacters) => states = self.step(&states, Symbol::UnknownName),
-                _ => states = self.step(&states, Symbol::Exactly(character)),
+                (ANY_CHARACTER, Markers::AsTexts) => states = self.step(&states, one, markers),
+                (ANYTHING, Markers::AsCharacters) => states = self.step(&states, Symbol::UnknownText, markers),
+                (ANY_NAME, Markers::AsCharacters) => states = self.step(&states, Symbol::UnknownName, markers),
+                _ => states = self.step(&states, Symbol::Exactly(character), markers),
             }
             if !states.contains(&true) {
                 return false;
@@ -154,7 +160,7 @@ impl Shape {
     }
 
     /// The states after one symbol.
-    fn step(&self, states: &[bool], symbol: Symbol) -> Vec<bool> {
+    fn step(&self, states: &[bool], symbol: Symbol, markers: Markers) -> Vec<bool> {
         let symbol = match symbol {
             Symbol::Exactly(character) if self.folds_case => Symbol::Exactly(character.to_ascii_lowercase()),
             other => other,
@@ -174,6 +180,9 @@ impl Shape {
                     };
                 }
                 Token::One => next[index + 1] |= is_one,
+                Token::Class { may_be_slash } => {
+                    next[index + 1] |= markers == Markers::AsTexts && (is_name || *may_be_slash);
+                }
                 Token::Name => next[index] |= is_name,
                 Token::Any => next[index] = true,
                 Token::Directories => {
@@ -197,7 +206,7 @@ impl Shape {
                 match token {
                     Token::Name | Token::Any => states[index + 1] = true,
                     Token::Directories => states[index + 2] = true,
-                    Token::Character(_) | Token::One | Token::InDirectories => {}
+                    Token::Character(_) | Token::One | Token::Class { .. } | Token::InDirectories => {}
                 }
             }
         }
