@@ -44,9 +44,9 @@ export type AiModelOutput =
   | { type: 'error-text'; value: string }
   | { type: 'content'; value: AiContentPart[] }
 
+/** The parts that the types of both versions know. */
 export type AiContentPart =
   | { type: 'text'; text: string }
-  | { type: 'file'; mediaType: string; data: { type: 'data'; data: string }; filename?: string }
   | { type: 'image-data'; mediaType: string; data: string }
   | { type: 'file-data'; mediaType: string; data: string; filename?: string }
 
@@ -170,7 +170,8 @@ function modelOutput(output: ToolResult): AiModelOutput {
   const files = output.parts.map((part): AiContentPart => {
     const { mediaType, data } = part
     const filename = part.type === 'file' ? { filename: part.name } : {}
-    if (under7) return { type: 'file', mediaType, data: { type: 'data', data }, ...filename }
+    // The types of version 6 lack this part, and it is never made there.
+    if (under7) return { type: 'file', mediaType, data: { type: 'data', data }, ...filename } as never
     return part.type === 'image'
       ? { type: 'image-data', mediaType, data }
       : { type: 'file-data', mediaType, data, ...filename }

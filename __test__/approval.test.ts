@@ -1,0 +1,143 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import {
+  type ApprovalRequest,
+  ApprovalRequiredError,
+  type ApprovalDecision,
+  createToolset,
+  LocalBackend,
+} from 'gloveport'
+import { expect, test } from 'vitest'
+
+import { project, rejection, toolsetOver } from './support.js'
+
+const WRITE = { path: 'a.txt', content: 'new\n' }
+
+test('a call that needs an approval rejects with the request when nobody can be asked', async () => {
+  const toolset = await toolsetOver({ 'a.txt': 'old\n' }, { permissions: 'default' })
+  const error = await rejection(toolset.call('write_file', WRITE, { callId: 'c1' }))
+  expect(error).toBeInstanceOf(ApprovalRequiredError)
+  expect((error as ApprovalRequiredError).details).toMatchObject({ callId: 'c1', tool: 'write_file', input: WRITE })
+})
+
+test('an approver sees the diff and decides', async () => {
+  const requests: ApprovalRequest[] = []
+  let decision: ApprovalDecision = { approved: false, reason: 'not today' }
+  const toolset = await toolsetOver(
+    { 'a.txt': 'old\n' },
+    {
+      permissions: 'default',
+      approve: (request, { context }) => {
+        expect(context).toBe('mine')
+        requests.push(request)
+        return decision
+      },
+    },
+  )
+  const call = () => toolset.call('write_file', WRITE, { context: 'mine' })
+  const denied = await call()
+  expect(denied).toMatchObject({ isError: true, code: 'APPROVAL_DENIED' })
+  expect(denied.text).toContain('not today')
+  expect(requests[0]?.diff).toContain('-old\n+new\n')
+  expect(requests[0]?.description).toContain('a.txt')
+
+  decision = { approved: true, remember: 'session' }
+  expect((await call()).isError).toBe(false)
+  expect((await call()).isError).toBe(false)
+  expect(requests.length).toBe(2)
+})
+
+test('an approver that throws or answers nonsense is a no, and its error goes to onError', async () => {
+  const mine = new Error('mine')
+  for (const approve of [
+    () => {
+      throw mine
+    },
+    () => Promise.reject(mine),
+    () => true as never,
+    () => undefined as never,
+    () => ({ approved: 'yes' }) as never,
+    () => ({ approved: true, extra: 1 }) as never,
+  ]) {
+    const errors: unknown[] = []
+    const toolset = await toolsetOver({}, { permissions: 'default', approve, onError: (error) => errors.push(error) })
+    expect(await toolset.call('write_file', WRITE)).toMatchObject({ isError: true, code: 'APPROVAL_DENIED' })
+  }
+})
+
+test('an approver can replace the input', async () => {
+  const toolset = await toolsetOver(
+    {},
+    { permissions: 'default', approve: () => ({ approved: true, input: { path: 'b.txt', content: 'b' } }) },
+  )
+  expect((await toolset.call('write_file', WRITE)).text).toContain('b.txt')
+  expect((await toolset.call('read_file', { path: 'a.txt' })).code).toBe('FILE_NOT_FOUND')
+})
+
+test('a file that changed after it was shown is not written', async () => {
+  const root = await project({ 'a.txt': 'old\n' })
+  await using backend = new LocalBackend({ root })
+  await using toolset = createToolset({
+    backend,
+    permissions: 'default',
+    approve: async () => {
+      await writeFile(join(root, 'a.txt'), 'changed meanwhile\n')
+      return { approved: true }
+    },
+  })
+  expect(await toolset.call('write_file', WRITE)).toMatchObject({ isError: true, code: 'STALE_FILE' })
+  expect((await backend.read('a.txt')).content).toBe('changed meanwhile\n')
+})
+
+test('assess tells without asking anybody', async () => {
+  const toolset = await toolsetOver(
+    { 'a.txt': 'old\n', '.env': 'KEY=1' },
+    {
+      permissions: 'default',
+      approve: () => {
+        throw new Error('nobody is asked')
+      },
+      hooks: {
+        pre: () => {
+          throw new Error('no hook runs')
+        },
+      },
+    },
+  )
+  expect(await toolset.assess('read_file', { path: 'a.txt' })).toMatchObject({ status: 'allowed' })
+  expect(await toolset.assess('write_file', WRITE)).toMatchObject({
+    status: 'needs-approval',
+    reason: expect.any(String),
+    request: { tool: 'write_file', input: WRITE, diff: expect.stringContaining('+new') },
+  })
+  expect(await toolset.assess('read_file', { path: '.env' })).toMatchObject({
+    status: 'blocked',
+    code: 'PERMISSION_DENIED',
+  })
+  expect(await toolset.assess('read_file', { path: 1 })).toMatchObject({ status: 'blocked', code: 'INVALID_INPUT' })
+  expect(await toolset.assess('nope', {})).toMatchObject({ status: 'blocked', code: 'UNKNOWN_TOOL' })
+})
+
+test('a grant runs the call without a question and is held to what was assessed', async () => {
+  const root = await project({ 'a.txt': 'old\n' })
+  await using backend = new LocalBackend({ root })
+  await using toolset = createToolset({ backend, permissions: 'default' })
+  const approval = { approved: true }
+
+  await toolset.assess('write_file', WRITE, { callId: 'c1' })
+  await writeFile(join(root, 'a.txt'), 'changed meanwhile\n')
+  expect(await toolset.call('write_file', WRITE, { callId: 'c1', approval })).toMatchObject({ code: 'STALE_FILE' })
+
+  await toolset.assess('write_file', WRITE, { callId: 'c2' })
+  const other = { ...WRITE, content: 'other\n' }
+  expect(await toolset.call('write_file', other, { callId: 'c2', approval })).toMatchObject({ isError: true })
+
+  await toolset.assess('write_file', WRITE, { callId: 'c3' })
+  expect(await toolset.call('write_file', WRITE, { callId: 'c3', approval })).toMatchObject({ isError: false })
+  expect((await backend.read('a.txt')).content).toBe('new\n')
+
+  expect(await toolset.call('write_file', WRITE, { approval: { approved: false, reason: 'no' } })).toMatchObject({
+    code: 'APPROVAL_DENIED',
+  })
+})

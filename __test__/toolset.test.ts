@@ -1,0 +1,143 @@
+import { ClosedError, createToolset, InvalidInputError, UnsupportedError, LocalBackend } from 'gloveport'
+import { expect, test } from 'vitest'
+
+import { localBackend, PNG, project, rejection, toolsetOver } from './support.js'
+
+const CONSOLE = ['ls', 'read_file', 'write_file', 'edit_file', 'glob', 'grep', 'execute']
+
+test('the console tools have closed schemas, descriptions and hints', async () => {
+  const toolset = await toolsetOver({})
+  expect(toolset.tools.map((tool) => tool.name)).toEqual(CONSOLE)
+  for (const tool of toolset.tools) {
+    expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false })
+    expect(JSON.stringify(tool.inputSchema)).not.toContain('$ref')
+    expect(tool.description.length).toBeGreaterThan(40)
+    expect(Object.keys(tool.annotations).toSorted()).toEqual(['destructiveHint', 'readOnlyHint'])
+  }
+  expect(toolset.instructions).toContain('read_file')
+  expect(toolset.id).toMatch(/^toolset-\d+$/)
+})
+
+test('a call answers with text for the model and data for code', async () => {
+  const toolset = await toolsetOver({ 'a.txt': 'one\ntwo\n' })
+  const result = await toolset.call('read_file', { path: 'a.txt' })
+  expect(result).toMatchObject({ isError: false, truncated: false })
+  expect(result.text).toContain('one')
+  expect(result.data).toBeTypeOf('object')
+})
+
+test('a failure that a model can act on is a result', async () => {
+  const toolset = await toolsetOver({})
+  const result = await toolset.call('read_file', { path: 'missing.txt' })
+  expect(result).toMatchObject({ isError: true, code: 'FILE_NOT_FOUND' })
+  expect(result.text).toContain('missing.txt')
+})
+
+test('20 parallel edits of one file are all applied', async () => {
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index};`)
+  const toolset = await toolsetOver({ 'a.txt': lines.join('\n') })
+  const results = await Promise.all(
+    lines.map((line, index) =>
+      toolset.call('edit_file', { path: 'a.txt', old_string: line, new_string: `edited ${index};` }),
+    ),
+  )
+  expect(results.filter((result) => result.isError)).toEqual([])
+  const { text } = await toolset.call('read_file', { path: 'a.txt' })
+  for (const index of lines.keys()) expect(text).toContain(`edited ${index};`)
+})
+
+test('an image is a part of the result', async () => {
+  const toolset = await toolsetOver({ 'dot.png': PNG })
+  const result = await toolset.call('read_file', { path: 'dot.png' })
+  expect(result.parts).toEqual([{ type: 'image', mediaType: 'image/png', data: PNG.toString('base64') }])
+  const blind = await toolsetOver({ 'dot.png': PNG }, { images: false })
+  expect((await blind.call('read_file', { path: 'dot.png' })).parts).toBeUndefined()
+})
+
+test('names and descriptions can be replaced, and our names still work', async () => {
+  const toolset = await toolsetOver(
+    { 'a.txt': 'a' },
+    { tools: ['read_file'], names: { read_file: 'view' }, descriptions: { read_file: 'Looks at a file, mine.' } },
+  )
+  expect(toolset.tools.map(({ name, description }) => ({ name, description }))).toEqual([
+    { name: 'view', description: 'Looks at a file, mine.' },
+  ])
+  expect((await toolset.call('view', { path: 'a.txt' })).isError).toBe(false)
+  expect((await toolset.call('read_file', { path: 'a.txt' })).isError).toBe(false)
+})
+
+test('a subset has only the named tools and ends with its toolset', async () => {
+  const toolset = await toolsetOver({ 'a.txt': 'a' })
+  const subset = toolset.subset(['ls', 'read_file'])
+  expect(subset.tools.map((tool) => tool.name)).toEqual(['ls', 'read_file'])
+  expect(await subset.call('write_file', { path: 'b', content: 'b' })).toMatchObject({
+    isError: true,
+    code: 'UNKNOWN_TOOL',
+  })
+  expect(() => toolset.subset(['nope'])).toThrow(expect.objectContaining({ code: 'UNKNOWN_TOOL' }))
+  await toolset.close()
+  expect(await rejection(subset.call('ls', {}))).toBeInstanceOf(ClosedError)
+})
+
+test('a tool that the backend cannot run is left out, and an error when it is named', async () => {
+  const backend = new LocalBackend({ root: await project(), execute: false })
+  const toolset = createToolset({ backend })
+  expect(toolset.tools.map((tool) => tool.name)).toEqual(CONSOLE.filter((name) => name !== 'execute'))
+  expect(() => createToolset({ backend, tools: ['execute'] })).toThrow(UnsupportedError)
+  await toolset.close()
+  await backend.close()
+})
+
+test('the standard view of a tool validates as a call decodes', async () => {
+  const toolset = await toolsetOver({ 'a.txt': 'a' })
+  const standard = toolset.tools.find(({ name }) => name === 'read_file')?.['~standard']
+  expect(standard).toMatchObject({ version: 1, vendor: 'gloveport' })
+  const input = { path: 'a.txt' }
+  expect(await standard!.validate(input)).toEqual({ value: input })
+  for (const wrong of [{}, { path: 1 }, { path: 'a.txt', extra: true }, 'a.txt', null, { path: NaN }, undefined]) {
+    const result = await standard!.validate(wrong)
+    expect(result, JSON.stringify(wrong)).toEqual({ issues: [{ message: expect.any(String) }] })
+  }
+  const tool = toolset.tools.find(({ name }) => name === 'read_file')
+  for (const target of ['draft-07', 'draft-2020-12']) {
+    expect(standard!.jsonSchema.input({ target })).toEqual(tool!.inputSchema)
+    expect(standard!.jsonSchema.output({ target })).toEqual(tool!.inputSchema)
+  }
+  expect(() => standard!.jsonSchema.input({ target: 'openapi-3.0' })).toThrow(UnsupportedError)
+})
+
+test('a closed toolset refuses, and its backend stays open', async () => {
+  const backend = await localBackend({ 'a.txt': 'a' })
+  const toolset = createToolset({ backend })
+  await toolset.close()
+  await toolset.close()
+  expect(await rejection(toolset.call('ls', {}))).toBeInstanceOf(ClosedError)
+  expect(await rejection(toolset.assess('ls', {}))).toBeInstanceOf(ClosedError)
+  expect((await backend.read('a.txt')).content).toBe('a')
+})
+
+test('wrong options are typed errors that name the option', async () => {
+  const backend = await localBackend()
+  const cases: readonly [object, RegExp][] = [
+    [{}, /backend/],
+    [{ backend: { id: 'mine' } }, /backend/],
+    [{ backend, approve: 'yes' }, /approve/],
+    [{ backend, onEvent: 1 }, /onEvent/],
+    [{ backend, hooks: { before: () => 1 } }, /before/],
+    [{ backend, hooks: { tools: { nope: {} } } }, /nope.*read_file/],
+    [{ backend, hooks: { tools: { ls: { pre: 1 } } } }, /hooks\.tools\.ls\.pre/],
+    [{ backend, tools: ['nope'] }, /nope/],
+    [{ backend, tools: 'console' }, /tools|options/],
+    [{ backend, permissions: 'nope' }, /nope/],
+    [{ backend, colour: 'red' }, /colour/],
+    [{ backend, needApproval: ['nope'] }, /nope/],
+    [{ backend, maxRetries: NaN }, /maxRetries/],
+    [{ backend, maxRetries: -1 }, /options|maxRetries/],
+  ]
+  for (const [options, message] of cases) {
+    expect(() => createToolset(options as never), String(message)).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringMatching(message) }),
+    )
+    expect(() => createToolset(options as never)).toThrow(InvalidInputError)
+  }
+})
