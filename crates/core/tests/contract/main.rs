@@ -94,14 +94,40 @@ async fn a_route_of_a_composite_keeps_the_contract() {
 }
 
 #[cfg(unix)]
+fn local() -> (LocalBackend, VirtualPath, TempDir) {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let base = VirtualPath::absolute(root.to_str().unwrap()).unwrap();
+    let backend = LocalBackend::new(LocalOptions { root: Some(root), ..LocalOptions::default() }).unwrap();
+    (backend, base, directory)
+}
+
+#[cfg(unix)]
 #[tokio::test]
 async fn a_directory_on_disk_keeps_the_contract() {
     contract("local", || {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().canonicalize().unwrap();
-        let base = VirtualPath::absolute(root.to_str().unwrap()).unwrap();
-        let backend = LocalBackend::new(LocalOptions { root: Some(root), ..LocalOptions::default() }).unwrap();
+        let (backend, base, directory) = local();
         Place { backend: Box::new(backend), base, _directory: Some(directory) }
+    })
+    .await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_directory_on_disk_in_a_composite_keeps_the_contract() {
+    let route = |prefix: &str, backend: Arc<dyn Backend>, strip: bool| {
+        let routes = vec![(prefix.to_owned(), backend)];
+        CompositeBackend::new(Arc::new(memory()), routes, &Strip::All(strip), Limits::default()).unwrap()
+    };
+    contract("composite, local", || {
+        let (backend, base, directory) = local();
+        let backend = route(base.as_str(), Arc::new(backend), false);
+        Place { backend: Box::new(backend), base, _directory: Some(directory) }
+    })
+    .await;
+    contract("composite, local stripped", || {
+        let (backend, _, directory) = local();
+        Place { _directory: Some(directory), ..place(route("/disk", Arc::new(backend), true), "/disk") }
     })
     .await;
 }

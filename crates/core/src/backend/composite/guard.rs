@@ -27,8 +27,8 @@ impl Guard for RouteGuard {
         let part = &self.routes.parts()[self.part];
         let outer = part.outer(path).filter(|path| self.routes.owner(path).0 == self.part);
         let Some(outer) = outer else {
-            // The directories above a route are made by its backend for itself.
-            if part.prefix.is_within(path) && operation == Operation::Write {
+            // Where the route keeps its paths, its backend makes the directories above it for itself.
+            if !part.strips() && part.prefix.is_within(path) && operation == Operation::Write {
                 return Ok(());
             }
             return Err(not_in_sandbox(path.as_str(), &self.routes.readable_roots()));

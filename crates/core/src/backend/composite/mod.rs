@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use serde::Deserialize;
 
 use self::routes::Routes;
-use super::{Backend, BoxFuture, FileSystem, Shell, WritableFileSystem};
+use super::{Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, Shell, WritableFileSystem};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
@@ -103,8 +103,9 @@ impl Backend for CompositeBackend {
         if any { Some(self) } else { None }
     }
 
+    /// Commands run on the default, which sees none of the routes.
     fn shell(&self) -> Option<&dyn Shell> {
-        self.default_backend().shell()
+        if self.default_backend().shell().is_some() { Some(self) } else { None }
     }
 
     fn no_shell_reason(&self) -> &str {
@@ -116,6 +117,25 @@ impl Backend for CompositeBackend {
         Box::pin(async move {
             self.closed.store(true, Ordering::Release);
             Ok(())
+        })
+    }
+}
+
+impl Shell for CompositeBackend {
+    fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
+        Box::pin(async move {
+            self.check_open()?;
+            let Some(shell) = self.default_backend().shell() else {
+                return Err(Error::new(ErrorKind::Unsupported, self.no_shell_reason().to_owned()));
+            };
+            let default = self.routes.parts().len() - 1;
+            if let Some(directory) = &request.working_directory
+                && self.routes.owner(directory).0 != default
+            {
+                let message = format!("Commands do not see '{directory}', which is another backend; run it elsewhere.");
+                return Err(Error::new(ErrorKind::PathNotInSandbox, message).with_path(directory.as_str()));
+            }
+            shell.execute(request, &guard::within(call, &self.routes, default)).await
         })
     }
 }

@@ -118,7 +118,7 @@ impl Routes {
     /// An error of a part, in the paths of the tree. `asked` are the paths that the part was asked for, as the tree
     /// spells them.
     pub(super) fn explain(&self, part: &Part, error: Error, asked: &[&VirtualPath]) -> Error {
-        if part.base.is_none() {
+        if !part.strips() {
             return error;
         }
         let at = |error: &Error| {
@@ -140,6 +140,11 @@ impl Routes {
 }
 
 impl Part {
+    /// Whether the part has paths of its own.
+    pub(super) fn strips(&self) -> bool {
+        self.base.is_some()
+    }
+
     /// The part's own path for a path of the tree that it has.
     pub(super) fn inner(&self, path: &VirtualPath) -> Result<VirtualPath> {
         match &self.base {
@@ -169,7 +174,7 @@ impl Part {
 
     /// An error with paths of the tree, in the part's own paths: what [`Routes::explain`] turns back.
     pub(super) fn retell(&self, error: Error) -> Error {
-        if self.base.is_none() {
+        if !self.strips() {
             return error;
         }
         let path = error.path().and_then(|path| VirtualPath::absolute(path).ok());

@@ -308,6 +308,14 @@ async fn commands_go_to_the_default() {
     // D16: a composite could not run commands even where its default can.
     let routed = backend.shell().unwrap().execute(request(), &Call::default()).await.unwrap();
     assert_eq!((routed.output, routed.exit_code), (direct.output, direct.exit_code));
+    let elsewhere = ExecuteRequest { working_directory: Some(at("/notes/a")), ..request() };
+    let refused = backend.shell().unwrap().execute(elsewhere, &Call::default()).await;
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::PathNotInSandbox);
+    backend.close().await.unwrap();
+    assert_eq!(
+        backend.shell().unwrap().execute(request(), &Call::default()).await.unwrap_err().kind(),
+        ErrorKind::Closed
+    );
     assert!(composite(memory(json!({})), &[], Strip::default()).shell().is_none());
 }
 

@@ -9,7 +9,8 @@ use std::fmt;
 use base64::Engine as _;
 use base64::display::Base64Display;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
-use serde::de::{MapAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -22,8 +23,7 @@ use crate::path::VirtualPath;
 #[derive(Debug, Default)]
 pub struct Document(Vec<(String, Stored)>);
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "a text, or an object with 'content' as a text or a list of lines")]
+#[derive(Debug)]
 enum Stored {
     Text(String),
     File(StoredFile),
@@ -40,21 +40,9 @@ struct StoredFile {
     encoding: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Lines(Vec<String>),
-}
-
-impl Content {
-    fn into_text(self) -> String {
-        match self {
-            Self::Text(text) => text,
-            Self::Lines(lines) => lines.join("\n"),
-        }
-    }
-}
+/// The text of a file: as one, or its lines without their `\n`.
+#[derive(Debug)]
+struct Content(String);
 
 impl Document {
     /// Adds a file with its exact content.
@@ -66,7 +54,7 @@ impl Document {
             match std::str::from_utf8(content) {
                 Ok(text) => Stored::Text(text.to_owned()),
                 Err(_) => Stored::File(StoredFile {
-                    content: Content::Text(STANDARD.encode(content)),
+                    content: Content(STANDARD.encode(content)),
                     created_at: None,
                     modified_at: None,
                     encoding: Some("base64".to_owned()),
@@ -114,10 +102,7 @@ impl Stored {
     fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.is_empty(),
-            Self::File(file) => match &file.content {
-                Content::Text(text) => text.is_empty(),
-                Content::Lines(lines) => lines.iter().all(String::is_empty) && lines.len() <= 1,
-            },
+            Self::File(file) => file.content.0.is_empty(),
         }
     }
 
@@ -140,7 +125,7 @@ impl Stored {
                 (now, now)
             }
         };
-        let text = file.content.into_text();
+        let Content(text) = file.content;
         let bytes = match file.encoding.as_deref() {
             None | Some("utf-8" | "utf8" | "text") => text.into_bytes(),
             Some("base64") => decode(path, &text)?,
@@ -199,6 +184,65 @@ impl<'de> Deserialize<'de> for Document {
             }
         }
         deserializer.deserialize_map(Files)
+    }
+}
+
+/// Told apart by the first token, so that nothing is held twice.
+impl<'de> Deserialize<'de> for Stored {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrFile;
+        impl<'de> Visitor<'de> for TextOrFile {
+            type Value = Stored;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text, or an object with 'content'")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Stored, E> {
+                Ok(Stored::Text(text.to_owned()))
+            }
+
+            fn visit_string<E: de::Error>(self, text: String) -> Result<Stored, E> {
+                Ok(Stored::Text(text))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Stored, A::Error> {
+                StoredFile::deserialize(MapAccessDeserializer::new(map)).map(Stored::File)
+            }
+        }
+        deserializer.deserialize_any(TextOrFile)
+    }
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrLines;
+        impl<'de> Visitor<'de> for TextOrLines {
+            type Value = Content;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text, or a list of lines")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Content, E> {
+                Ok(Content(text.to_owned()))
+            }
+
+            fn visit_string<E: de::Error>(self, text: String) -> Result<Content, E> {
+                Ok(Content(text))
+            }
+
+            /// Joined as they come: a list of lines takes several times the room of their text.
+            fn visit_seq<A: SeqAccess<'de>>(self, mut lines: A) -> Result<Content, A::Error> {
+                let mut text: String = lines.next_element()?.unwrap_or_default();
+                while let Some(line) = lines.next_element::<Cow<'_, str>>()? {
+                    text.push('\n');
+                    text.push_str(&line);
+                }
+                Ok(Content(text))
+            }
+        }
+        deserializer.deserialize_any(TextOrLines)
     }
 }
 

@@ -19,7 +19,7 @@ use serde::Deserialize;
 
 pub use self::document::Document;
 use self::tree::Tree;
-use super::{Backend, BoxFuture, FileSystem, Shell, WritableFileSystem};
+use super::{Backend, BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
@@ -128,6 +128,11 @@ impl StateBackend {
     /// The present state, which later changes leave alone.
     fn snapshot(&self) -> Tree {
         self.tree.read().clone()
+    }
+
+    fn begin(&self, call: &Call) -> Result<()> {
+        self.check_open()?;
+        call.deadline.check()
     }
 
     fn check_open(&self) -> Result<()> {

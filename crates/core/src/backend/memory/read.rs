@@ -39,7 +39,7 @@ impl StateBackend {
     }
 
     fn list_now(&self, path: &VirtualPath, depth: u32, call: &Call) -> Result<Listing> {
-        self.check_open()?;
+        self.begin(call)?;
         call.guard.check(Operation::Ls, path)?;
         let directory = match self.node(path) {
             Ok(Node::Directory(directory)) => directory,
@@ -112,7 +112,7 @@ impl StateBackend {
 
     /// The file at `path`, for reading.
     fn file(&self, path: &VirtualPath, call: &Call) -> Result<Arc<File>> {
-        self.check_open()?;
+        self.begin(call)?;
         call.guard.check(Operation::Read, path)?;
         match self.node(path)? {
             Node::File(file) => Ok(file),

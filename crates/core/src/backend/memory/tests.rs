@@ -233,11 +233,13 @@ async fn a_closed_backend_refuses_but_still_shows_its_document() {
 }
 
 #[tokio::test]
-async fn an_aborted_call_changes_nothing() {
+async fn an_aborted_call_does_nothing() {
     let backend = with_files(json!({}));
     let call = Call::default();
     call.deadline.cancel.cancel();
     assert_eq!(backend.make_directory(&at("/d"), &call).await.unwrap_err().kind(), ErrorKind::Aborted);
+    assert_eq!(backend.read_bytes(&at("/d"), 1, &call).await.unwrap_err().kind(), ErrorKind::Aborted);
+    assert_eq!(backend.list(&at("/d"), 1, &call).await.unwrap_err().kind(), ErrorKind::Aborted);
     assert_eq!(listing(&backend).await, []);
 }
 

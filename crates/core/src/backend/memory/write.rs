@@ -86,11 +86,6 @@ impl StateBackend {
         check_creation(&tree, to, Operation::Write, call)?;
         tree.copy(from, to, &self.quotas)
     }
-
-    fn begin(&self, call: &Call) -> Result<()> {
-        self.check_open()?;
-        call.deadline.check()
-    }
 }
 
 /// Asks about `path`, and about each directory that would be made on the way to it (R-FS-3).
