@@ -82,6 +82,13 @@ impl LocalBackend {
         })
     }
 
+    /// Opens a regular file for reading, on the caller's thread, which it blocks for a few system calls. The mounts
+    /// judge it as [`FileSystem::read`] does; there is no call, and no guard.
+    pub fn open_file(&self, path: &VirtualPath) -> Result<std::fs::File> {
+        self.inner.require_open()?;
+        read::open(&self.inner, path, Operation::Read, &Call::default()).map(|file| file.handle.into())
+    }
+
     fn with_resolver(options: LocalOptions, resolver: impl FnOnce(Opened) -> (Resolver, VirtualPath)) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let (resolver, working_directory) = resolver(open(&options)?);
