@@ -18,6 +18,7 @@ export const {
   NotAFileError,
   PathNotInSandboxError,
   PathNotWritableError,
+  PermissionChecker,
   PermissionDeniedError,
   Sandbox,
   SandboxError,
@@ -26,6 +27,9 @@ export const {
   TimeoutError,
   Toolset,
   UnsupportedError,
+  analyzeCommand,
+  createRuleset,
   createToolset,
+  presets,
   terminalApprover,
 } = gloveport

@@ -8,10 +8,12 @@ mod backend;
 mod convert;
 mod host;
 mod options;
+mod permissions;
 mod sandbox;
 mod toolset;
 
 pub use backend::{NativeBackend, NativeBackendMade};
 pub use convert::{NativeCancel, NativeError, NativeOutcome};
+pub use permissions::{NativeChecker, NativeCheckerMade, analyze_command, create_ruleset, presets};
 pub use sandbox::{NativeSandbox, NativeSandboxMade};
 pub use toolset::{NativeToolset, NativeToolsetMade};

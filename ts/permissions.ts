@@ -32,3 +32,68 @@ export type PermissionRuleset = { readonly default?: Action | undefined } & {
 
 /** A ruleset by name. */
 export type PresetName = 'default' | 'permissive' | 'readonly' | 'strict'
+
+/** A judgement, and what it rests on. */
+export interface Verdict {
+  readonly action: Action
+  /** The rule that decided; absent where a default did. */
+  readonly rule?: {
+    readonly operation: Operation
+    readonly pattern: string
+    readonly description?: string
+    /** Its place in the section, from 0. */
+    readonly index: number
+  }
+  /** One sentence for a person or a model. */
+  readonly reason: string
+}
+
+/** Answers to "may it …?". Defaults: reading, listing and searching yes, everything else no; secrets denied. */
+export interface CreateRulesetOptions {
+  /** For operations without a section. Default `ask`. */
+  readonly default?: Action | undefined
+  readonly allowRead?: boolean | undefined
+  readonly allowWrite?: boolean | undefined
+  readonly allowEdit?: boolean | undefined
+  /** Default: as `allowWrite`. */
+  readonly allowDelete?: boolean | undefined
+  readonly allowExecute?: boolean | undefined
+  readonly allowGlob?: boolean | undefined
+  readonly allowGrep?: boolean | undefined
+  readonly allowLs?: boolean | undefined
+  readonly denySecrets?: boolean | undefined
+}
+
+/** What a command is judged against. */
+export interface CommandContext {
+  /** Where the command runs, absolute. Default `/`. */
+  readonly workingDirectory?: string | undefined
+  /** The home directory; without one `~` and `$HOME` are unresolved. */
+  readonly home?: string | undefined
+  /** The agent's directories: none is deleted as a whole, and `cd` must stay within them. */
+  readonly roots?: readonly string[] | undefined
+  /** Beginnings of commands that may run, such as `git status`; an empty list allows none. */
+  readonly allowedCommands?: readonly string[] | undefined
+}
+
+/** The parsed picture of a command line. */
+export interface CommandAnalysis {
+  /** Whether the whole text was understood. */
+  readonly parsed: boolean
+  /** Every simple command that can run. */
+  readonly commands: readonly {
+    /** Its words, quotes removed; `…` stands for what is not known. */
+    readonly text: string
+    /** Its words; null for one that is not known. */
+    readonly argv: readonly (string | null)[]
+    /** Whether it only starts another command of this list (`nohup`, `time`). */
+    readonly wrapper: boolean
+  }[]
+  /** Files that are read, as far as they can be told. */
+  readonly reads: readonly string[]
+  /** Files that are written or removed. */
+  readonly writes: readonly string[]
+  /** What is known only when it runs, or was not understood. */
+  readonly unresolved: readonly string[]
+  readonly verdict: { readonly action: Action; readonly reason: string }
+}

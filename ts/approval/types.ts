@@ -1,6 +1,6 @@
 // What somebody is asked, and what they answer.
 
-import type { Operation } from '../permissions.js'
+import type { CommandAnalysis, Operation } from '../permissions.js'
 
 /** What somebody is asked to approve. Plain data: it can be stored, sent, and shown elsewhere. */
 export interface ApprovalRequest {
@@ -18,7 +18,7 @@ export interface ApprovalRequest {
   /** The unified diff that a write or edit would make. */
   readonly diff?: string
   /** The parsed picture of a command. */
-  readonly analysis?: unknown
+  readonly command?: CommandAnalysis
 }
 
 /** One path or command that a call touches. */

@@ -72,6 +72,8 @@ pub enum Access {
     Command {
         /// The whole command text.
         command: String,
+        /// Where it runs.
+        working_directory: VirtualPath,
     },
 }
 

@@ -16,6 +16,7 @@ use crate::backend::{BoxFuture, FileVersion};
 use crate::error::{Result, is_deceptive};
 use crate::hooks::CallInfo;
 use crate::path::VirtualPath;
+use crate::permissions::CommandAnalysis;
 
 /// 10,000: remembered approvals of one toolset; past that nothing new is remembered, and people are asked again.
 const MAX_REMEMBERED: usize = 10_000;
@@ -52,6 +53,9 @@ pub struct ApprovalRequest {
     /// The unified diff of a write or edit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// The parsed picture of a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<CommandAnalysis>,
 }
 
 /// One path or command that a call touches.

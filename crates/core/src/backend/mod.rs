@@ -293,6 +293,11 @@ pub trait Shell: Send + Sync {
     /// [`ExecuteOutcome`]. When the call is aborted or the time is over the whole process tree is ended and the output
     /// so far returned, with `aborted` or `timed_out` set.
     fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>>;
+
+    /// What `~` and `$HOME` are in a command; `None` where unknown, which leaves them unresolved.
+    fn home(&self) -> Option<String> {
+        None
+    }
 }
 
 /// One command.

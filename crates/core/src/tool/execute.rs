@@ -51,7 +51,7 @@ impl Tool for Execute {
         example: r#"{"command": "npm test", "timeout": 300}"#,
     };
 
-    fn accesses(&self, _working_directory: &VirtualPath) -> Result<Vec<Access>> {
+    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
         if self.command.trim().is_empty() {
             return Err(Error::invalid("`command` is empty; give a command line such as 'npm test'."));
         }
@@ -61,7 +61,11 @@ impl Tool for Execute {
         if self.timeout.is_some_and(|seconds| !(0.0..=MAX_TIMEOUT_S).contains(&seconds)) {
             return Err(Error::invalid(format!("`timeout` must be from 0 to {MAX_TIMEOUT_S} seconds.")));
         }
-        Ok(vec![Access::Command { command: self.command.clone() }])
+        let working_directory = match &self.cwd {
+            Some(cwd) => VirtualPath::parse(cwd, working_directory)?,
+            None => working_directory.clone(),
+        };
+        Ok(vec![Access::Command { command: self.command.clone(), working_directory }])
     }
 
     fn describe(&self) -> String {

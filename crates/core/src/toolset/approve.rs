@@ -215,6 +215,7 @@ impl Toolset {
             reason: plan.asks.join("; "),
             touches: plan.touches.clone(),
             diff: prepared.decoded.preview(&view).await?,
+            command: plan.command.clone(),
         })
     }
 }

@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::{Hooks, NoHooks};
 use crate::limits::Limits;
 use crate::memory::ReadMemory;
-use crate::permissions::{PermissionChecker, Ruleset};
+use crate::permissions::{CommandContext, PermissionChecker, Ruleset};
 use crate::tool::{self, Entry, Group, Need, ToolSettings};
 
 mod approve;
@@ -46,7 +46,7 @@ pub use call::CallOptions;
 pub use options::{EditFormat, PermissionsOption, ToolsetOptions};
 
 use approve::Assessed;
-use policy::Policy;
+use policy::{Policy, Rules};
 
 /// Named tools over a backend. Clones of a toolset, and its subsets, share its state.
 #[derive(Clone)]
@@ -220,20 +220,30 @@ impl Toolset {
 
 /// The policy that the options describe.
 fn policy_of(options: &ToolsetOptions, backend: &dyn Backend) -> Result<Policy> {
-    let rules = match &options.permissions {
-        None => {
-            return Ok(Policy::Flags {
-                write_asks: options.require_write_approval,
-                execute_asks: options.require_execute_approval,
-            });
-        }
-        Some(PermissionsOption::Preset(name)) => Ruleset::preset(name)?,
-        Some(PermissionsOption::Rules(rules)) => (**rules).clone(),
+    let files = backend.files();
+    let ruleset = match &options.permissions {
+        None => None,
+        Some(PermissionsOption::Preset(name)) => Some(Ruleset::preset(name)?),
+        Some(PermissionsOption::Rules(rules)) => Some((**rules).clone()),
     };
-    Ok(Policy::Rules {
-        checker: Box::new(PermissionChecker::new(rules)?),
-        working_directory: backend.files().working_directory().clone(),
-    })
+    let rules = match ruleset {
+        None => Rules::Flags {
+            write_asks: options.require_write_approval,
+            execute_asks: options.require_execute_approval,
+        },
+        Some(ruleset) => Rules::Checked {
+            checker: Box::new(PermissionChecker::new(ruleset)?),
+            working_directory: files.working_directory().clone(),
+        },
+    };
+    let commands = CommandContext {
+        home: backend.shell().and_then(|shell| shell.home()),
+        roots: files.readable_roots(),
+        fence: true,
+        allowed_commands: options.allowed_commands.clone(),
+        ..CommandContext::default()
+    };
+    Ok(Policy { rules, commands })
 }
 
 /// The registry's entry of that name, or an error that lists all names.

@@ -24,6 +24,9 @@ pub struct ToolsetOptions {
     pub require_execute_approval: bool,
     /// Names of tools that always ask.
     pub need_approval: Vec<String>,
+    /// Beginnings of commands that may run, such as `git status` or `npm run *`; an empty list allows none. Default: no
+    /// list, so that every command may run which nothing denies or asks about.
+    pub allowed_commands: Option<Vec<String>>,
     /// How asks are answered; default `interactive`.
     pub approval_mode: ApprovalMode,
     /// Whether searches skip hidden names unless the model asks for them; default yes.
@@ -49,6 +52,7 @@ impl Default for ToolsetOptions {
             require_write_approval: false,
             require_execute_approval: true,
             need_approval: Vec::new(),
+            allowed_commands: None,
             approval_mode: ApprovalMode::Interactive,
             ignore_hidden: true,
             image_bytes: None,

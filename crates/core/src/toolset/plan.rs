@@ -10,7 +10,7 @@ use crate::approval::{Binding, Touch};
 use crate::backend::{Backend, Call, FileSystem};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
-use crate::permissions::Action;
+use crate::permissions::{Action, CommandAnalysis};
 
 /// A call that no rule blocks.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(super) struct Plan {
     pub(super) decided: Vec<VirtualPath>,
     /// The states of the files that were looked at.
     pub(super) bindings: Vec<Binding>,
+    /// The parsed picture of a command.
+    pub(super) command: Option<CommandAnalysis>,
 }
 
 /// Judges the accesses of a call. `Err` is a block, with its reason.
@@ -40,7 +42,9 @@ pub(super) async fn plan(
     for access in accesses {
         match access {
             Access::Path { operation, path } => plan.judge_path(policy, backend, operation, path, call).await?,
-            Access::Command { command } => plan.judge_command(policy, command)?,
+            Access::Command { command, working_directory } => {
+                plan.judge_command(policy, command, &working_directory)?;
+            }
         }
     }
     Ok(plan)
@@ -103,8 +107,8 @@ impl Plan {
         Ok(())
     }
 
-    fn judge_command(&mut self, policy: &Policy, command: String) -> Result<()> {
-        let verdict = policy.command(&command);
+    fn judge_command(&mut self, policy: &Policy, command: String, working_directory: &VirtualPath) -> Result<()> {
+        let (verdict, analysis) = policy.command(&command, working_directory);
         match verdict.action {
             Action::Deny => {
                 return Err(Error::new(
@@ -115,6 +119,7 @@ impl Plan {
             Action::Ask => self.asks.push(verdict.reason),
             Action::Allow => {}
         }
+        self.command = Some(analysis);
         self.touches.push(Touch { operation: Operation::Execute, target: command, resolved: None });
         Ok(())
     }

@@ -1,12 +1,24 @@
 //! What a toolset is allowed to do, as one question with one answer: a ruleset, or the plain flags of BE-103.
+//!
+//! Commands are parsed in both cases: what is dangerous is denied, and what was not understood is never simply allowed.
 
 use crate::access::Operation;
 use crate::path::VirtualPath;
-use crate::permissions::{Action, PermissionChecker, Verdict};
+use crate::permissions::{
+    Action, CommandAnalysis, CommandContext, CommandJudgement, CommandVerdict, PermissionChecker, Verdict, analyze,
+};
 
 /// Judges operations. Pure: no I/O, no clock.
 #[derive(Debug)]
-pub(super) enum Policy {
+pub(super) struct Policy {
+    pub(super) rules: Rules,
+    /// What commands are judged against; the working directory is the call's.
+    pub(super) commands: CommandContext,
+}
+
+/// Where the answers come from.
+#[derive(Debug)]
+pub(super) enum Rules {
     /// Without a ruleset: reads run, writes and commands run or ask.
     Flags {
         /// Whether writes, edits and deletions ask.
@@ -15,7 +27,7 @@ pub(super) enum Policy {
         execute_asks: bool,
     },
     /// A ruleset.
-    Rules {
+    Checked {
         /// The rules, compiled.
         checker: Box<PermissionChecker>,
         /// A rule may also name a path relative to this.
@@ -26,9 +38,9 @@ pub(super) enum Policy {
 impl Policy {
     /// The verdict on an operation on a normalised path.
     pub(super) fn path(&self, operation: Operation, path: &VirtualPath) -> Verdict {
-        let (checker, working_directory) = match self {
-            Self::Flags { .. } => return self.flag(operation),
-            Self::Rules { checker, working_directory } => (checker, working_directory),
+        let (checker, working_directory) = match &self.rules {
+            Rules::Flags { .. } => return self.flag(operation),
+            Rules::Checked { checker, working_directory } => (checker, working_directory),
         };
         match path.relative_to(working_directory) {
             Some(relative) if !working_directory.is_root() && !relative.is_empty() => {
@@ -38,19 +50,28 @@ impl Policy {
         }
     }
 
-    /// The verdict on a command line.
-    pub(super) fn command(&self, command: &str) -> Verdict {
-        match self {
-            Self::Flags { .. } => self.flag(Operation::Execute),
-            Self::Rules { checker, .. } => checker.check(Operation::Execute, command),
+    /// The verdict on a command line that runs in `working_directory`, and what the parser saw of it.
+    pub(super) fn command(&self, command: &str, working_directory: &VirtualPath) -> (Verdict, CommandAnalysis) {
+        let context =
+            CommandContext { working_directory: working_directory.as_str().to_owned(), ..self.commands.clone() };
+        match &self.rules {
+            Rules::Flags { .. } => {
+                let analysis = analyze(command, &context);
+                let CommandJudgement { action, reason } = analysis.verdict.clone();
+                (Verdict { action, rule: None, reason }.strictest(self.flag(Operation::Execute)), analysis)
+            }
+            Rules::Checked { checker, .. } => {
+                let CommandVerdict { action, reason, rule, analysis } = checker.check_command(command, &context);
+                (Verdict { action, rule, reason }, analysis)
+            }
         }
     }
 
     /// The verdict where no rule speaks.
     fn flag(&self, operation: Operation) -> Verdict {
-        let action = match self {
-            Self::Rules { checker, .. } => checker.operation_default(operation),
-            Self::Flags { write_asks, execute_asks } => {
+        let action = match &self.rules {
+            Rules::Checked { checker, .. } => checker.operation_default(operation),
+            Rules::Flags { write_asks, execute_asks } => {
                 let asks = match operation {
                     Operation::Write | Operation::Edit | Operation::Delete => *write_asks,
                     Operation::Execute => *execute_asks,
@@ -64,17 +85,17 @@ impl Policy {
 
     /// Whether every target gets the same answer for this operation, so that resolving a path first teaches nothing.
     pub(super) fn is_uniform(&self, operation: Operation) -> bool {
-        match self {
-            Self::Flags { .. } => true,
-            Self::Rules { checker, .. } => checker.allows_all(operation) || checker.denies_all(operation),
+        match &self.rules {
+            Rules::Flags { .. } => true,
+            Rules::Checked { checker, .. } => checker.allows_all(operation) || checker.denies_all(operation),
         }
     }
 
     /// Whether nothing passes: the tools of this operation are left out.
     pub(super) fn denies_all(&self, operation: Operation) -> bool {
-        match self {
-            Self::Flags { .. } => false,
-            Self::Rules { checker, .. } => checker.denies_all(operation),
+        match &self.rules {
+            Rules::Flags { .. } => false,
+            Rules::Checked { checker, .. } => checker.denies_all(operation),
         }
     }
 }

@@ -309,6 +309,41 @@ async fn assess_tells_allowed_from_asked_from_blocked() {
     }
 }
 
+#[tokio::test]
+async fn commands_are_judged_by_what_they_do() {
+    let world = World::new();
+    let free = json!({"requireExecuteApproval": false});
+    let listed = json!({"requireExecuteApproval": false, "allowedCommands": ["git status", "npm run *"]});
+    let nothing = json!({"requireExecuteApproval": false, "allowedCommands": []});
+    for (options, command, expected) in [
+        (&free, "echo hi", AssessmentStatus::Allowed),
+        (&free, "echo 'rm -rf /'", AssessmentStatus::Allowed),
+        (&free, "rm -rf ./node_modules", AssessmentStatus::Allowed),
+        (&free, "r''m -rf /", AssessmentStatus::Blocked),
+        (&free, "true; sudo id", AssessmentStatus::Blocked),
+        // Invariant 4: what is not understood is never simply allowed.
+        (&free, "$TOOL --version", AssessmentStatus::NeedsApproval),
+        (&free, "echo 'open", AssessmentStatus::NeedsApproval),
+        (&json!({}), "echo hi", AssessmentStatus::NeedsApproval),
+        (&listed, "git status --short", AssessmentStatus::Allowed),
+        (&listed, "git push", AssessmentStatus::Blocked),
+        (&listed, "git status; git push", AssessmentStatus::Blocked),
+        (&nothing, "echo hi", AssessmentStatus::Blocked),
+        (&json!({"permissions": "readonly", "tools": ["ls"]}), "echo hi", AssessmentStatus::Blocked),
+    ] {
+        let toolset = world.toolset(options.clone());
+        let input = json!({"command": command});
+        let assessment = toolset.assess("execute", &input, CallOptions::default()).await.unwrap();
+        assert_eq!(assessment.status, expected, "{options} {command}: {:?}", assessment.reason);
+    }
+    let toolset = world.toolset(json!({}));
+    let input = json!({"command": "grep x a.txt > out.txt"});
+    let request = toolset.assess("execute", &input, CallOptions::default()).await.unwrap().request.unwrap();
+    let picture = request.command.unwrap();
+    assert!(picture.parsed);
+    assert_eq!((picture.reads, picture.writes), (vec!["a.txt".to_owned()], vec!["out.txt".to_owned()]));
+}
+
 /// Writes down what runs, and does what it is told.
 #[derive(Default)]
 struct Recording {

@@ -272,6 +272,10 @@ impl Backend for LocalBackend {
 }
 
 impl Shell for LocalShell {
+    fn home(&self) -> Option<String> {
+        std::env::var("HOME").ok()
+    }
+
     fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
         Box::pin(async move {
             self.inner.require_open()?;

@@ -1,0 +1,106 @@
+import {
+  analyzeCommand,
+  createRuleset,
+  createToolset,
+  InvalidInputError,
+  LocalBackend,
+  PermissionChecker,
+  presets,
+} from 'gloveport'
+import { describe, expect, onTestFinished, test } from 'vitest'
+
+import { project } from './support.js'
+
+describe('rulesets', () => {
+  test('presets deny secrets by name and nothing that only sounds like one', () => {
+    const checker = new PermissionChecker('default')
+    for (const [target, action] of [
+      ['/p/.env', 'deny'],
+      ['/p/.ENV', 'deny'],
+      ['/p/.env.example', 'allow'],
+      ['/home/a/.ssh/id_rsa', 'deny'],
+      ['/p/secretary.md', 'allow'],
+      ['/p/src/index.ts', 'allow'],
+    ] as const) {
+      expect(checker.check('read', target), target).toMatchObject({ action })
+    }
+    expect(checker.check('write', '/p/a')).toMatchObject({ action: 'ask' })
+    expect(new PermissionChecker('readonly').check('edit', '/p/a')).toMatchObject({ action: 'deny' })
+    expect(Object.keys(presets)).toEqual(['default', 'permissive', 'readonly', 'strict'])
+  })
+
+  test('the first rule that matches decides, and the verdict names it', () => {
+    const checker = new PermissionChecker({
+      default: 'deny',
+      read: {
+        default: 'ask',
+        rules: [
+          { pattern: '/p/src/**', action: 'allow', description: 'the sources', match: ['/p/src/a.ts'] },
+          { pattern: '/p/**', action: 'deny' },
+        ],
+      },
+    })
+    expect(checker.check('read', '/p/src/a.ts')).toMatchObject({
+      action: 'allow',
+      rule: { operation: 'read', pattern: '/p/src/**', description: 'the sources', index: 0 },
+    })
+    expect(checker.check('read', '/p/b')).toMatchObject({ action: 'deny', rule: { index: 1 } })
+    expect(checker.check('read', '/q').action).toBe('ask')
+    expect(checker.check('write', '/q').action).toBe('deny')
+  })
+
+  test('says what is wrong with a ruleset when it is made', async () => {
+    const rule = { pattern: '/a/*', action: 'allow', match: ['/b'] } as const
+    expect(() => new PermissionChecker({ read: { rules: [rule] } })).toThrow(/\/a\/\*/)
+    expect(() => new PermissionChecker({ raed: {} } as object)).toThrow(InvalidInputError)
+    expect(() => new PermissionChecker('lax' as 'strict')).toThrow(/default, permissive, readonly, strict/)
+    expect(() => new PermissionChecker('strict').check('fly' as 'read', '/')).toThrow(/read, write, edit/)
+    expect(() => Object.assign(presets.default, { default: 'allow' })).toThrow(TypeError)
+  })
+
+  test('createRuleset turns answers into rules that a toolset takes', async () => {
+    const ruleset = createRuleset({ allowWrite: true, allowExecute: false })
+    expect(new PermissionChecker(ruleset).check('write', '/p/a').action).toBe('allow')
+    expect(new PermissionChecker(ruleset).check('write', '/p/.env').action).toBe('deny')
+    const backend = new LocalBackend({ root: await project({ 'a.txt': 'x' }) })
+    const toolset = createToolset({ backend, permissions: ruleset })
+    onTestFinished(() => backend.close())
+    expect((await toolset.call('write_file', { path: 'b.txt', content: 'y' })).isError).toBe(false)
+    expect((await toolset.call('write_file', { path: '.env', content: 'y' })).code).toBe('PERMISSION_DENIED')
+    expect((await toolset.assess('execute', { command: 'echo hi' })).status).toBe('needs-approval')
+  })
+})
+
+describe('commands', () => {
+  test('analyzeCommand shows what runs, what is read and written, and what cannot be known', () => {
+    expect(analyzeCommand('cat a.txt | tee out.txt && $RUN')).toMatchObject({
+      parsed: true,
+      commands: [{ argv: ['cat', 'a.txt'] }, { argv: ['tee', 'out.txt'] }, { argv: [null] }],
+      reads: ['a.txt'],
+      writes: ['out.txt'],
+      verdict: { action: 'ask' },
+    })
+    expect(analyzeCommand('git status', { allowedCommands: ['git status'] }).verdict.action).toBe('allow')
+    expect(analyzeCommand('git push', { allowedCommands: ['git status'] }).verdict.action).toBe('deny')
+    expect(() => analyzeCommand(1 as unknown as string)).toThrow(InvalidInputError)
+  })
+
+  test('what is dangerous is denied in any spelling, and harmless look-alikes are not', () => {
+    const denied = [
+      'rm -rf /',
+      "r''m -fr /*",
+      'sudo id',
+      'env sudo id',
+      'sh -c "rm -rf ~"',
+      'dd if=x of=/dev/sda',
+      'mkfs.ext4 /dev/sda',
+    ]
+    const allowed = ['echo "sudo"', "grep -r 'rm -rf /' docs", 'rm -rf ./node_modules', 'git rm a', 'man mkfs']
+    const verdicts = (commands: string[]): string[] =>
+      commands.map(
+        (command) => analyzeCommand(command, { workingDirectory: '/p', home: '/home/a', roots: ['/p'] }).verdict.action,
+      )
+    expect(verdicts(denied)).toEqual(denied.map(() => 'deny'))
+    expect(verdicts(allowed)).toEqual(allowed.map(() => 'allow'))
+  })
+})
