@@ -31,6 +31,14 @@ export declare class NativeCancel {
   cancel(): void
 }
 
+/** A ruleset, ready to judge. */
+export declare class NativeChecker {
+  /** Compiles a ruleset, given as JSON, and holds it to its own examples. */
+  static create(rulesetJson: string): NativeCheckerMade
+  /** The verdict on one target, as JSON in `value`. */
+  check(operation: string, target: string): NativeOutcome
+}
+
 /** The mounts that are an agent's whole world. */
 export declare class NativeSandbox {
   /** Checks the mounts and makes their directories. `config_json` is `{ mounts, basePath? }`. */
@@ -82,10 +90,24 @@ export declare class NativeToolset {
   close(): void
 }
 
+/** The parsed picture of a command, as JSON in `value`. */
+export declare function analyzeCommand(command: string, contextJson: string): NativeOutcome
+
+/** The ruleset that the answers in `options_json` describe, as JSON in `value`. */
+export declare function createRuleset(optionsJson: string): NativeOutcome
+
 /** A backend, or why there is none. */
 export interface NativeBackendMade {
   /** The backend. */
   backend?: NativeBackend
+  /** The failure. */
+  error?: NativeError
+}
+
+/** A checker, or why there is none. */
+export interface NativeCheckerMade {
+  /** The checker. */
+  checker?: NativeChecker
   /** The failure. */
   error?: NativeError
 }
@@ -129,3 +151,6 @@ export interface NativeToolsetMade {
   /** The failure. */
   error?: NativeError
 }
+
+/** All presets by name, as JSON in `value`. */
+export declare function presets(): NativeOutcome
