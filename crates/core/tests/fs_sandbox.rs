@@ -4,7 +4,6 @@
 //! Steps of tools that are not a backend's (`approval`, `describe`, and the text rules of `edit`) are tested where those
 //! tools are.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test ends by panicking")]
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
