@@ -2,10 +2,11 @@
 //! that gloveport follows; the identifiers are their defects.
 
 use crate::steps::Step::{
-    Append, Bytes, Copy, Edit, FailToEdit, Glob, Grep, List, Mkdir, Read, Remove, RemoveAll, Rename, Resolve, Stat,
-    Write,
+    Append, Bytes, Copy, Denied, Edit, FailToEdit, Glob, Grep, List, Mkdir, Read, Remove, RemoveAll, Rename, Resolve,
+    Stat, Write,
 };
 use crate::steps::{Step, glob, grep, read};
+use gloveport_core::access::Operation as Op;
 use gloveport_core::search::{CaseMode, EntryFilter};
 
 /// A name, and steps with their answers.
@@ -339,6 +340,41 @@ pub(crate) const CASES: &[Case] = &[
             (glob("**"), "/kept.txt of 1"),
             (grep("text"), "/kept.txt:1:text [/kept.txt 1] 1 in 1"),
             (Glob("**", "", |query| query.respect_ignore = false), "/a.log /build/out.txt /kept.txt of 3"),
+        ],
+    ),
+    (
+        "the guard is asked about every path that a call touches (R-FS-3)",
+        &[
+            (Write("a", b"1"), "created 1"),
+            (Write("d/e/f", b"1"), "created 1"),
+            (Denied(Op::Read, "a", &read("a")), "PERMISSION_DENIED /a"),
+            (Denied(Op::Read, "a", &Bytes("a", 9)), "PERMISSION_DENIED /a"),
+            (Denied(Op::Write, "a", &Write("a", b"2")), "PERMISSION_DENIED /a"),
+            (Denied(Op::Edit, "a", &Write("a", b"1")), "replaced 1"),
+            (Denied(Op::Edit, "a", &Edit("a", "1", "2")), "PERMISSION_DENIED /a"),
+            (Denied(Op::Write, "a", &Append("a", b"2")), "PERMISSION_DENIED /a"),
+            (Denied(Op::Write, "x", &Mkdir("x/y")), "PERMISSION_DENIED /x"),
+            (Denied(Op::Write, "x", &Write("x/y/z", b"1")), "PERMISSION_DENIED /x"),
+            (Denied(Op::Write, "x", &Copy("a", "x/y")), "PERMISSION_DENIED /x"),
+            (Denied(Op::Read, "a", &Copy("a", "b")), "PERMISSION_DENIED /a"),
+            (Denied(Op::Write, "b", &Copy("a", "b")), "PERMISSION_DENIED /b"),
+            (Denied(Op::Delete, "a", &Remove("a")), "PERMISSION_DENIED /a"),
+            (Denied(Op::Delete, "d/e/f", &RemoveAll("d")), "PERMISSION_DENIED /d/e/f"),
+            (Denied(Op::Delete, "a", &Rename("a", "b")), "PERMISSION_DENIED /a"),
+            (Denied(Op::Write, "b", &Rename("a", "b")), "PERMISSION_DENIED /b"),
+            (Denied(Op::Delete, "d/e/f", &Rename("d", "g")), "PERMISSION_DENIED /d/e/f"),
+            (Denied(Op::Write, "g/e/f", &Rename("d", "g")), "PERMISSION_DENIED /g/e/f"),
+            (Denied(Op::Ls, "a", &Stat("a")), "PERMISSION_DENIED /a"),
+            (Denied(Op::Read, "a", &Resolve("a")), "/a file 1"),
+            (Denied(Op::Ls, "d", &List("d", 9)), "PERMISSION_DENIED /d"),
+            (Denied(Op::Ls, "d/e", &List("", 9)), "/d/ /a:1"),
+            (Denied(Op::Glob, "d/e/f", &glob("**")), "/a of 1"),
+            (Denied(Op::Glob, "d", &Glob("**", "d", |_| {})), "PERMISSION_DENIED /d"),
+            (Denied(Op::Grep, "d/e/f", &grep("1")), "/a:1:1 [/a 1] 1 in 1"),
+            (Denied(Op::Read, "d/e/f", &grep("1")), "/a:1:1 [/a 1] 1 in 1"),
+            // 31
+            (Denied(Op::Grep, "d", &Grep("1", "d", |_| {})), "PERMISSION_DENIED /d"),
+            (List("", 9), "/d/ /d/e/ /d/e/f:1 /a:1"),
         ],
     ),
     (

@@ -13,6 +13,7 @@ use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::memory::{StateBackend, StateOptions};
 use gloveport_core::limits::Limits;
 use gloveport_core::path::VirtualPath;
+use gloveport_core::sandbox::{Mount, Sandbox};
 use tempfile::TempDir;
 
 use self::cases::CASES;
@@ -110,6 +111,21 @@ async fn a_directory_on_disk_keeps_the_contract() {
         Place { backend: Box::new(backend), base, _directory: Some(directory) }
     })
     .await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn mounts_keep_the_contract() {
+    for mount_point in ["/", "/work", "/deep/er"] {
+        contract("local, mounted", || {
+            let directory = tempfile::tempdir().unwrap();
+            let mount = Mount::new(directory.path(), mount_point).read_write();
+            let sandbox = Some(Sandbox::new(vec![mount], directory.path()).unwrap());
+            let backend = LocalBackend::new(LocalOptions { sandbox, ..LocalOptions::default() }).unwrap();
+            Place { _directory: Some(directory), ..place(backend, mount_point) }
+        })
+        .await;
+    }
 }
 
 #[cfg(unix)]

@@ -1,8 +1,9 @@
 //! One step of a contract case, and its answer as a line of text, so that backends compare byte for byte.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use gloveport_core::access::Operation;
+use gloveport_core::access::{Guard, Operation};
 use gloveport_core::backend::{Backend, Call, FileKind, Missing, Window, WritableFileSystem};
 use gloveport_core::error::{Error, ErrorKind, Result};
 use gloveport_core::path::VirtualPath;
@@ -43,6 +44,22 @@ pub(crate) enum Step {
     Glob(&'static str, &'static str, fn(&mut GlobQuery)),
     /// Lines by pattern below a path.
     Grep(&'static str, &'static str, fn(&mut GrepQuery)),
+    /// A step while the guard denies an operation on a path.
+    Denied(Operation, &'static str, &'static Step),
+}
+
+/// Denies one operation on one path.
+struct Denial(Operation, VirtualPath);
+
+impl Guard for Denial {
+    fn check(&self, operation: Operation, path: &VirtualPath) -> Result<()> {
+        if (operation, path) == (self.0, &self.1) {
+            return Err(
+                Error::new(ErrorKind::PermissionDenied, format!("'{path}' is denied.")).with_path(path.as_str())
+            );
+        }
+        Ok(())
+    }
 }
 
 /// All lines of a file.
@@ -62,7 +79,14 @@ pub(crate) const fn grep(pattern: &'static str) -> Step {
 
 /// Does `step` on `backend` below `base`, and says what came of it.
 pub(crate) async fn perform(step: &Step, backend: &dyn Backend, base: &VirtualPath) -> String {
-    let answer = match answer(step, backend, base).await {
+    let (step, call) = match step {
+        Step::Denied(operation, path, step) => {
+            let Ok(path) = VirtualPath::parse(path, base) else { return "no such path".to_owned() };
+            (*step, Call { guard: Arc::new(Denial(*operation, path)), ..Call::default() })
+        }
+        step => (step, Call::default()),
+    };
+    let answer = match answer(step, backend, base, &call).await {
         Ok(answer) => answer,
         Err(error) => format!("{} {}", error.kind().code(), error.path().unwrap_or("-")),
     };
@@ -70,11 +94,11 @@ pub(crate) async fn perform(step: &Step, backend: &dyn Backend, base: &VirtualPa
     if base.is_root() { answer } else { answer.replace(base.as_str(), "") }
 }
 
-async fn answer(step: &Step, backend: &dyn Backend, base: &VirtualPath) -> Result<String> {
-    let call = &Call::default();
+async fn answer(step: &Step, backend: &dyn Backend, base: &VirtualPath, call: &Call) -> Result<String> {
     let files = backend.files();
     let at = |path: &str| VirtualPath::parse(path, base);
     Ok(match *step {
+        Step::Denied(..) => return Err(Error::internal("A denied step holds another one.")),
         Step::Write(path, content) => {
             let replace = move |_: Option<&_>| Ok(content.to_vec());
             let path = at(path)?;

@@ -38,7 +38,7 @@ mod write;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct StateOptions {
     /// The files to begin with: path → text, or path → file as [`StateBackend::to_json`] writes it. Relative paths
-    /// begin at `/`.
+    /// begin at `/`. A path that ends with `/` and has no content is an empty directory.
     pub files: Document,
     /// What it may hold.
     pub limits: StateLimits,
