@@ -173,8 +173,12 @@ export interface GrepOptions extends CallSignal {
   readonly word?: boolean | undefined
   /** Whether a match may span lines. */
   readonly multiline?: boolean | undefined
+  /** Whether the pattern may look around and refer back, line by line and within a bound of steps. */
+  readonly lookAround?: boolean | undefined
   /** Only files that match one of these; `!` excludes. */
   readonly globs?: readonly string[] | undefined
+  /** Only files of one of these types, such as `ts`, `py`, `rust`, `md`. */
+  readonly types?: readonly string[] | undefined
   readonly hidden?: boolean | undefined
   readonly ignore?: boolean | undefined
   /** Lines of context before a match; default 0. */

@@ -14,9 +14,9 @@ use serde::Serialize;
 
 use crate::access::{Guard, Unguarded};
 use crate::cancel::Deadline;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
-use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
 use crate::text::encoding::Encoding;
 use crate::text::numbered::View;
 
@@ -106,6 +106,13 @@ pub trait FileSystem: Send + Sync {
 
     /// Lines by pattern.
     fn grep<'a>(&'a self, query: &'a GrepQuery, call: &'a Call) -> BoxFuture<'a, Result<GrepOutcome>>;
+
+    /// Files by what is remembered of their path, best fit first. `Unsupported` where the backend has no tree to walk.
+    fn find<'a>(&'a self, query: &'a FindQuery, _call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
+        let error = Error::new(ErrorKind::Unsupported, "This backend does not rank files by name; use glob instead.")
+            .with_path(query.path.as_str());
+        Box::pin(std::future::ready(Err(error)))
+    }
 }
 
 /// Computes a file's new content from its old one; `None` when the file does not exist. Runs while the file is locked,

@@ -112,7 +112,7 @@ impl Found {
 }
 
 impl Ranked for Found {
-    fn modified_ns(&self) -> Option<i64> {
+    fn rank(&self) -> Option<i64> {
         self.metadata.modified_ns
     }
 

@@ -6,8 +6,9 @@ use super::query::SortOrder;
 
 /// A result that has a place in the order.
 pub(crate) trait Ranked {
-    /// Nanoseconds since 1970; `None` sorts last.
-    fn modified_ns(&self) -> Option<i64>;
+    /// What comes first when results are not ordered by path, the greatest before all: nanoseconds since 1970, or how
+    /// well something fits. `None` sorts last.
+    fn rank(&self) -> Option<i64>;
     /// What breaks ties.
     fn path(&self) -> &str;
 }
@@ -15,7 +16,7 @@ pub(crate) trait Ranked {
 /// The order of two results: total, since paths differ.
 pub(crate) fn compare<R: Ranked>(sort: SortOrder, left: &R, right: &R) -> Ordering {
     match sort {
-        SortOrder::Modified => right.modified_ns().cmp(&left.modified_ns()),
+        SortOrder::Modified => right.rank().cmp(&left.rank()),
         SortOrder::Path => Ordering::Equal,
     }
     .then_with(|| left.path().cmp(right.path()))

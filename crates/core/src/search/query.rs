@@ -80,6 +80,44 @@ pub struct GlobOutcome {
     pub incomplete: bool,
 }
 
+/// A search for a file of which only parts of the path are remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindQuery {
+    /// Words, each of which must fit the path below `path`: its letters in order, case of no account, one in five
+    /// missing at most.
+    pub query: String,
+    /// The directory to search.
+    pub path: VirtualPath,
+    /// Whether names that begin with `.` are visited.
+    pub hidden: bool,
+    /// Whether `.gitignore` and `.ignore` files are honoured.
+    pub respect_ignore: bool,
+    /// Results to skip, for paging.
+    pub offset: usize,
+    /// Results to return, at most `Limits::glob_paths`.
+    pub limit: usize,
+}
+
+impl FindQuery {
+    /// The defaults of every backend: hidden and ignored files left out, the best 20.
+    pub fn new(query: impl Into<String>, path: VirtualPath) -> Self {
+        Self { query: query.into(), path, hidden: false, respect_ignore: true, offset: 0, limit: 20 }
+    }
+}
+
+/// What a search by parts of a path found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FindOutcome {
+    /// The page asked for, best fit first.
+    pub files: Vec<FileInfo>,
+    /// All that fit; a lower bound when the search itself was cut short.
+    pub total: usize,
+    /// Whether more fit than the page holds, or the search was cut short.
+    pub truncated: bool,
+    /// Whether time or a budget ended the walk, so that `total` is a lower bound.
+    pub incomplete: bool,
+}
+
 /// A search for lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrepQuery {
@@ -95,6 +133,9 @@ pub struct GrepQuery {
     pub word: bool,
     /// Whether a match may span lines (`\n` in the pattern).
     pub multiline: bool,
+    /// Whether the pattern may look around (`(?=…)`, `(?<!…)`) and refer back (`\\1`), line by line. Such a pattern is
+    /// tried within a bound of steps; a line that needs more makes the answer incomplete.
+    pub look_around: bool,
     /// Only files that match one of these globs; one without `/` matches the name at any depth, `!` excludes. Empty:
     /// all files.
     pub globs: Vec<String>,
@@ -133,6 +174,7 @@ impl GrepQuery {
             case: CaseMode::Sensitive,
             word: false,
             multiline: false,
+            look_around: false,
             globs: Vec::new(),
             types: Vec::new(),
             hidden: false,

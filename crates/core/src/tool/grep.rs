@@ -113,6 +113,8 @@ impl Tool for Grep {
                 case: if self.ignore_case { CaseMode::Insensitive } else { CaseMode::Sensitive },
                 word: self.word,
                 multiline: self.multiline,
+                // Only a pattern that needs it pays for it.
+                look_around: !self.multiline,
                 globs: self.glob_pattern.iter().cloned().collect(),
                 types: self.file_type.iter().cloned().collect(),
                 hidden,

@@ -106,6 +106,8 @@ pub(super) struct Grep {
     #[serde(default)]
     pub(super) multiline: Option<bool>,
     #[serde(default)]
+    pub(super) look_around: Option<bool>,
+    #[serde(default)]
     pub(super) globs: Option<Vec<String>>,
     #[serde(default)]
     pub(super) types: Option<Vec<String>>,
@@ -181,6 +183,7 @@ impl Grep {
             case: self.case_mode.unwrap_or(CaseMode::Sensitive),
             word: self.word.unwrap_or(false),
             multiline: self.multiline.unwrap_or(false),
+            look_around: self.look_around.unwrap_or(false),
             globs: self.globs.unwrap_or_default(),
             types: self.types.unwrap_or_default(),
             hidden: self.hidden.unwrap_or(false),

@@ -27,7 +27,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::sandbox::not_writable;
-use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
 
 /// 65,536 directories: what a backend remembers to have cleaned; then it begins anew.
 const MAX_CLEANED: usize = 1 << 16;
@@ -353,6 +353,11 @@ impl FileSystem for LocalBackend {
     fn grep<'a>(&'a self, query: &'a GrepQuery, call: &'a Call) -> BoxFuture<'a, Result<GrepOutcome>> {
         let query = query.clone();
         Box::pin(self.blocking(call, Waits::ForThePart, move |inner, call| walk::grep(inner, &query, call)))
+    }
+
+    fn find<'a>(&'a self, query: &'a FindQuery, call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
+        let query = query.clone();
+        Box::pin(self.blocking(call, Waits::ForThePart, move |inner, call| walk::find(inner, &query, call)))
     }
 }
 

@@ -19,7 +19,8 @@ use crate::error::{Error, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::MountId;
 use crate::search::{
-    self, EntryKind, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Metadata, Obstacle, Opened,
+    self, EntryKind, FindOutcome, FindQuery, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Metadata,
+    Obstacle, Opened,
 };
 
 /// Names by pattern. Blocking: runs inside the one `spawn_blocking` of its call.
@@ -30,6 +31,11 @@ pub(super) fn glob(inner: &Inner, query: &GlobQuery, call: &Call) -> Result<Glob
 /// Lines by pattern. Blocking: runs inside the one `spawn_blocking` of its call.
 pub(super) fn grep(inner: &Inner, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
     search::grep(&Tree { resolver: &inner.resolver }, query, call, &inner.limits)
+}
+
+/// Files by what is remembered of their path. Blocking: runs inside the one `spawn_blocking` of its call.
+pub(super) fn find(inner: &Inner, query: &FindQuery, call: &Call) -> Result<FindOutcome> {
+    search::find(&Tree { resolver: &inner.resolver }, query, call, &inner.limits)
 }
 
 /// All mounts as one tree.

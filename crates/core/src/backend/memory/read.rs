@@ -10,7 +10,7 @@ use crate::access::Operation;
 use crate::backend::{BoxFuture, Call, FileContent, FileInfo, FileKind, FileSlice, FileSystem, Listing, Resolution};
 use crate::error::Result;
 use crate::path::VirtualPath;
-use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
 use crate::text::window::{self, Window, WindowRequest};
 
 impl StateBackend {
@@ -212,5 +212,9 @@ impl FileSystem for StateBackend {
 
     fn grep<'a>(&'a self, query: &'a GrepQuery, call: &'a Call) -> BoxFuture<'a, Result<GrepOutcome>> {
         Box::pin(self.grep_now(query, call))
+    }
+
+    fn find<'a>(&'a self, query: &'a FindQuery, call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
+        Box::pin(self.find_now(query, call))
     }
 }

@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::search::{
-    self, EntryKind, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Metadata, Obstacle, Opened,
+    self, EntryKind, FindOutcome, FindQuery, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Metadata,
+    Obstacle, Opened,
 };
 
 /// 8 MiB: a few milliseconds of searching. Trees that hold more are searched on threads made for blocking, so that no
@@ -26,6 +27,10 @@ impl StateBackend {
 
     pub(super) async fn grep_now(&self, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
         self.search(query, call, search::grep).await
+    }
+
+    pub(super) async fn find_now(&self, query: &FindQuery, call: &Call) -> Result<FindOutcome> {
+        self.search(query, call, search::find).await
     }
 
     async fn search<Q: Clone + Send + 'static, O: Send + 'static>(

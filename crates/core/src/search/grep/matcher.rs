@@ -8,7 +8,7 @@ use crate::search::query::{CaseMode, GrepQuery};
 /// 8 KiB: longer than any pattern that a person or a model writes (R-FS-10).
 const MAX_PATTERN_BYTES: usize = 8 << 10;
 /// 8 MiB for a compiled pattern, and for the states that one thread remembers of it (R-FS-10).
-const MAX_REGEX_BYTES: usize = 8 << 20;
+pub(super) const MAX_REGEX_BYTES: usize = 8 << 20;
 /// 100 groups within each other (R-FS-10).
 const MAX_NESTING: u32 = 100;
 
@@ -53,12 +53,21 @@ pub(super) fn check(query: &GrepQuery) -> Result<()> {
     let parsed = regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(&query.pattern);
     match parsed {
         Ok(_) => Ok(()),
+        Err(regex_syntax::Error::Parse(error)) if needs_backtracking(error.kind()) && !query.look_around => {
+            let what = "look-around and back-references need the option 'look_around'";
+            Err(fault(&query.pattern, error.span().start.offset, what))
+        }
         Err(regex_syntax::Error::Parse(error)) => Err(fault(&query.pattern, error.span().start.offset, error.kind())),
         Err(regex_syntax::Error::Translate(error)) => {
             Err(fault(&query.pattern, error.span().start.offset, error.kind()))
         }
         Err(_) => Err(Error::invalid("The pattern is not a valid regular expression.")),
     }
+}
+
+fn needs_backtracking(kind: &regex_syntax::ast::ErrorKind) -> bool {
+    use regex_syntax::ast::ErrorKind::{UnsupportedBackreference, UnsupportedLookAround};
+    matches!(kind, UnsupportedBackreference | UnsupportedLookAround)
 }
 
 fn needs_multiline() -> Error {

@@ -6,6 +6,7 @@
 use grep_matcher::Matcher;
 use parking_lot::Mutex;
 
+use self::look_around::LookAround;
 use self::page::{MAX_TEXT_BYTES, Page};
 use self::sink::Keep;
 use self::worker::{Job, Worker};
@@ -22,6 +23,7 @@ use crate::error::Result;
 use crate::limits::Limits;
 
 mod line;
+mod look_around;
 mod matcher;
 mod page;
 mod sink;
@@ -31,7 +33,15 @@ mod worker;
 /// with `InvalidInput` for a pattern, glob or type that is not valid and, as the tree does, for a path that cannot be
 /// opened. A file that is named is searched whatever the globs say, also when it looks binary.
 pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) -> Result<GrepOutcome> {
-    grep_with(tree, query, &matcher::compile(query)?, call, limits)
+    let linear = matcher::compile(query);
+    if linear.is_ok() || !query.look_around || query.literal {
+        return grep_with(tree, query, &linear?, call, limits);
+    }
+    let matcher = LookAround::compile(query, call.deadline.within(limits.search_timeout))?;
+    let mut outcome = grep_with(tree, query, &matcher, call, limits)?;
+    outcome.incomplete |= matcher.exceeded();
+    outcome.truncated |= outcome.incomplete;
+    Ok(outcome)
 }
 
 fn grep_with<T: Tree, M: Matcher + Sync>(

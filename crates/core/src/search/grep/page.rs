@@ -19,7 +19,7 @@ pub(super) struct FileHits {
 }
 
 impl Ranked for FileHits {
-    fn modified_ns(&self) -> Option<i64> {
+    fn rank(&self) -> Option<i64> {
         self.modified_ns
     }
 

@@ -113,7 +113,10 @@ fn an_invalid_pattern_is_an_error_with_a_caret() {
     assert!(message(&lines(&format!("{}{}", "(".repeat(101), ")".repeat(101)))).contains("nested"));
     assert!(message(&lines(r"(\w{100}){100}")).contains("more than 8 MiB"));
     assert!(message(&lines(&"x".repeat(9000))).contains("at most 8192"));
-    assert!(message(&lines("(?=a)")).contains("look-around"));
+    assert!(message(&lines("x(?=a)")).contains("need the option 'look_around'.\n  x(?=a)\n   ^\n"));
+    let look_around = |pattern| GrepQuery { look_around: true, ..lines(pattern) };
+    assert!(message(&look_around("(?=a")).contains("\n  (?=a\n"));
+    assert!(message(&GrepQuery { multiline: true, ..look_around("(?=a)") }).contains("without 'multiline'"));
 }
 
 #[test]
@@ -183,4 +186,20 @@ fn a_pattern_made_to_backtrack_ends_at_once() {
     let begun = std::time::Instant::now();
     assert_eq!(matched(&tree, &lines("(a+)+$")), [""; 0]);
     assert!(begun.elapsed() < std::time::Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn look_around_is_an_option_with_a_bound() {
+    let tree = HostTree::new(&[("a.ts", "foobar\r\nfoobaz\nFOObar abab\nxfoobar\n")]);
+    let with = |pattern: &str| GrepQuery { look_around: true, ..lines(pattern) };
+    assert_eq!(matched(&tree, &with("foo(?!baz)")), ["/w/a.ts:1: foobar", "/w/a.ts:4: xfoobar"]);
+    assert_eq!(matched(&tree, &with("(?<=foo)bar$")), ["/w/a.ts:1: foobar", "/w/a.ts:4: xfoobar"]);
+    assert_eq!(matched(&tree, &with(r"(ab)\1")), ["/w/a.ts:3: FOObar abab"]);
+    let smart = GrepQuery { case: CaseMode::Smart, ..with("foo(?=bar)") };
+    assert_eq!(matched(&tree, &smart).len(), 3);
+    let word = GrepQuery { word: true, ..with("foo(?=bar)bar") };
+    assert_eq!(matched(&tree, &word), ["/w/a.ts:1: foobar"]);
+    let tree = HostTree::new(&[("a", &format!("{}!\nfine aa!\n", "a".repeat(5_000)))]);
+    let outcome = grep(&tree, &with(r"(?=x|a)(a+)+\1$")).unwrap();
+    assert_eq!((outcome.total_matches, outcome.incomplete, outcome.truncated), (0, true, true));
 }

@@ -51,13 +51,13 @@ impl HostTree {
 }
 
 pub(super) fn glob(backend: &LocalBackend, query: &GlobQuery, call: &Call) -> Result<GlobOutcome> {
-    runtime().block_on(backend.files().glob(query, call))
+    block_on(backend.files().glob(query, call))
 }
 
 pub(super) fn grep(backend: &LocalBackend, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
-    runtime().block_on(backend.files().grep(query, call))
+    block_on(backend.files().grep(query, call))
 }
 
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }

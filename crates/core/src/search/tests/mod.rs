@@ -1,5 +1,6 @@
 //! The engine over real directories.
 
+mod finding;
 mod globbing;
 mod grepping;
 mod host;
