@@ -15,6 +15,7 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 
+pub use self::approval::{ApprovalText, approval_text};
 use self::argument::{Argument, Variables};
 use self::paths::Places;
 use self::script::{NestedKind, RedirectKind, RedirectTarget, Script};
@@ -24,6 +25,7 @@ use crate::error::is_deceptive;
 
 mod allow;
 mod ansi;
+mod approval;
 pub(crate) mod argument;
 mod deny;
 mod frame;
@@ -92,6 +94,9 @@ pub struct CommandAnalysis {
     /// The judgement of the built-in policy: `deny` for what is dangerous or not in the allow list, `ask` for what is
     /// unresolved. Rules come on top of it.
     pub verdict: CommandJudgement,
+    /// Whether anything is redirected to or from a file or a text, or a variable set.
+    #[serde(skip)]
+    pub(crate) redirected: bool,
     /// What the rules for files are asked about.
     #[serde(skip)]
     pub(crate) places: Vec<paths::Place>,
@@ -155,6 +160,7 @@ struct Analyzer<'a> {
     places: Places<'a>,
     unresolved: Vec<String>,
     parsed: bool,
+    redirected: bool,
     denied: Option<String>,
     /// Texts that are to be read, with their depth.
     queue: VecDeque<(String, NestedKind, usize)>,
@@ -170,6 +176,7 @@ impl<'a> Analyzer<'a> {
             places: Places::new(context),
             unresolved: Vec::new(),
             parsed: true,
+            redirected: false,
             denied: None,
             queue: VecDeque::new(),
             texts: 0,
@@ -222,6 +229,7 @@ impl<'a> Analyzer<'a> {
                 }
                 self.see_assignment(name);
             }
+            self.redirected |= !(command.redirects.is_empty() && command.assignments.is_empty());
             let mut input = Input::Inherited;
             if command.piped_in {
                 input = Input::Unknown;
@@ -381,6 +389,7 @@ impl<'a> Analyzer<'a> {
             writes,
             unresolved: self.unresolved,
             verdict,
+            redirected: self.redirected,
             places,
         }
     }
