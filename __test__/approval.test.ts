@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import {
   type ApprovalRequest,
   ApprovalRequiredError,
+  type Approver,
   type ApprovalDecision,
   createToolset,
   LocalBackend,
@@ -48,22 +49,29 @@ test('an approver sees the diff and decides', async () => {
   expect(requests.length).toBe(2)
 })
 
-test('an approver that throws or answers nonsense is a no, and its error goes to onError', async () => {
-  const mine = new Error('mine')
-  for (const approve of [
+const MINE = new Error('mine')
+
+test.each<[string, Approver, unknown]>([
+  [
+    'throws',
     () => {
-      throw mine
+      throw MINE
     },
-    () => Promise.reject(mine),
-    () => true as never,
-    () => undefined as never,
-    () => ({ approved: 'yes' }) as never,
-    () => ({ approved: true, extra: 1 }) as never,
-  ]) {
-    const errors: unknown[] = []
-    const toolset = await toolsetOver({}, { permissions: 'default', approve, onError: (error) => errors.push(error) })
-    expect(await toolset.call('write_file', WRITE)).toMatchObject({ isError: true, code: 'APPROVAL_DENIED' })
-  }
+    MINE,
+  ],
+  ['rejects', () => Promise.reject(MINE), MINE],
+  ['answers true', () => true as never, { code: 'INVALID_INPUT' }],
+  ['answers nothing', () => undefined as never, { code: 'INVALID_INPUT' }],
+  ['answers yes as a word', () => ({ approved: 'yes' }) as never, { code: 'INVALID_INPUT' }],
+  ['answers more than there is', () => ({ approved: true, extra: 1 }) as never, { code: 'INVALID_INPUT' }],
+])('an approver that %s is a no, and its error goes to onError', async (_name, approve, error) => {
+  const errors: unknown[] = []
+  const toolset = await toolsetOver(
+    {},
+    { permissions: 'default', approve, onError: (reported) => errors.push(reported) },
+  )
+  expect(await toolset.call('write_file', WRITE)).toMatchObject({ isError: true, code: 'APPROVAL_DENIED' })
+  expect(errors).toEqual([error === MINE ? MINE : expect.objectContaining(error as object)])
 })
 
 test('an approver can replace the input', async () => {
