@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import * as sdk7 from 'ai'
-import { MockLanguageModelV4 } from 'ai/test'
+import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test'
 import * as sdk6 from 'ai6'
 import { MockLanguageModelV3 } from 'ai6/test'
 import { createToolset, LocalBackend } from 'gloveport'
@@ -17,6 +17,13 @@ const USAGE = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 }
+
+/** The end of one step of a stream. */
+const finish = (unified: 'tool-calls' | 'stop') => ({
+  type: 'finish' as const,
+  finishReason: { unified, raw: undefined },
+  usage: USAGE,
+})
 
 interface Call {
   readonly id: string
@@ -298,6 +305,21 @@ describe.each([
     expect(asked.length).toBeGreaterThan(0)
     expect((await toolset.call('read_file', { path: 'a.txt' })).text).toContain('old')
   })
+})
+
+test('a stream of version 7 hands out our results as they are', async () => {
+  const toolset = await toolsetOver({ 'a.txt': 'one\n' })
+  const call = { type: 'tool-call' as const, toolCallId: 'c1', toolName: 'read_file', input: '{"path":"a.txt"}' }
+  const model = new MockLanguageModelV4({
+    doStream: [
+      { stream: convertArrayToReadableStream([call, finish('tool-calls')]) },
+      { stream: convertArrayToReadableStream([finish('stop')]) },
+    ],
+  })
+  const { stream } = sdk7.streamText({ model, tools: aiTools(toolset), prompt: 'go', stopWhen: sdk7.stepCountIs(3) })
+  const outputs: unknown[] = []
+  for await (const part of stream) if (part.type === 'tool-result') outputs.push(part.output)
+  expect(outputs).toEqual([expect.objectContaining({ isError: false, text: expect.stringContaining('one') })])
 })
 
 test('the reason of a version 7 request shows what will happen', async () => {
