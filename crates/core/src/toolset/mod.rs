@@ -227,10 +227,9 @@ fn policy_of(options: &ToolsetOptions, backend: &dyn Backend) -> Result<Policy> 
         Some(PermissionsOption::Rules(rules)) => Some((**rules).clone()),
     };
     let rules = match ruleset {
-        None => Rules::Flags {
-            write_asks: options.require_write_approval,
-            execute_asks: options.require_execute_approval,
-        },
+        None => {
+            Rules::Flags { write_asks: options.require_write_approval, execute_asks: options.require_execute_approval }
+        }
         Some(ruleset) => Rules::Checked {
             checker: Box::new(PermissionChecker::new(ruleset)?),
             working_directory: files.working_directory().clone(),
