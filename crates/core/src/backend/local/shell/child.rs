@@ -9,7 +9,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::fs::fstat;
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::Pid;
 use tokio::net::unix::pipe::{Receiver, Sender};
 
@@ -83,7 +82,7 @@ fn path_of(directory: &OwnedFd) -> Result<PathBuf> {
 }
 
 fn pipe() -> Result<(OwnedFd, OwnedFd)> {
-    pipe_with(PipeFlags::CLOEXEC).map_err(|_| {
+    std::io::pipe().map(|(read, write)| (read.into(), write.into())).map_err(|_| {
         Error::new(ErrorKind::Io, "The command was not started: this process has no file descriptor left for a pipe.")
     })
 }
