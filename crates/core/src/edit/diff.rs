@@ -31,18 +31,20 @@ const COMPARE_TIME: Duration = Duration::from_millis(100);
 pub fn between(old: Option<&[u8]>, new: &[u8], path: &str) -> String {
     let Some(old) = old else {
         let change = Change { old: 0..0, new: 0..new.len() };
-        return Writer::new("/dev/null", &Shown(path).to_string()).run(b"", new, &[change]);
+        return Writer::new("/dev/null", &Shown(path).to_string()).run(b"", new, &[change], 0);
     };
     let prefix = shared_prefix(old, new);
     let suffix = shared_suffix(&old[prefix..], &new[prefix..]);
     let change = Change { old: prefix..old.len() - suffix, new: prefix..new.len() - suffix };
-    of_changes(old, new, &[change], path)
+    let line = lines::number_at(old, prefix);
+    of_changes(old, new, &[change], line, path)
 }
 
-/// The unified diff of known changes, which are in order and do not overlap. Empty when nothing differs.
-pub fn of_changes(old: &[u8], new: &[u8], changes: &[Change], path: &str) -> String {
+/// The unified diff of known changes, which are in order and do not overlap; `line` is the 0-based number of the line in
+/// which the first of them begins. Empty when nothing differs.
+pub(super) fn of_changes(old: &[u8], new: &[u8], changes: &[Change], line: u64, path: &str) -> String {
     let path = Shown(path).to_string();
-    Writer::new(&path, &path).run(old, new, changes)
+    Writer::new(&path, &path).run(old, new, changes, line)
 }
 
 /// Bytes that are compared at once.
@@ -86,8 +88,9 @@ impl Writer {
         }
     }
 
-    fn run(mut self, old: &[u8], new: &[u8], changes: &[Change]) -> String {
-        let mut counted = Counted::default();
+    fn run(mut self, old: &[u8], new: &[u8], changes: &[Change], line: u64) -> String {
+        let first = changes.first().map_or(0, |change| lines::start_of(old, change.old.start));
+        let mut counted = Counted { old_at: first, old_lines: line, new_lines: line };
         let mut regions = Regions::new(old, new, changes).peekable();
         while let Some(first) = regions.next() {
             let mut hunk = vec![first];
@@ -204,7 +207,6 @@ impl Iterator for Regions<'_> {
 }
 
 /// Line numbers, counted once from the front to the back.
-#[derive(Default)]
 struct Counted {
     /// Where in the old text counting stands.
     old_at: usize,

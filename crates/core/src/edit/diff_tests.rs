@@ -2,6 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn of_changes(old: &str, new: &str, changes: &[Change]) -> String {
+    let first = changes.first().map_or(0, |change| change.old.start);
+    super::of_changes(old.as_bytes(), new.as_bytes(), changes, lines::number_at(old.as_bytes(), first), "/f")
+}
+
 #[test]
 fn shows_changes_with_three_lines_around() {
     let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16\n17\n";
@@ -33,7 +38,7 @@ fn places_far_apart_have_their_own_hunks_with_the_right_numbers() {
     let at = old.find("25\n").unwrap();
     let changes = [Change { old: 4..4, new: 4..7 }, Change { old: at..at + 3, new: at + 3..at + 3 }];
     assert_eq!(
-        of_changes(old.as_bytes(), new.as_bytes(), &changes, "/f"),
+        of_changes(&old, &new, &changes),
         "--- /f\n+++ /f\n@@ -1,5 +1,6 @@\n 1\n 2\n+2b\n 3\n 4\n 5\n@@ -22,7 +23,6 @@\n 22\n 23\n 24\n-25\n 26\n 27\n 28\n"
     );
 }
@@ -50,7 +55,7 @@ fn a_long_diff_is_cut_and_says_so() {
     let new = old.replace(" x", " y");
     let changes: Vec<Change> =
         old.match_indices(" x").map(|(at, _)| Change { old: at + 1..at + 2, new: at + 1..at + 2 }).collect();
-    assert!(of_changes(old.as_bytes(), new.as_bytes(), &changes, "/f").len() <= MAX_BYTES + 100);
+    assert!(of_changes(&old, &new, &changes).len() <= MAX_BYTES + 100);
 }
 
 #[test]
@@ -120,7 +125,7 @@ proptest! {
             kept = end;
         }
         new.push_str(&old[kept..]);
-        let diff = of_changes(old.as_bytes(), new.as_bytes(), &changes, "/f");
+        let diff = of_changes(&old, &new, &changes);
         prop_assert_eq!(patch(&old, &diff), new);
     }
 }

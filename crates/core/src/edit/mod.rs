@@ -186,10 +186,13 @@ pub fn apply(bytes: &[u8], edits: &[Edit], options: &EditOptions<'_>) -> Result<
         Edit::Hashline(_) => hashline::apply(&document, edits, options)?,
     };
     let Edited { text, changes, replacements, summary } = edited;
-    let first = changes.first().map_or(0, |change| change.new.start);
+    let first = changes.first().map_or(0, |change| change.old.start);
+    // What stands before the first change is the same in both texts, so one count serves the line and the diff.
+    let line = lines::number_at(&document.text, first);
     // Where the end was cut off, the last line that is left is the one that differs.
-    let first_changed_line = lines::number_at(&text, first.min(text.len().saturating_sub(1))) + 1;
-    let diff = diff::of_changes(&document.text, &text, &changes, options.path);
+    let cut_off = first == text.len() && text.ends_with(b"\n");
+    let first_changed_line = if cut_off { line.max(1) } else { line + 1 };
+    let diff = diff::of_changes(&document.text, &text, &changes, line, options.path);
     Ok(Applied { bytes: document.encode(text), replacements, summary, first_changed_line, diff, changes })
 }
 

@@ -216,7 +216,7 @@ proptest! {
         limit in 1_u64..8,
         max_bytes in 4_u64..40,
     ) {
-        let lines_before = (FIRST_CHUNK - before_the_border) / 4;
+        let lines_before = (CHUNK - before_the_border) / 4;
         let text = "xyz\n".repeat(lines_before) + &text;
         let window = Window { offset: offset + lines_before as u64 - 4, limit, max_bytes };
         prop_assert_eq!(read_text(text.as_bytes(), window, 0).ok(), model(text.as_bytes(), window, false));
