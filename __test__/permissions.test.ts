@@ -11,6 +11,11 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 
 import { project } from './support.js'
 
+function verdicts(commands: readonly string[]): string[] {
+  const context = { workingDirectory: '/p', home: '/home/a', roots: ['/p'] }
+  return commands.map((command) => analyzeCommand(command, context).verdict.action)
+}
+
 describe('rulesets', () => {
   test('presets deny secrets by name and nothing that only sounds like one', () => {
     const checker = new PermissionChecker('default')
@@ -96,10 +101,6 @@ describe('commands', () => {
       'mkfs.ext4 /dev/sda',
     ]
     const allowed = ['echo "sudo"', "grep -r 'rm -rf /' docs", 'rm -rf ./node_modules', 'git rm a', 'man mkfs']
-    const verdicts = (commands: string[]): string[] =>
-      commands.map(
-        (command) => analyzeCommand(command, { workingDirectory: '/p', home: '/home/a', roots: ['/p'] }).verdict.action,
-      )
     expect(verdicts(denied)).toEqual(denied.map(() => 'deny'))
     expect(verdicts(allowed)).toEqual(allowed.map(() => 'allow'))
   })

@@ -102,7 +102,7 @@ export class Toolset {
    * @throws {ApprovalRequiredError} somebody must say yes and there is no approver
    * @throws {AbortError} the signal aborted; what was done until then is in `details`
    * @throws {ClosedError} the toolset is closed
-   * @throws {InvalidInputError} an argument cannot be sent as JSON
+   * @throws {InvalidInputError} a name or an option has the wrong type
    * @throws what a hook threw, as itself
    */
   async call(name: string, input: unknown, options?: CallOptions): Promise<ToolResult> {
@@ -202,7 +202,14 @@ export class Toolset {
     signal: AbortSignal | undefined,
     { approval, onOutput }: CallOptions,
   ): Promise<ToolResult> {
-    const inputJson = encodeJson(input, 'input')
+    let inputJson: string
+    try {
+      inputJson = encodeJson(input, 'input')
+    } catch (error) {
+      // A model can send half a surrogate pair; what it did wrong is for it to read.
+      if (error instanceof InvalidInputError) return failure(error)
+      throw error
+    }
     return this.#host.withRun(call, async (run) => {
       const callJson = encodeJson({ callId: call.callId, callKey: run.key, approval }, 'options')
       try {
@@ -221,6 +228,11 @@ export class Toolset {
     const standard = standardProps(spec.inputSchema, (value) => this.assess(spec.name, value))
     return Object.freeze({ ...spec, '~standard': standard })
   }
+}
+
+/** The result that a model reads for an error that it can act on. */
+function failure({ message, code }: GloveportError): ToolResult {
+  return { text: `Error: ${message}`, isError: true, code, truncated: false }
 }
 
 /** What a model may read of an error that it must not handle. */

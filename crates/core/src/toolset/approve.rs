@@ -74,7 +74,11 @@ pub(super) struct Assessed {
 }
 
 impl Assessed {
+    /// The first assessment of a call is the one that somebody was shown: another of the same input changes nothing.
     fn insert(&mut self, call_id: String, key: String, bindings: Vec<Binding>) {
+        if self.by_call.get(&call_id).is_some_and(|(known, _)| *known == key) {
+            return;
+        }
         if self.by_call.insert(call_id.clone(), (key, bindings)).is_none() {
             self.order.push_back(call_id);
         }

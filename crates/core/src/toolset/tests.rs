@@ -276,6 +276,12 @@ async fn a_grant_from_elsewhere_is_bound_to_what_assess_showed() {
     assert_eq!(code(&toolset.call("write_file", input.clone(), granted("1")).await), "STALE_FILE");
     assert_eq!(world.content(), "changed\n");
 
+    // A framework that assesses again when it resumes must not hide what changed since somebody looked.
+    toolset.assess("write_file", &input, named("1b")).await.unwrap();
+    fs::write(world.directory.path().join("a.txt"), "changed again\n").unwrap();
+    toolset.assess("write_file", &input, named("1b")).await.unwrap();
+    assert_eq!(code(&toolset.call("write_file", input.clone(), granted("1b")).await), "STALE_FILE");
+
     toolset.assess("write_file", &input, named("2")).await.unwrap();
     let other = json!({"path": "a.txt", "content": "other"});
     assert_eq!(code(&toolset.call("write_file", other, granted("2")).await), "STALE_FILE");
