@@ -1,0 +1,250 @@
+//! The course of a command: orders come in, it runs, its end is told. Then the next.
+
+use std::io::IoSliceMut;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use gloveport_supervisor::{Ceiling, Decoded, Ended, MAX_DESCRIPTORS, Order, Report, Request, Stage, Status};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
+use rustix::process::{DumpableBehavior, set_child_subreaper, set_dumpable_behavior};
+
+use crate::start::{Descriptors, Failure, start};
+use crate::sys;
+use crate::tree::{self, Family};
+
+/// 64 KiB: a request with an ordinary environment arrives in one piece.
+const READ_BYTES: usize = 64 << 10;
+/// 50 ms between looks at the count of threads of the machine, where processes are limited: a few hundred forks.
+const COUNT_EVERY: Duration = Duration::from_millis(50);
+/// 1 s between counts of the tree itself, whatever the machine's count says: others may have ended meanwhile.
+const RECOUNT_EVERY: Duration = Duration::from_secs(1);
+
+/// The host went away, or says what makes no sense: the end of this program.
+struct HostGone;
+
+/// The state of this program.
+pub(crate) struct Supervisor {
+    host: OwnedFd,
+    /// `/dev/null`.
+    empty: OwnedFd,
+    family: Family,
+    inbox: Vec<u8>,
+    arrived: Vec<OwnedFd>,
+    buffer: Vec<u8>,
+}
+
+/// What is to happen when the command has ended and others of its processes live.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// They are killed.
+    Kill,
+    /// They live on; the host is told once.
+    Keep,
+    /// They live on until the host orders their end: they were asked to end and may clean up, or the host knows.
+    Wait,
+}
+
+impl Supervisor {
+    /// Cuts this process off from its host's terminal, signals and descriptors, and makes it the parent of orphans.
+    pub(crate) fn prepare() -> std::io::Result<Self> {
+        let host = sys::host_socket();
+        sys::close_inherited();
+        let signals = sys::take_signals()?;
+        // It fails for a process that leads a group already, which keeps it from the terminal's signals as well.
+        let _ = rustix::process::setsid();
+        set_child_subreaper(Some(rustix::process::getpid()))?;
+        // A command of the same user can neither trace this program nor open its descriptors.
+        set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+        rustix::io::fcntl_setfd(&host, rustix::io::FdFlags::CLOEXEC)?;
+        let empty = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Self {
+            host,
+            empty,
+            family: Family::new(signals),
+            inbox: Vec::new(),
+            arrived: Vec::new(),
+            buffer: vec![0; READ_BYTES],
+        })
+    }
+
+    /// Runs commands until the host goes away; then nothing that they started is left.
+    pub(crate) fn serve(&mut self) {
+        while self.serve_one().is_ok() {}
+        self.family.end();
+    }
+
+    fn serve_one(&mut self) -> Result<(), HostGone> {
+        let request = loop {
+            match self.next_order()? {
+                Some(Order::Run(request)) => break request,
+                // Sent before the host knew that the command had ended.
+                Some(Order::Terminate | Order::End) => {}
+                None => self.receive()?,
+            }
+        };
+        let report = match self.begin(&request) {
+            Ok(tasks) => self.watch(&request, tasks)?,
+            Err(Failure { stage, errno }) => {
+                // The child that failed before its `exec` is on its way out.
+                self.family.end();
+                Report::Failed { stage, errno }
+            }
+        };
+        self.tell(report)
+    }
+
+    fn begin(&mut self, request: &Request) -> Result<Option<u64>, Failure> {
+        let arrived = std::mem::take(&mut self.arrived);
+        let Some(descriptors) = Descriptors::of(request, arrived) else {
+            return Err(Failure { stage: Stage::Request, errno: 0 });
+        };
+        let tasks = request.limits.processes.and_then(|_| tree::tasks_of_machine());
+        // Our own copies of the pipes close here: while they were open, nobody would see the end of the output.
+        let command = start(request, &descriptors, &self.empty, tasks)?;
+        self.family.begin(command);
+        Ok(tasks)
+    }
+
+    /// From the start of a command to its last process.
+    fn watch(&mut self, request: &Request, tasks: Option<u64>) -> Result<Report, HostGone> {
+        let mut census = request.limits.processes.map(|limit| Census::new(limit, tasks));
+        let mut rest = if request.keep { Rest::Keep } else { Rest::Kill };
+        loop {
+            let any_left = self.family.reap();
+            if let Some(status) = self.family.status() {
+                match rest {
+                    Rest::Kill => return Ok(self.end(None)),
+                    Rest::Keep | Rest::Wait if !any_left => return Ok(self.end(None)),
+                    Rest::Keep => {
+                        self.tell(Report::Exited(status_of(status)))?;
+                        rest = Rest::Wait;
+                    }
+                    Rest::Wait => {}
+                }
+            }
+            while let Some(order) = self.next_order()? {
+                match order {
+                    Order::Terminate => {
+                        self.family.terminate();
+                        rest = Rest::Wait;
+                    }
+                    Order::End => return Ok(self.end(None)),
+                    // One at a time.
+                    Order::Run(_) => return Err(HostGone),
+                }
+            }
+            if census.as_mut().is_some_and(Census::is_exceeded) {
+                return Ok(self.end(Some(Ceiling::Processes)));
+            }
+            if self.wait(census.as_ref().map(|_| COUNT_EVERY)) {
+                self.receive()?;
+            }
+        }
+    }
+
+    fn end(&mut self, ceiling: Option<Ceiling>) -> Report {
+        let killed = self.family.end();
+        Report::Ended(Ended {
+            // A command that the kernel does not let go of counts as killed: it is, as soon as it gets free.
+            status: self.family.status().map_or(Status::Signalled(libc::SIGKILL), status_of),
+            others: killed.others,
+            survivors: killed.survivors,
+            peak_bytes: self.family.peak_bytes(),
+            cpu_micros: self.family.cpu_micros(),
+            ceiling,
+        })
+    }
+
+    /// Waits for the host, a child, or the time. Whether the host has something to say.
+    fn wait(&self, time: Option<Duration>) -> bool {
+        let time = time.and_then(|time| Timespec::try_from(time).ok());
+        let mut descriptors =
+            [PollFd::new(&self.host, PollFlags::IN), PollFd::new(self.family.signals(), PollFlags::IN)];
+        // An interrupted wait is a short one.
+        let _ = poll(&mut descriptors, time.as_ref());
+        !descriptors[0].revents().is_empty()
+    }
+
+    /// The next order that has arrived whole.
+    fn next_order(&mut self) -> Result<Option<Order>, HostGone> {
+        match Order::decode(&self.inbox) {
+            Decoded::Order(order, length) => {
+                self.inbox.drain(..length);
+                Ok(Some(order))
+            }
+            Decoded::Incomplete => Ok(None),
+            Decoded::Nonsense => Err(HostGone),
+        }
+    }
+
+    /// Waits for bytes of the host and takes them with what travels beside them.
+    fn receive(&mut self) -> Result<(), HostGone> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+        let mut beside = RecvAncillaryBuffer::new(&mut space);
+        let pieces = &mut [IoSliceMut::new(&mut self.buffer)];
+        let count = match recvmsg(&self.host, pieces, &mut beside, RecvFlags::CMSG_CLOEXEC) {
+            Ok(received) => received.bytes,
+            Err(Errno::INTR) => return Ok(()),
+            Err(_) => return Err(HostGone),
+        };
+        for message in beside.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+                self.arrived.extend(descriptors);
+            }
+        }
+        if count == 0 {
+            return Err(HostGone);
+        }
+        self.inbox.extend_from_slice(&self.buffer[..count]);
+        Ok(())
+    }
+
+    fn tell(&self, report: Report) -> Result<(), HostGone> {
+        // Far less than a socket's buffer: it goes in one piece, and never waits.
+        match send(&self.host, &report.encode(), SendFlags::NOSIGNAL) {
+            Ok(Report::BYTES) => Ok(()),
+            Ok(_) | Err(_) => Err(HostGone),
+        }
+    }
+}
+
+/// Watches the ceiling on processes.
+struct Census {
+    limit: u64,
+    /// Threads of the machine when the command started.
+    tasks: Option<u64>,
+    counted: Instant,
+}
+
+impl Census {
+    fn new(limit: u64, tasks: Option<u64>) -> Self {
+        Self { limit, tasks, counted: Instant::now() }
+    }
+
+    /// Counts the tree only when the machine has grown by half of the limit since the start: reading one number is
+    /// cheap, visiting every process is not.
+    fn is_exceeded(&mut self) -> bool {
+        let grown = match (self.tasks, tree::tasks_of_machine()) {
+            (Some(before), Some(now)) => now.saturating_sub(before) > self.limit / 2,
+            (None, _) | (_, None) => true,
+        };
+        if !grown && self.counted.elapsed() < RECOUNT_EVERY {
+            return false;
+        }
+        self.counted = Instant::now();
+        tree::count() > self.limit
+    }
+}
+
+/// `waitpid`'s number in words.
+fn status_of(status: i32) -> Status {
+    if libc::WIFSIGNALED(status) {
+        Status::Signalled(libc::WTERMSIG(status))
+    } else {
+        Status::Exited(libc::WEXITSTATUS(status))
+    }
+}

@@ -1,0 +1,199 @@
+//! The system calls that no safe library offers, each behind a function that is safe to call. All `unsafe` of this
+//! program is here.
+#![allow(unsafe_code, reason = "clone, execve, wait4, signalfd and the inherited socket have no safe interface")]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr;
+
+use rustix::process::Pid;
+
+/// Takes the socket that the host gave as standard input. To be called once, first of all.
+pub(crate) fn host_socket() -> OwnedFd {
+    // SAFETY: descriptor 0 is open (the host starts this program with the socket there), and nothing else in this
+    // program uses standard input.
+    unsafe { OwnedFd::from_raw_fd(0) }
+}
+
+/// Closes whatever else was inherited from the host: a descriptor of another library without `O_CLOEXEC` must reach
+/// no command. From here on everything that this program opens is close-on-exec.
+pub(crate) fn close_inherited() {
+    // SAFETY: only descriptors are named, and none from 3 on is owned by anything yet.
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, c_int::MAX, 0) };
+    if closed == 0 {
+        return;
+    }
+    // Before Linux 5.9: one by one.
+    let listed: Vec<c_int> = std::fs::read_dir("/proc/self/fd")
+        .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+        .unwrap_or_default();
+    for descriptor in listed.into_iter().filter(|descriptor| *descriptor >= 3) {
+        // SAFETY: as above; the listing's own descriptor is closed already, and closing it again fails harmlessly.
+        unsafe { libc::close(descriptor) };
+    }
+}
+
+/// Gives every signal its default action, so that a command inherits no ignored one (Node ignores `SIGPIPE`, `nohup`
+/// ignores `SIGHUP`), blocks all of them for this program, and returns a descriptor that is readable after a child
+/// changed.
+pub(crate) fn take_signals() -> io::Result<OwnedFd> {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: SIG_DFL is a valid action for every signal; the ones that cannot be set fail harmlessly.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    let mut all = MaybeUninit::<libc::sigset_t>::uninit();
+    let mut child = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: both sets are written whole before they are read, and outlive the calls.
+    let descriptor = unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, all.as_ptr(), ptr::null_mut());
+        libc::sigemptyset(child.as_mut_ptr());
+        libc::sigaddset(child.as_mut_ptr(), libc::SIGCHLD);
+        libc::signalfd(-1, child.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+    };
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call has just made it, and nobody else holds it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// What [`wait_any`] found.
+pub(crate) enum Waited {
+    /// A child ended and is reaped.
+    Dead {
+        /// Which.
+        pid: Pid,
+        /// As `waitpid` gives it.
+        status: c_int,
+        /// Kibibytes of memory that it, or the largest child that it waited for, had at its peak.
+        peak_kib: u64,
+        /// Microseconds of processor time that it and the children it waited for used.
+        cpu_micros: u64,
+    },
+    /// There are children, and all live.
+    Living,
+    /// There is no child.
+    Nobody,
+}
+
+/// Reaps a child that ended, if there is one. Every child of this program is its own, so any may be taken.
+pub(crate) fn wait_any() -> Waited {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both places live through the call and are of the types that it writes.
+    let pid = unsafe { libc::wait4(-1, &mut status, libc::WNOHANG | libc::__WALL, usage.as_mut_ptr()) };
+    // SAFETY: all bits zero is a valid `rusage`, and the call writes nothing else.
+    let usage = unsafe { usage.assume_init() };
+    match Pid::from_raw(pid) {
+        Some(pid) if pid.as_raw_nonzero().get() > 0 => Waited::Dead {
+            pid,
+            status,
+            peak_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),
+            cpu_micros: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),
+        },
+        Some(_) => Waited::Nobody,
+        None => Waited::Living,
+    }
+}
+
+fn micros(time: libc::timeval) -> u64 {
+    let part = |value| u64::try_from(value).unwrap_or(0);
+    part(time.tv_sec).saturating_mul(1_000_000).saturating_add(part(time.tv_usec))
+}
+
+/// 64 KiB: the child's stack until its `exec`; it calls nothing deep.
+const STACK_BYTES: usize = 64 << 10;
+
+/// Starts a child that runs `setup` and then the program. It borrows this process's memory until then (as `vfork`
+/// does), while this process waits. `setup` must not allocate, lock or panic; when it fails, its error is returned in
+/// the place of `Ok`. The outer error is the system's refusal of a new process.
+pub(crate) fn start_child<E: Copy>(
+    setup: &mut dyn FnMut() -> Result<(), E>,
+    program: &Program<'_>,
+    program_failed: fn(c_int) -> E,
+) -> io::Result<(Pid, Result<(), E>)> {
+    let mut stack = vec![MaybeUninit::<u128>::uninit(); STACK_BYTES / size_of::<u128>()];
+    let mut plan = Plan { setup, program, program_failed, failure: None };
+    let argument = ptr::from_mut(&mut plan).cast::<c_void>();
+    // SAFETY: the stack is aligned, large enough, grows down from its end and lives until the child has left this
+    // memory, because CLONE_VFORK suspends this process (its only thread) until the child's `exec` or exit; so does
+    // the plan, which nobody else touches meanwhile. `run_child::<E>` takes exactly a `Plan<E>`.
+    let pid = unsafe {
+        libc::clone(
+            run_child::<E>,
+            stack.as_mut_ptr_range().end.cast::<c_void>(),
+            libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
+            argument,
+        )
+    };
+    let error = io::Error::last_os_error();
+    match Pid::from_raw(pid).filter(|pid| pid.as_raw_nonzero().get() > 0) {
+        Some(pid) => Ok((pid, plan.failure.map_or(Ok(()), Err))),
+        None => Err(error),
+    }
+}
+
+/// A program with its arguments and environment, as `execve` takes them.
+pub(crate) struct Program<'a> {
+    path: &'a CStr,
+    arguments: Vec<*const c_char>,
+    environment: Vec<*const c_char>,
+}
+
+impl<'a> Program<'a> {
+    /// `path` is not searched for.
+    pub(crate) fn new(
+        path: &'a CStr,
+        arguments: impl Iterator<Item = &'a CStr>,
+        environment: impl Iterator<Item = &'a CStr>,
+    ) -> Self {
+        fn list<'a>(texts: impl Iterator<Item = &'a CStr>) -> Vec<*const c_char> {
+            texts.map(CStr::as_ptr).chain([ptr::null()]).collect()
+        }
+        Self { path, arguments: list(arguments), environment: list(environment) }
+    }
+}
+
+struct Plan<'a, E> {
+    setup: &'a mut dyn FnMut() -> Result<(), E>,
+    program: &'a Program<'a>,
+    program_failed: fn(c_int) -> E,
+    failure: Option<E>,
+}
+
+extern "C" fn run_child<E>(argument: *mut c_void) -> c_int {
+    // SAFETY: `start_child` passes a pointer to a live `Plan<E>` and is suspended while this runs.
+    let plan = unsafe { &mut *argument.cast::<Plan<'_, E>>() };
+    if let Err(failure) = (plan.setup)() {
+        plan.failure = Some(failure);
+        return 127;
+    }
+    let mut none = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the set is written before it is read. The lists end with null and their texts live in `Program<'a>`'s
+    // borrows. `execve` returns only when it failed.
+    unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut());
+        libc::execve(
+            plan.program.path.as_ptr(),
+            plan.program.arguments.as_ptr(),
+            plan.program.environment.as_ptr(),
+        );
+    }
+    let errno = io::Error::last_os_error().raw_os_error().unwrap_or(0);
+    plan.failure = Some((plan.program_failed)(errno));
+    127
+}
+
+/// Makes `descriptor` the one numbered `target`, open across `exec`. Only for a child of [`start_child`], whose table
+/// of descriptors is its own.
+pub(crate) fn place(descriptor: c_int, target: c_int) -> io::Result<()> {
+    // SAFETY: only numbers are passed; in the child nothing owns the target.
+    let placed = unsafe {
+        if descriptor == target { libc::fcntl(target, libc::F_SETFD, 0) } else { libc::dup2(descriptor, target) }
+    };
+    if placed < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

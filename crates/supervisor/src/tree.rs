@@ -1,0 +1,273 @@
+//! The processes of a command: every descendant of this process, which is the parent that orphans go to
+//! (`PR_SET_CHILD_SUBREAPER`), so that no `setsid`, double fork or death of a parent takes one out of reach.
+//!
+//! Ending them is the loop of R-SH-3c: stop what is found until nothing new is found, kill all of it, reap, and again
+//! until there is no child. A process is signalled through a handle on it, after a look that it is still whose child
+//! it was found as: a recycled number never gets a signal.
+
+use std::collections::HashSet;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+
+use crate::sys::{self, Waited};
+
+/// 64 passes over the tree before killing begins: a tree that forks faster than it is stopped is killed as far as it is
+/// known, and the rest in the next round.
+const STOP_PASSES: u32 = 64;
+/// 20 ms for killed processes to die before the tree is looked at again.
+const DEATH_WAIT: Duration = Duration::from_millis(20);
+/// 2 s: killed processes end within milliseconds unless the kernel holds them (a dead network file system).
+const END_WAIT: Duration = Duration::from_secs(2);
+
+/// The children of this process, the command among them, and what they used.
+pub(crate) struct Family {
+    command: Option<Pid>,
+    /// As `waitpid` gives it.
+    status: Option<i32>,
+    peak_kib: u64,
+    cpu_micros: u64,
+    /// Readable after a child changed.
+    signals: OwnedFd,
+}
+
+/// What [`Family::end`] did.
+pub(crate) struct Killed {
+    pub(crate) others: u32,
+    pub(crate) survivors: u32,
+}
+
+impl Family {
+    /// Nobody yet. `signals` is the descriptor of [`sys::take_signals`].
+    pub(crate) fn new(signals: OwnedFd) -> Self {
+        Self { command: None, status: None, peak_kib: 0, cpu_micros: 0, signals }
+    }
+
+    /// The child `command` was started; forgets the one before.
+    pub(crate) fn begin(&mut self, command: Pid) {
+        self.command = Some(command);
+        self.status = None;
+        self.peak_kib = 0;
+        self.cpu_micros = 0;
+    }
+
+    /// How the command ended, as `waitpid` gives it; `None` while it lives.
+    pub(crate) fn status(&self) -> Option<i32> {
+        self.status
+    }
+
+    /// Bytes at the peak of the largest process that ended.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        self.peak_kib.saturating_mul(1024)
+    }
+
+    /// Microseconds of processor time of those that ended.
+    pub(crate) fn cpu_micros(&self) -> u64 {
+        self.cpu_micros
+    }
+
+    /// What to wait on for a change among the children.
+    pub(crate) fn signals(&self) -> &OwnedFd {
+        &self.signals
+    }
+
+    /// Reaps every child that ended. Returns whether any is left; none left means that no descendant is.
+    pub(crate) fn reap(&mut self) -> bool {
+        let mut queue = [0; 512];
+        // Empties the queue of notices before looking: one that comes later wakes the next wait.
+        while rustix::io::read(&self.signals, &mut queue).is_ok_and(|count| count == queue.len()) {}
+        loop {
+            match sys::wait_any() {
+                Waited::Dead { pid, status, peak_kib, cpu_micros } => {
+                    if Some(pid) == self.command {
+                        self.status = Some(status);
+                    }
+                    self.peak_kib = self.peak_kib.max(peak_kib);
+                    self.cpu_micros = self.cpu_micros.saturating_add(cpu_micros);
+                }
+                Waited::Living => return true,
+                Waited::Nobody => return false,
+            }
+        }
+    }
+
+    /// Asks every process to end, the command's group first: a shell must not see its child end and go on.
+    pub(crate) fn terminate(&self) {
+        self.signal_group(Signal::TERM);
+        for process in descendants() {
+            // The command itself has had it with its group.
+            if Some(process.pid) != self.command {
+                process.signal(Signal::TERM);
+            }
+        }
+    }
+
+    /// Kills and reaps every process. Blocks until they are gone, at most [`END_WAIT`].
+    pub(crate) fn end(&mut self) -> Killed {
+        let give_up = Instant::now() + END_WAIT;
+        let mut killed = HashSet::new();
+        let mut refused = HashSet::new();
+        while self.reap() {
+            let found = stop_all(&refused);
+            self.signal_group(Signal::KILL);
+            for process in found {
+                if process.signal(Signal::KILL) {
+                    killed.insert(process.pid);
+                } else if process.still_is() {
+                    refused.insert(process.pid);
+                }
+            }
+            // A killed parent's children become ours only when it is dead: wait for the deaths, then look again.
+            let settled = Instant::now() + DEATH_WAIT;
+            while self.reap() && Instant::now() < settled {
+                self.wait(settled.saturating_duration_since(Instant::now()));
+            }
+            let unreachable = || descendants().iter().all(|process| refused.contains(&process.pid));
+            if Instant::now() >= give_up || (!refused.is_empty() && unreachable()) {
+                break;
+            }
+        }
+        let survivors = if self.reap() { descendants().len() } else { 0 };
+        killed.retain(|pid| Some(*pid) != self.command);
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Killed { others: count(killed.len()), survivors: count(survivors) }
+    }
+
+    /// While the command is not reaped, its number is its group's and nobody else's.
+    fn signal_group(&self, signal: Signal) {
+        if let (Some(command), None) = (self.command, self.status) {
+            // It fails only when every member belongs to another user (a set-id program).
+            let _ = kill_process_group(command, signal);
+        }
+    }
+
+    /// Waits for a change among the children, at most `time`.
+    fn wait(&self, time: Duration) {
+        if let Ok(time) = Timespec::try_from(time) {
+            // An interrupted wait is a short one.
+            let _ = poll(&mut [PollFd::new(&self.signals, PollFlags::IN)], Some(&time));
+        }
+    }
+}
+
+/// How many processes of the command live.
+pub(crate) fn count() -> u64 {
+    u64::try_from(descendants().len()).unwrap_or(u64::MAX)
+}
+
+/// The count of all threads of the machine: the fourth word of `/proc/loadavg` is `running/all`.
+pub(crate) fn tasks_of_machine() -> Option<u64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+}
+
+/// Stops all descendants but `refused`, until a look finds no new one.
+fn stop_all(refused: &HashSet<Pid>) -> Vec<Process> {
+    let mut stopped: HashSet<Pid> = HashSet::new();
+    for _ in 0..STOP_PASSES {
+        let mut found = descendants();
+        found.retain(|process| !refused.contains(&process.pid));
+        let mut new = false;
+        for process in &found {
+            if stopped.insert(process.pid) {
+                process.signal(Signal::STOP);
+                new = true;
+            }
+        }
+        if !new {
+            return found;
+        }
+    }
+    let mut found = descendants();
+    found.retain(|process| !refused.contains(&process.pid));
+    found
+}
+
+/// A process as it was found.
+struct Process {
+    pid: Pid,
+    parent: i32,
+}
+
+impl Process {
+    /// Sends a signal; `false` when it is gone, or not ours to signal.
+    fn signal(&self, signal: Signal) -> bool {
+        let Ok(handle) = pidfd_open(self.pid, PidfdFlags::empty()) else { return false };
+        // With the handle open the number cannot be recycled: what is seen now is what gets the signal.
+        self.still_is() && pidfd_send_signal(&handle, signal).is_ok()
+    }
+
+    /// Whether it lives and has the parent that it was found under.
+    fn still_is(&self) -> bool {
+        facts(self.pid.as_raw_nonzero().get()).is_some_and(|(state, parent)| is_alive(state) && parent == self.parent)
+    }
+}
+
+fn is_alive(state: u8) -> bool {
+    !matches!(state, b'Z' | b'X')
+}
+
+/// State and parent of a process: `/proc/<pid>/stat` is `pid (name) state parent …`; the name may hold anything.
+fn facts(pid: i32) -> Option<(u8, i32)> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let mut words = stat[end + 1..].split(|byte| *byte == b' ').filter(|word| !word.is_empty());
+    let state = *words.next()?.first()?;
+    let parent = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
+    Some((state, parent))
+}
+
+/// All living descendants of this process, parents before their children.
+fn descendants() -> Vec<Process> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let mut found = Vec::new();
+    if !children_of(own, &mut found) {
+        return by_parents(own);
+    }
+    let mut next = 0;
+    while let Some(parent) = found.get(next).map(|process: &Process| process.pid.as_raw_nonzero().get()) {
+        next += 1;
+        children_of(parent, &mut found);
+    }
+    found.retain(|process| facts(process.pid.as_raw_nonzero().get()).is_some_and(|(state, _)| is_alive(state)));
+    found
+}
+
+/// Adds the children of all threads of `parent`. `false` when the kernel does not list them.
+fn children_of(parent: i32, found: &mut Vec<Process>) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else { return false };
+    let mut listed = false;
+    for thread in threads.flatten() {
+        let Ok(children) = fs::read_to_string(thread.path().join("children")) else { continue };
+        listed = true;
+        let numbers = children.split_ascii_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?));
+        found.extend(numbers.map(|pid| Process { pid, parent }));
+    }
+    listed
+}
+
+/// The same for a kernel without `CONFIG_PROC_CHILDREN`: by a look at every process of the machine.
+fn by_parents(own: i32) -> Vec<Process> {
+    let mut all: Vec<(i32, i32)> = fs::read_dir("/proc")
+        .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+        .unwrap_or_else(|_| Vec::new())
+        .into_iter()
+        .filter_map(|pid: i32| facts(pid).filter(|(state, _)| is_alive(*state)).map(|(_, parent)| (pid, parent)))
+        .collect();
+    let mut found: Vec<Process> = Vec::new();
+    let mut parents = vec![own];
+    while let Some(parent) = parents.pop() {
+        all.retain(|(pid, its_parent)| {
+            let is_child = *its_parent == parent;
+            if is_child && let Some(number) = Pid::from_raw(*pid) {
+                parents.push(*pid);
+                found.push(Process { pid: number, parent });
+            }
+            !is_child
+        });
+    }
+    found
+}
