@@ -1,4 +1,22 @@
-//! Tells the linker what a Node addon leaves undefined until it is loaded.
-fn main() {
+//! Tells the linker what a Node addon leaves undefined until it is loaded, and puts the supervisor program into the addon.
+
+use std::path::Path;
+use std::{env, fs, io};
+
+/// Names the supervisor program for the platform that is built for. Without it the addon carries none, and commands run
+/// without one: good enough for checks and lints, never for a release.
+const SUPERVISOR: &str = "GLOVEPORT_SUPERVISOR";
+
+fn main() -> io::Result<()> {
     napi_build::setup();
+    println!("cargo::rerun-if-env-changed={SUPERVISOR}");
+    let program = match env::var_os(SUPERVISOR) {
+        Some(path) => {
+            println!("cargo::rerun-if-changed={}", Path::new(&path).display());
+            fs::read(path)?
+        }
+        None => Vec::new(),
+    };
+    let Some(folder) = env::var_os("OUT_DIR") else { return Err(io::Error::other("cargo sets OUT_DIR")) };
+    fs::write(Path::new(&folder).join("supervisor"), program)
 }

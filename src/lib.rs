@@ -10,6 +10,8 @@ mod host;
 mod options;
 mod permissions;
 mod sandbox;
+#[cfg(target_os = "linux")]
+mod supervisor;
 mod toolset;
 
 pub use backend::{NativeBackend, NativeBackendMade};

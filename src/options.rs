@@ -64,6 +64,8 @@ impl From<LocalJson> for LocalOptions {
                 DurabilityJson::Full => Durability::Full,
             },
             limits: json.limits,
+            #[cfg(target_os = "linux")]
+            supervisor: crate::supervisor::program(),
             ..Self::default()
         }
     }

@@ -61,6 +61,46 @@ async function installPackages() {
   })
 }
 
+/** The Rust target of the supervisor: static, so that it runs whatever C library its host has. */
+function supervisorTarget() {
+  const target = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-unknown-linux-musl`
+  const installed = () =>
+    spawnSync('rustc', ['--print', 'target-libdir', '--target', target], { cwd: root, encoding: 'utf8' }).stdout?.trim()
+  if (existsSync(installed() ?? '')) return target
+  spawnSync('rustup', ['target', 'add', target], { cwd: root, stdio: 'inherit' })
+  return existsSync(installed() ?? '') ? target : undefined
+}
+
+/**
+ * Builds the program that starts, limits and ends commands, and returns its path; there is none but for Linux. Without the
+ * static target it is built for this machine's own C library.
+ */
+async function buildSupervisor() {
+  if (process.platform !== 'linux') return undefined
+  const target = supervisorTarget()
+  const program = join('target/supervisor', target ?? '', 'supervisor/gloveport-supervisor')
+  await whenStale({
+    stamp: 'target/gloveport-stamps/supervisor',
+    inputs: () =>
+      digest(['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates/supervisor'], {
+        target,
+        made: existsSync(join(root, program)) ? digest([program]) : 'missing',
+        RUSTFLAGS: process.env.RUSTFLAGS,
+      }),
+    make: () =>
+      run('Build the supervisor', 'cargo', [
+        'build',
+        '--package=gloveport-supervisor',
+        '--bin=gloveport-supervisor',
+        '--profile=supervisor',
+        // A folder of its own: the addon's build does not wait for it, and its path does not depend on settings.
+        '--target-dir=target/supervisor',
+        ...(target ? [`--target=${target}`] : []),
+      ]),
+  })
+  return join(root, program)
+}
+
 /** What the addon is made from. */
 function addonInputs(profile) {
   const sources = ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'build.rs', 'src', 'crates', '.cargo']
@@ -69,27 +109,36 @@ function addonInputs(profile) {
   return digest(sources, { profile, made, generated, RUSTFLAGS: process.env.RUSTFLAGS })
 }
 
-/** @param {'debug' | 'release'} profile @returns {import('./fresh.mjs').Step} */
-function addonStep(profile) {
+/**
+ * @param {'debug' | 'release'} profile
+ * @param {string | undefined} supervisor the program that the addon carries
+ * @returns {import('./fresh.mjs').Step}
+ */
+function addonStep(profile, supervisor) {
   return {
     stamp: `target/gloveport-stamps/addon-${profile}`,
     inputs: () => addonInputs(profile),
     make: () =>
-      run(`Build the native addon (${profile})`, process.execPath, [
-        'node_modules/@napi-rs/cli/dist/cli.js',
-        'build',
-        '--platform',
-        '--js=binding.js',
-        '--dts=binding.d.ts',
-        ...(profile === 'release' ? ['--release'] : []),
-      ]),
+      run(
+        `Build the native addon (${profile})`,
+        process.execPath,
+        [
+          'node_modules/@napi-rs/cli/dist/cli.js',
+          'build',
+          '--platform',
+          '--js=binding.js',
+          '--dts=binding.d.ts',
+          ...(profile === 'release' ? ['--release'] : []),
+        ],
+        { env: { GLOVEPORT_SUPERVISOR: supervisor } },
+      ),
   }
 }
 
 /** Without a profile a fresh addon of either does, and a debug one is built when neither is. */
-async function buildAddon(profile) {
-  if (!profile && isFresh(addonStep('release'))) return
-  await whenStale(addonStep(profile ?? 'debug'))
+async function buildAddon(profile, supervisor) {
+  if (!profile && isFresh(addonStep('release', supervisor))) return
+  await whenStale(addonStep(profile ?? 'debug', supervisor))
 }
 
 async function compileTypeScript() {
@@ -123,6 +172,7 @@ export async function setUp({ profile } = {}) {
   checkNode()
   checkRust()
   await installPackages()
-  await buildAddon(profile)
+  const supervisor = await buildSupervisor()
+  await buildAddon(profile, supervisor)
   await compileTypeScript()
 }

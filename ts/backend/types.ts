@@ -239,6 +239,26 @@ export interface ExecuteOptions extends CallSignal {
   readonly stdin?: string | undefined
   /** Is handed output as it comes. */
   readonly onOutput?: OnOutput | undefined
+  /** Ceilings on what it uses; a backend that cannot enforce one refuses the command. */
+  readonly limits?: ExecuteLimits | undefined
+  /**
+   * What becomes of processes that it leaves behind: `'end'` (the default) ends them before the result is there,
+   * `'keep'` lets them live until the backend is closed.
+   */
+  readonly background?: 'end' | 'keep' | undefined
+}
+
+/** Ceilings for one command. Each holds for each of its processes, but `processes` for all of them together. */
+export interface ExecuteLimits {
+  /** Bytes of address space. Programs that reserve much and use little (Node.js, Java, Go) need gigabytes. */
+  readonly memoryBytes?: number
+  /** Milliseconds of processor time, rounded up to whole seconds. */
+  readonly cpuMs?: number
+  /** Processes that live at once; default 2,048. A command that has more is ended. */
+  readonly processes?: number
+  /** Bytes of the largest file that it may write. */
+  readonly fileBytes?: number
+  readonly openFiles?: number
 }
 
 /** How a command ended. Captured output is bounded: head and tail are kept, with an honest marker between. */
@@ -256,4 +276,8 @@ export interface ExecuteResult {
   readonly durationMs: number
   /** Processes that the command left behind and that were ended. */
   readonly processesLeft?: number
+  /** Bytes of memory that its largest process had at its peak, where the backend knows. */
+  readonly peakMemoryBytes?: number
+  /** The ceiling of {@link ExecuteLimits} for which it was ended. */
+  readonly ceiling?: 'processes'
 }

@@ -54,11 +54,8 @@ pub(crate) fn start(
     tasks: Option<u64>,
 ) -> Result<Pid, Failure> {
     let Some(path) = request.arguments.first() else { return Err(Failure { stage: Stage::Request, errno: 0 }) };
-    let program = Program::new(
-        path,
-        request.arguments.iter().map(AsRef::as_ref),
-        request.environment.iter().map(AsRef::as_ref),
-    );
+    let program =
+        Program::new(path, request.arguments.iter().map(AsRef::as_ref), request.environment.iter().map(AsRef::as_ref));
     let stdin = descriptors.stdin.as_ref().unwrap_or(empty);
     let limits = resource_limits(&request.limits, tasks);
     // Runs in the memory of this process: system calls only.
@@ -100,7 +97,8 @@ fn failure(stage: Stage, error: &std::io::Error) -> Failure {
 /// The limits to set, lowered to what this process may set at all.
 fn resource_limits(limits: &Limits, tasks: Option<u64>) -> Vec<(Resource, Rlimit)> {
     // `RLIMIT_NPROC` counts the threads of the user on the whole machine, so it starts from those that are there.
-    let threads = limits.processes.zip(tasks).map(|(limit, tasks)| tasks.saturating_add(limit.saturating_mul(THREADS_EACH)));
+    let threads =
+        limits.processes.zip(tasks).map(|(limit, tasks)| tasks.saturating_add(limit.saturating_mul(THREADS_EACH)));
     let asked = [
         // No core dumps in somebody's project.
         (Resource::Core, Some(0), 0),

@@ -54,6 +54,7 @@ impl Supervisor {
         let host = sys::host_socket();
         sys::close_inherited();
         let signals = sys::take_signals()?;
+        sys::run_first();
         // It fails for a process that leads a group already, which keeps it from the terminal's signals as well.
         let _ = rustix::process::setsid();
         set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -236,7 +237,7 @@ impl Census {
             return false;
         }
         self.counted = Instant::now();
-        tree::count() > self.limit
+        tree::is_larger_than(self.limit)
     }
 }
 

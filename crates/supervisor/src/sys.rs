@@ -39,9 +39,12 @@ pub(crate) fn close_inherited() {
 /// ignores `SIGHUP`), blocks all of them for this program, and returns a descriptor that is readable after a child
 /// changed.
 pub(crate) fn take_signals() -> io::Result<OwnedFd> {
-    for signal in 1..=libc::SIGRTMAX() {
-        // SAFETY: SIG_DFL is a valid action for every signal; the ones that cannot be set fail harmlessly.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // The kernel's `struct sigaction` of the default action is all zeros and no larger than this. The C library keeps
+    // some signals from its callers that a host may have ignored all the same.
+    let default = [0u64; 4];
+    for signal in 1..=SIGNALS {
+        // SAFETY: `default` is as described and outlives the call; signals that cannot be set fail harmlessly.
+        unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), ptr::null_mut::<u64>(), SIGNALS / 8) };
     }
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut child = MaybeUninit::<libc::sigset_t>::uninit();
@@ -58,6 +61,24 @@ pub(crate) fn take_signals() -> io::Result<OwnedFd> {
     }
     // SAFETY: the call has just made it, and nobody else holds it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// Signals of Linux, on every architecture that Rust's Linux targets have but MIPS.
+const SIGNALS: usize = 64;
+
+/// `SCHED_RESET_ON_FORK` of the kernel's `sched.h`.
+const RESET_ON_FORK: c_int = 0x4000_0000;
+
+/// Lets this program run before ordinary ones where it may (root): among thousands of processes that fork it would wait
+/// for its turn while they multiply. Its children are ordinary again.
+pub(crate) fn run_first() {
+    // The kernel's `struct sched_param`, with the lowest real-time priority.
+    let lowest: c_int = 1;
+    // SAFETY: the parameter outlives the call. By number, because musl's own function does nothing. A refusal leaves
+    // things as they are.
+    unsafe {
+        libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_RR | RESET_ON_FORK, &raw const lowest);
+    }
 }
 
 /// What [`wait_any`] found.
@@ -177,11 +198,7 @@ extern "C" fn run_child<E>(argument: *mut c_void) -> c_int {
     unsafe {
         libc::sigemptyset(none.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut());
-        libc::execve(
-            plan.program.path.as_ptr(),
-            plan.program.arguments.as_ptr(),
-            plan.program.environment.as_ptr(),
-        );
+        libc::execve(plan.program.path.as_ptr(), plan.program.arguments.as_ptr(), plan.program.environment.as_ptr());
     }
     let errno = io::Error::last_os_error().raw_os_error().unwrap_or(0);
     plan.failure = Some((plan.program_failed)(errno));

@@ -3,7 +3,8 @@
 //!
 //! Ending them is the loop of R-SH-3c: stop what is found until nothing new is found, kill all of it, reap, and again
 //! until there is no child. A process is signalled through a handle on it, after a look that it is still whose child
-//! it was found as: a recycled number never gets a signal.
+//! it was found as: a recycled number never gets a signal. The first of a process group to be stopped holds the
+//! group's number, so that one call stops all the rest, however fast they multiply.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,6 +12,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use crate::sys::{self, Waited};
@@ -111,14 +113,15 @@ impl Family {
         let mut killed = HashSet::new();
         let mut refused = HashSet::new();
         while self.reap() {
-            let found = stop_all(&refused);
-            self.signal_group(Signal::KILL);
+            self.signal_group(Signal::STOP);
+            let (found, groups) = stop_all(&mut refused);
+            // Their members are stopped or dead, and not reaped while their parents are stopped or this program.
+            for group in groups {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
             for process in found {
-                if process.signal(Signal::KILL) {
-                    killed.insert(process.pid);
-                } else if process.still_is() {
-                    refused.insert(process.pid);
-                }
+                killed.insert(process.pid);
+                process.signal(Signal::KILL);
             }
             // A killed parent's children become ours only when it is dead: wait for the deaths, then look again.
             let settled = Instant::now() + DEATH_WAIT;
@@ -153,9 +156,11 @@ impl Family {
     }
 }
 
-/// How many processes of the command live.
-pub(crate) fn count() -> u64 {
-    u64::try_from(descendants().len()).unwrap_or(u64::MAX)
+/// Whether the command has more than `limit` processes. Those that are dead and not reaped count: they too take a place
+/// in the table of the system.
+pub(crate) fn is_larger_than(limit: u64) -> bool {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    offspring(limit.saturating_add(1)).len() > limit
 }
 
 /// The count of all threads of the machine: the fourth word of `/proc/loadavg` is `running/all`.
@@ -164,26 +169,46 @@ pub(crate) fn tasks_of_machine() -> Option<u64> {
     text.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
-/// Stops all descendants but `refused`, until a look finds no new one.
-fn stop_all(refused: &HashSet<Pid>) -> Vec<Process> {
+/// Stops all descendants until a look finds no new one. Returns them with the process groups of theirs that are stopped
+/// whole. What may not be signalled is added to `refused` and left out.
+fn stop_all(refused: &mut HashSet<Pid>) -> (Vec<Process>, Vec<Pid>) {
+    let session = rustix::process::getsid(None).map_or(0, number_of);
     let mut stopped: HashSet<Pid> = HashSet::new();
+    let mut groups: HashSet<Pid> = HashSet::new();
+    let mut found = Vec::new();
     for _ in 0..STOP_PASSES {
-        let mut found = descendants();
+        found = descendants();
         found.retain(|process| !refused.contains(&process.pid));
-        let mut new = false;
+        let mut is_new = false;
         for process in &found {
-            if stopped.insert(process.pid) {
-                process.signal(Signal::STOP);
-                new = true;
+            if !stopped.insert(process.pid) {
+                continue;
+            }
+            is_new = true;
+            match process.signal(Signal::STOP) {
+                Sent::Yes => {}
+                Sent::Gone => continue,
+                Sent::Refused => {
+                    refused.insert(process.pid);
+                    continue;
+                }
+            }
+            // Looked at after it was stopped: it cannot change its group any more. A group lies within one session,
+            // and all of a session descends from its leader, so that but for our own all sessions are the command's.
+            let Some(facts) = Facts::of(process.pid) else { continue };
+            if facts.session != session
+                && let Some(group) = Pid::from_raw(facts.group)
+                && groups.insert(group)
+            {
+                let _ = kill_process_group(group, Signal::STOP);
             }
         }
-        if !new {
-            return found;
+        if !is_new {
+            break;
         }
     }
-    let mut found = descendants();
     found.retain(|process| !refused.contains(&process.pid));
-    found
+    (found, groups.into_iter().collect())
 }
 
 /// A process as it was found.
@@ -192,52 +217,85 @@ struct Process {
     parent: i32,
 }
 
+/// What became of a signal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sent {
+    Yes,
+    /// The process is dead, or is not the one that was found.
+    Gone,
+    /// It belongs to another user.
+    Refused,
+}
+
 impl Process {
-    /// Sends a signal; `false` when it is gone, or not ours to signal.
-    fn signal(&self, signal: Signal) -> bool {
-        let Ok(handle) = pidfd_open(self.pid, PidfdFlags::empty()) else { return false };
+    fn signal(&self, signal: Signal) -> Sent {
+        let Ok(handle) = pidfd_open(self.pid, PidfdFlags::empty()) else { return Sent::Gone };
         // With the handle open the number cannot be recycled: what is seen now is what gets the signal.
-        self.still_is() && pidfd_send_signal(&handle, signal).is_ok()
-    }
-
-    /// Whether it lives and has the parent that it was found under.
-    fn still_is(&self) -> bool {
-        facts(self.pid.as_raw_nonzero().get()).is_some_and(|(state, parent)| is_alive(state) && parent == self.parent)
+        if !Facts::of(self.pid).is_some_and(|facts| facts.is_alive() && facts.parent == self.parent) {
+            return Sent::Gone;
+        }
+        match pidfd_send_signal(&handle, signal) {
+            Ok(()) => Sent::Yes,
+            Err(Errno::PERM) => Sent::Refused,
+            Err(_) => Sent::Gone,
+        }
     }
 }
 
-fn is_alive(state: u8) -> bool {
-    !matches!(state, b'Z' | b'X')
+/// What `/proc/<pid>/stat` says: `pid (name) state parent group session …`; the name may hold anything.
+struct Facts {
+    state: u8,
+    parent: i32,
+    group: i32,
+    session: i32,
 }
 
-/// State and parent of a process: `/proc/<pid>/stat` is `pid (name) state parent …`; the name may hold anything.
-fn facts(pid: i32) -> Option<(u8, i32)> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let end = stat.iter().rposition(|byte| *byte == b')')?;
-    let mut words = stat[end + 1..].split(|byte| *byte == b' ').filter(|word| !word.is_empty());
-    let state = *words.next()?.first()?;
-    let parent = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
-    Some((state, parent))
+impl Facts {
+    fn of(pid: Pid) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{}/stat", number_of(pid))).ok()?;
+        let end = stat.iter().rposition(|byte| *byte == b')')?;
+        let mut words = std::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace();
+        let state = *words.next()?.as_bytes().first()?;
+        let mut number = || words.next()?.parse().ok();
+        Some(Self { state, parent: number()?, group: number()?, session: number()? })
+    }
+
+    fn is_alive(&self) -> bool {
+        !matches!(self.state, b'Z' | b'X')
+    }
+}
+
+fn number_of(pid: Pid) -> i32 {
+    pid.as_raw_nonzero().get()
 }
 
 /// All living descendants of this process, parents before their children.
 fn descendants() -> Vec<Process> {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let mut found = offspring(usize::MAX);
+    found.retain(|process| Facts::of(process.pid).is_some_and(|facts| facts.is_alive()));
+    found
+}
+
+/// Descendants, living or not reaped, parents before their children; a few more than `enough` end the search.
+fn offspring(enough: usize) -> Vec<Process> {
+    let own = rustix::process::getpid();
     let mut found = Vec::new();
     if !children_of(own, &mut found) {
         return by_parents(own);
     }
     let mut next = 0;
-    while let Some(parent) = found.get(next).map(|process: &Process| process.pid.as_raw_nonzero().get()) {
+    while let Some(parent) = found.get(next).map(|process: &Process| process.pid)
+        && found.len() < enough
+    {
         next += 1;
         children_of(parent, &mut found);
     }
-    found.retain(|process| facts(process.pid.as_raw_nonzero().get()).is_some_and(|(state, _)| is_alive(state)));
     found
 }
 
 /// Adds the children of all threads of `parent`. `false` when the kernel does not list them.
-fn children_of(parent: i32, found: &mut Vec<Process>) -> bool {
+fn children_of(parent: Pid, found: &mut Vec<Process>) -> bool {
+    let parent = number_of(parent);
     let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else { return false };
     let mut listed = false;
     for thread in threads.flatten() {
@@ -250,24 +308,22 @@ fn children_of(parent: i32, found: &mut Vec<Process>) -> bool {
 }
 
 /// The same for a kernel without `CONFIG_PROC_CHILDREN`: by a look at every process of the machine.
-fn by_parents(own: i32) -> Vec<Process> {
-    let mut all: Vec<(i32, i32)> = fs::read_dir("/proc")
-        .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
-        .unwrap_or_else(|_| Vec::new())
+fn by_parents(own: Pid) -> Vec<Process> {
+    let mut all: Vec<Process> = fs::read_dir("/proc")
+        .map(|entries| entries.flatten().filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)))
         .into_iter()
-        .filter_map(|pid: i32| facts(pid).filter(|(state, _)| is_alive(*state)).map(|(_, parent)| (pid, parent)))
+        .flatten()
+        .filter_map(|pid| Facts::of(pid).map(|facts| Process { pid, parent: facts.parent }))
         .collect();
     let mut found: Vec<Process> = Vec::new();
-    let mut parents = vec![own];
-    while let Some(parent) = parents.pop() {
-        all.retain(|(pid, its_parent)| {
-            let is_child = *its_parent == parent;
-            if is_child && let Some(number) = Pid::from_raw(*pid) {
-                parents.push(*pid);
-                found.push(Process { pid: number, parent });
-            }
-            !is_child
-        });
+    let mut parent = Some(own);
+    let mut next = 0;
+    while let Some(of) = parent {
+        let (children, others) = all.into_iter().partition(|process| process.parent == number_of(of));
+        found.extend::<Vec<Process>>(children);
+        all = others;
+        parent = found.get(next).map(|process| process.pid);
+        next += 1;
     }
     found
 }

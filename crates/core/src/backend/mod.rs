@@ -322,6 +322,61 @@ pub struct ExecuteRequest {
     pub stdin: Option<Vec<u8>>,
     /// Is handed output as it comes. Called from another thread, never concurrently.
     pub on_output: Option<OutputSink>,
+    /// Ceilings on what it uses; the backend's own hold where one is absent.
+    pub limits: CommandLimits,
+    /// What becomes of processes that it leaves behind.
+    pub background: Background,
+}
+
+impl ExecuteRequest {
+    /// A command in the working directory, with nothing to read, no time limit and no ceilings of its own.
+    pub fn new(command: impl Into<String>) -> Self {
+        Self {
+            command: command.into(),
+            timeout: None,
+            working_directory: None,
+            environment: Vec::new(),
+            stdin: None,
+            on_output: None,
+            limits: CommandLimits::default(),
+            background: Background::End,
+        }
+    }
+}
+
+/// Ceilings on what one command uses. Each holds for each of its processes, but `processes` for all of them together.
+/// A backend that cannot enforce one that was asked for refuses the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CommandLimits {
+    /// Bytes of address space. Programs that reserve much and use little (Node.js, Java, Go) need gigabytes.
+    pub memory_bytes: Option<u64>,
+    /// Processor time, in whole seconds (rounded up): `SIGXCPU`, a second later `SIGKILL`.
+    pub cpu_time: Option<Duration>,
+    /// Processes that live at once. A command that has more is ended, with [`ExecuteOutcome::ceiling`] set.
+    pub processes: Option<u64>,
+    /// Bytes of the largest file that it may write: `SIGXFSZ`.
+    pub file_bytes: Option<u64>,
+    /// Open files.
+    pub open_files: Option<u64>,
+}
+
+/// What becomes of the processes that a command leaves behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Background {
+    /// They are ended before the result is returned.
+    #[default]
+    End,
+    /// They live until the backend is closed; what they still print is dropped. Refused where their end with this
+    /// process cannot be promised.
+    Keep,
+}
+
+/// A ceiling for which a command was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Ceiling {
+    /// [`CommandLimits::processes`].
+    Processes,
 }
 
 /// Takes output as it comes.
@@ -371,4 +426,10 @@ pub struct ExecuteOutcome {
     /// Processes that the command left behind and that were ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes_left: Option<u32>,
+    /// Bytes of memory that the largest process had at its peak, where the backend knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<u64>,
+    /// The ceiling for which the command was ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Ceiling>,
 }

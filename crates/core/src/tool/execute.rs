@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::access::{Access, Operation};
 use crate::approval::shown_to_person;
-use crate::backend::{BoxFuture, ExecuteOutcome, ExecuteRequest};
+use crate::backend::{BoxFuture, Ceiling, ExecuteOutcome, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -79,12 +79,10 @@ impl Tool for Execute {
         Box::pin(async move {
             let timeout = self.timeout.map(Duration::from_secs_f64).or(Some(view.limits.command_timeout));
             let request = ExecuteRequest {
-                command: self.command.clone(),
                 timeout,
                 working_directory: self.cwd.as_deref().map(|cwd| view.path(cwd)).transpose()?,
-                environment: Vec::new(),
-                stdin: None,
                 on_output: view.on_output.clone(),
+                ..ExecuteRequest::new(self.command.clone())
             };
             let outcome = view.shell()?.execute(request, view.call).await?;
             Ok(shape(outcome, timeout))
@@ -100,6 +98,9 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
             "Command timed out after {} s; its processes were ended. Output so far:\n",
             timeout.unwrap_or_default().as_secs_f64()
         ),
+        _ if outcome.ceiling == Some(Ceiling::Processes) => {
+            "Command was ended because it ran more processes at once than it may. Output so far:\n".to_owned()
+        }
         (Some(signal), _) => format!("Command was ended by {signal}:\n"),
         (None, Some(0)) => String::new(),
         (None, Some(code)) => format!("Command failed (exit code {code}):\n"),

@@ -1,11 +1,12 @@
 //! The arguments of each method. Unknown fields are refused, so that a misspelt option never passes silently.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::backend::FileSystem;
+use crate::backend::{Background, CommandLimits, FileSystem};
 use crate::edit::Edit;
 use crate::error::{Error, Result, Shown};
 use crate::limits::Limits;
@@ -152,6 +153,45 @@ pub(super) struct Execute {
     pub(super) env: Option<BTreeMap<String, String>>,
     #[serde(default)]
     pub(super) stdin: Option<String>,
+    #[serde(default)]
+    pub(super) limits: Option<ExecuteLimits>,
+    #[serde(default)]
+    pub(super) background: Option<ExecuteBackground>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(super) struct ExecuteLimits {
+    memory_bytes: Option<u64>,
+    /// Milliseconds.
+    cpu_ms: Option<u64>,
+    processes: Option<u64>,
+    file_bytes: Option<u64>,
+    open_files: Option<u64>,
+}
+
+impl From<ExecuteLimits> for CommandLimits {
+    fn from(limits: ExecuteLimits) -> Self {
+        let ExecuteLimits { memory_bytes, cpu_ms, processes, file_bytes, open_files } = limits;
+        Self { memory_bytes, cpu_time: cpu_ms.map(Duration::from_millis), processes, file_bytes, open_files }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ExecuteBackground {
+    #[default]
+    End,
+    Keep,
+}
+
+impl From<ExecuteBackground> for Background {
+    fn from(background: ExecuteBackground) -> Self {
+        match background {
+            ExecuteBackground::End => Self::End,
+            ExecuteBackground::Keep => Self::Keep,
+        }
+    }
 }
 
 impl Glob {

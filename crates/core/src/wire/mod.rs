@@ -164,6 +164,8 @@ async fn execute(
         environment: arguments.env.unwrap_or_default().into_iter().collect(),
         stdin: arguments.stdin.map(String::into_bytes),
         on_output,
+        limits: arguments.limits.unwrap_or_default().into(),
+        background: arguments.background.unwrap_or_default().into(),
     };
     let outcome = shell.execute(request, call).await?;
     if outcome.aborted {

@@ -295,14 +295,7 @@ async fn commands_go_to_the_default() {
     let root = Some(directory.path().to_owned());
     let local = LocalBackend::new(LocalOptions { root, execute: true, ..LocalOptions::default() }).unwrap();
     let Some(shell) = local.shell() else { panic!("{}", local.no_shell_reason()) };
-    let request = || ExecuteRequest {
-        command: "echo from the shell".to_owned(),
-        timeout: None,
-        working_directory: None,
-        environment: Vec::new(),
-        stdin: None,
-        on_output: None,
-    };
+    let request = || ExecuteRequest::new("echo from the shell");
     let direct = shell.execute(request(), &Call::default()).await.unwrap();
     let backend = composite(Arc::new(local), &[("/notes", memory(json!({})))], Strip::All(true));
     // D16: a composite could not run commands even where its default can.

@@ -112,10 +112,13 @@ impl LocalBackend {
         };
         let shell = if no_shell_reason.is_empty() {
             let environment = Environment::of_host(&options.environment)?;
-            Some(LocalShell {
-                inner: Arc::clone(&inner),
-                runner: CommandRunner::new(environment, inner.limits.output_bytes),
-            })
+            let runner = CommandRunner::new(environment, inner.limits.output_bytes);
+            #[cfg(target_os = "linux")]
+            let runner = match options.supervisor {
+                Some(program) => runner.with_supervisor(program),
+                None => runner,
+            };
+            Some(LocalShell { inner: Arc::clone(&inner), runner })
         } else {
             None
         };
@@ -266,6 +269,9 @@ impl Backend for LocalBackend {
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
             self.inner.closed.cancel();
+            if let Some(shell) = &self.shell {
+                shell.runner.close().await;
+            }
             Ok(())
         })
     }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use super::shell::SupervisorProgram;
 use crate::limits::Limits;
 use crate::sandbox::Sandbox;
 
@@ -28,6 +30,10 @@ pub struct LocalOptions {
     pub limits: Limits,
     /// What a write waits for.
     pub durability: Durability,
+    /// The program that starts, limits and ends commands. Without it a command's processes are ended as far as they can
+    /// be found, its resources are not limited, and it may outlive a host process that is killed.
+    #[cfg(target_os = "linux")]
+    pub supervisor: Option<SupervisorProgram>,
 }
 
 /// What holds a command that runs beside the file tools.

@@ -6,7 +6,7 @@
 //!
 //! This module must never run the command with more of the host's environment than [`environment`] lets through, reap a
 //! process that is not its own child, or resolve a path: the working directory arrives opened. It is no wall: a command
-//! can do what the host's user can. See [`tree`] for what ending the processes can and cannot reach from here.
+//! can do what the host's user can. See [`running`] for the two ways in which a command is started and ended.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -16,21 +16,38 @@ use std::time::{Duration, Instant};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
 use self::capture::Capture;
-use self::child::{Ended, receiver, sender, start};
+use self::child::{receiver, sender};
 pub use self::environment::Environment;
-use crate::backend::{Call, ExecuteOutcome, ExecuteRequest, Stream};
+#[cfg(target_os = "linux")]
+pub use self::program::SupervisorProgram;
+use self::running::{Ended, Launch, Running};
+use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, Stream};
 use crate::error::{Error, ErrorKind, Result};
 
 mod capture;
 mod child;
 mod environment;
 mod exit_watch;
+#[cfg(target_os = "linux")]
+mod kept;
+#[cfg(target_os = "linux")]
+mod program;
+mod running;
+#[cfg(target_os = "linux")]
+mod supervised;
 #[cfg(test)]
 mod tests;
 mod tree;
 
 /// 131,071 bytes: what Linux takes as one argument (`MAX_ARG_STRLEN`) without its final NUL.
 const COMMAND_BYTES: usize = 128 * 1024 - 1;
+/// 8 MiB for a command that the supervisor hands to the shell as a script: no person and no model writes a longer one.
+#[cfg(target_os = "linux")]
+const SCRIPT_BYTES: usize = 8 << 20;
+/// 2,048 processes of one command unless it asks for another ceiling: more than any build starts at once, and a fork
+/// bomb reaches them within a second.
+#[cfg(target_os = "linux")]
+const PROCESSES: u64 = 2_048;
 /// 300 ms between asking a command to end and ending it (R-SH-3): enough to remove a lock file, too short to be felt.
 const GRACE: Duration = Duration::from_millis(300);
 /// 64 KiB: what a pipe holds by default.
@@ -38,11 +55,21 @@ const READ_BYTES: usize = 64 << 10;
 /// 1 MiB is taken from each pipe after the end: the most that an unprivileged process can have put into one.
 const DRAIN_BYTES: usize = 1 << 20;
 
-/// Runs the commands of one backend.
+/// Runs the commands of one backend. Dropped or closed, it ends the processes that commands were allowed to leave.
 #[derive(Debug)]
 pub struct CommandRunner {
     environment: Environment,
     output_bytes: usize,
+    #[cfg(target_os = "linux")]
+    supervision: Option<Supervision>,
+}
+
+/// What a runner has when it has a supervisor program.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Supervision {
+    supervisors: std::sync::Arc<supervised::Supervisors>,
+    kept: kept::Kept,
 }
 
 /// Why a command is ended before its end.
@@ -53,32 +80,62 @@ enum Stop {
 }
 
 impl CommandRunner {
-    /// A runner whose commands get `environment`, and of whose output `output_bytes` are kept of each stream.
+    /// A runner whose commands get `environment`, and of whose output `output_bytes` are kept of each stream. Without a
+    /// supervisor program it ends what it can find of a command, sets no limits and keeps nothing in the background.
     pub fn new(environment: Environment, output_bytes: usize) -> Self {
-        Self { environment, output_bytes }
+        Self {
+            environment,
+            output_bytes,
+            #[cfg(target_os = "linux")]
+            supervision: None,
+        }
+    }
+
+    /// The same with `program` to start, limit and end its commands.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn with_supervisor(self, program: SupervisorProgram) -> Self {
+        let supervisors = supervised::Supervisors::new(program);
+        Self { supervision: Some(Supervision { supervisors, kept: kept::Kept::default() }), ..self }
+    }
+
+    /// Ends what commands were allowed to leave behind, and waits until it is gone.
+    pub async fn close(&self) {
+        #[cfg(target_os = "linux")]
+        if let Some(supervision) = &self.supervision {
+            supervision.kept.end().await;
+        }
     }
 
     /// Runs a command in an opened directory (`request.working_directory` is the caller's to resolve). See
     /// [`crate::backend::Shell::execute`]. With no time at all, or an abort that came before, nothing is started.
     pub async fn run(&self, request: ExecuteRequest, directory: OwnedFd, call: &Call) -> Result<ExecuteOutcome> {
-        let ExecuteRequest { command, timeout, working_directory: _, environment, stdin, on_output } = request;
-        check(&command)?;
+        let ExecuteRequest {
+            command,
+            timeout,
+            working_directory: _,
+            environment,
+            stdin,
+            on_output,
+            limits,
+            background,
+        } = request;
+        self.check(&command, limits, background)?;
         let environment = self.environment.with(&environment)?;
         let begin = Instant::now();
         let deadline = timeout.map_or_else(|| call.deadline.clone(), |timeout| call.deadline.within(timeout));
         let mut capture = Capture::new(self.output_bytes, on_output);
         if let Err(error) = deadline.check() {
-            return Ok(outcome(capture, None, Some(stop_of(&error)), begin));
+            return Ok(outcome(capture, Ended::UNKNOWN, Some(stop_of(&error)), begin));
         }
 
         let with_stdin = stdin.is_some();
-        let started = blocking(move || start(&command, &directory, &environment, with_stdin)).await??;
-        let mut child = started.child;
-        let mut exit = child.watch()?;
+        let launch = Launch { command, directory, environment, limits, background, with_stdin };
+        let (mut running, ends) = self.start(launch).await?;
         let mut pipes = Pipes {
-            stdout: Some(receiver(started.stdout)?),
-            stderr: Some(receiver(started.stderr)?),
-            stdin: match (started.stdin, stdin) {
+            stdout: Some(receiver(ends.stdout)?),
+            stderr: Some(receiver(ends.stderr)?),
+            stdin: match (ends.stdin, stdin) {
                 (Some(pipe), Some(bytes)) => Some(Input { pipe: sender(pipe)?, bytes, written: 0 }),
                 (_, _) => None,
             },
@@ -86,38 +143,97 @@ impl CommandRunner {
         };
 
         let stop = tokio::select! {
-            () = exit.ended() => None,
+            () = running.ended() => None,
             error = deadline.reached() => Some(stop_of(&error)),
             // Closed pipes are no sign of the end.
             () = async { pipes.carry(&mut capture).await; std::future::pending().await } => None,
         };
         if stop.is_some() {
-            child = blocking(move || {
-                child.terminate();
-                child
-            })
-            .await?;
+            running = running.terminate().await?;
             // The shell often ends before what it started does; open pipes show that somebody still cleans up.
-            let calm = async { tokio::join!(exit.ended(), pipes.carry(&mut capture)) };
+            let calm = async { tokio::join!(running.ended(), pipes.carry(&mut capture)) };
             drop(tokio::time::timeout(GRACE, calm).await);
         }
-        let ended = blocking(move || child.end()).await?;
-        pipes.drain(&mut capture);
-        Ok(outcome(capture, Some(ended), stop, begin))
+        let ended = self.finish(running, &mut pipes, &mut capture, stop).await?;
+        Ok(outcome(capture, ended, stop, begin))
+    }
+
+    #[cfg(target_os = "linux")]
+    async fn start(&self, mut launch: Launch) -> Result<(Running, child::OurEnds)> {
+        match &self.supervision {
+            Some(supervision) => {
+                launch.limits.processes.get_or_insert(PROCESSES);
+                let (command, ends) = supervision.supervisors.start(&launch).await?;
+                Ok((Running::Supervised(command), ends))
+            }
+            None => Running::direct(launch).await,
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    async fn start(&self, launch: Launch) -> Result<(Running, child::OurEnds)> {
+        Running::direct(launch).await
+    }
+
+    /// Ends what is left and takes what lies in the pipes; what is to be kept is kept, with its pipes.
+    #[cfg_attr(not(target_os = "linux"), allow(unused_variables, reason = "only a supervisor keeps anything"))]
+    async fn finish(
+        &self,
+        running: Running,
+        pipes: &mut Pipes,
+        capture: &mut Capture,
+        stop: Option<Stop>,
+    ) -> Result<Ended> {
+        #[cfg(target_os = "linux")]
+        let running = match (running, &self.supervision) {
+            (Running::Supervised(command), Some(supervision)) if stop.is_none() => match command.left_behind() {
+                Some(status) => {
+                    pipes.drain(capture);
+                    supervision.kept.keep(command, std::mem::take(pipes));
+                    return Ok(Ended { status: Some(status), ..Ended::UNKNOWN });
+                }
+                None => Running::Supervised(command),
+            },
+            (running, _) => running,
+        };
+        let ended = running.end().await?;
+        pipes.drain(capture);
+        Ok(ended)
+    }
+
+    /// Refuses what cannot be handed to a shell, and what cannot be promised here.
+    fn check(&self, command: &str, limits: CommandLimits, background: Background) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        if let Some(supervision) = &self.supervision {
+            check_command(command, SCRIPT_BYTES)?;
+            return match background {
+                Background::End => Ok(()),
+                Background::Keep => supervision.kept.check(),
+            };
+        }
+        check_command(command, COMMAND_BYTES)?;
+        if limits != CommandLimits::default() || background != Background::End {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "Limits on a command and processes in the background need the supervisor program, which this backend \
+                 does not have.",
+            ));
+        }
+        Ok(())
     }
 }
 
 /// Refuses what cannot be handed to a shell.
-fn check(command: &str) -> Result<()> {
+fn check_command(command: &str, most: usize) -> Result<()> {
     if command.trim().is_empty() {
         return Err(Error::invalid("The command is empty; give a command line for the shell."));
     }
     if command.contains('\0') {
         return Err(Error::invalid("The command holds a NUL character; a command line is text without NUL."));
     }
-    if command.len() > COMMAND_BYTES {
+    if command.len() > most {
         return Err(Error::invalid(format!(
-            "The command has {} bytes; at most {COMMAND_BYTES} are possible. Write a script to a file and run that.",
+            "The command has {} bytes; at most {most} are possible. Write a script to a file and run that.",
             command.len()
         )));
     }
@@ -132,9 +248,9 @@ fn stop_of(error: &Error) -> Stop {
     if error.kind() == ErrorKind::Aborted { Stop::Aborted } else { Stop::TimedOut }
 }
 
-fn outcome(capture: Capture, ended: Option<Ended>, stop: Option<Stop>, begin: Instant) -> ExecuteOutcome {
+fn outcome(capture: Capture, ended: Ended, stop: Option<Stop>, begin: Instant) -> ExecuteOutcome {
     let captured = capture.finish();
-    let status = ended.as_ref().and_then(|ended| ended.status);
+    let Ended { status, others, peak_memory, ceiling } = ended;
     ExecuteOutcome {
         output: captured.output,
         stdout: captured.stdout,
@@ -145,7 +261,9 @@ fn outcome(capture: Capture, ended: Option<Ended>, stop: Option<Stop>, begin: In
         aborted: stop == Some(Stop::Aborted),
         truncated: captured.truncated,
         duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
-        processes_left: ended.map(|ended| ended.others).filter(|others| *others > 0 && stop.is_none()),
+        processes_left: (others > 0 && stop.is_none() && ceiling.is_none()).then_some(others),
+        peak_memory_bytes: peak_memory,
+        ceiling,
     }
 }
 
@@ -186,6 +304,7 @@ fn signal_name(status: ExitStatus) -> Option<String> {
 }
 
 /// Our ends of a command's pipes; a pipe that is at its end is `None`.
+#[derive(Default)]
 struct Pipes {
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,

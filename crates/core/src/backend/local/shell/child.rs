@@ -1,66 +1,50 @@
 //! One running shell: how it starts, how its end is noticed, and how it never stays behind.
 
 use std::hash::{BuildHasher, RandomState};
-use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::process::Pid;
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-use super::environment::Environment;
 use super::exit_watch::ExitWatch;
+use super::running::{Ended, Launch};
 use super::tree::{MARK_VARIABLE, Tree};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A started shell and our ends of its pipes.
-pub(super) struct Started {
-    pub(super) child: OwnedChild,
-    pub(super) stdin: Option<OwnedFd>,
-    pub(super) stdout: OwnedFd,
-    pub(super) stderr: OwnedFd,
+/// Starts `/bin/sh -c` with the command of `launch`, as the leader of its own process group, with nothing to read unless
+/// input follows. Blocks for the time of a `vfork` and `exec`; there is no `pre_exec`, which would copy the host's page
+/// tables instead.
+pub(super) fn start(launch: &Launch) -> Result<(OwnedChild, OurEnds)> {
+    check_directory(&launch.directory)?;
+    let mark = random_mark();
+    let (ours, theirs) = pipes(launch.with_stdin)?;
+    let child = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(&launch.command)
+        .env_clear()
+        .envs(launch.environment.iter())
+        .env(MARK_VARIABLE, &mark)
+        .current_dir(path_of(&launch.directory)?)
+        .stdin(theirs.stdin.map_or_else(Stdio::null, Stdio::from))
+        .stdout(theirs.stdout)
+        .stderr(theirs.stderr)
+        .process_group(0)
+        .spawn()
+        .map_err(|error| refused(Errno::from_io_error(&error)))?;
+    Ok((OwnedChild::new(child, &mark), ours))
 }
 
-/// Starts `/bin/sh -c command` in `directory`, as the leader of its own process group, with nothing to read unless
-/// `with_stdin`. Blocks for the time of a `vfork` and `exec`; there is no `pre_exec`, which would copy the host's page
-/// tables instead.
-pub(super) fn start(
-    command: &str,
-    directory: &OwnedFd,
-    environment: &Environment,
-    with_stdin: bool,
-) -> Result<Started> {
-    // A shell starts happily in a removed directory, and then nothing works there (D84).
+/// A shell starts happily in a removed directory, and then nothing works there (D84).
+pub(super) fn check_directory(directory: &OwnedFd) -> Result<()> {
     if fstat(directory).is_ok_and(|stat| stat.st_nlink == 0) {
         return Err(Error::new(ErrorKind::FileNotFound, "The working directory of the command no longer exists."));
     }
-    let mark = random_mark();
-    let (stdout, stdout_of_child) = pipe()?;
-    let (stderr, stderr_of_child) = pipe()?;
-    let (stdin, stdin_of_child) = if with_stdin {
-        let (reader, writer) = pipe()?;
-        (Some(writer), Stdio::from(reader))
-    } else {
-        (None, Stdio::null())
-    };
-    let child = Command::new("/bin/sh")
-        .arg("-c")
-        .arg(command)
-        .env_clear()
-        .envs(environment.iter())
-        .env(MARK_VARIABLE, &mark)
-        .current_dir(path_of(directory)?)
-        .stdin(stdin_of_child)
-        .stdout(stdout_of_child)
-        .stderr(stderr_of_child)
-        .process_group(0)
-        .spawn()
-        .map_err(|error| start_error(&error))?;
-    Ok(Started { child: OwnedChild::new(child, &mark), stdin, stdout, stderr })
+    Ok(())
 }
 
 /// A path that names the opened directory itself, whatever its name became in the meantime.
@@ -81,20 +65,45 @@ fn path_of(directory: &OwnedFd) -> Result<PathBuf> {
     Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
+/// Our ends of a command's pipes.
+pub(super) struct OurEnds {
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+/// The command's ends of its pipes.
+pub(super) struct ItsEnds {
+    /// `None` where it reads nothing.
+    pub(super) stdin: Option<OwnedFd>,
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+/// The pipes of a command.
+pub(super) fn pipes(with_stdin: bool) -> Result<(OurEnds, ItsEnds)> {
+    let (stdout, its_stdout) = pipe()?;
+    let (stderr, its_stderr) = pipe()?;
+    let (its_stdin, stdin) =
+        if with_stdin { pipe().map(|(read, write)| (Some(read), Some(write)))? } else { (None, None) };
+    Ok((OurEnds { stdin, stdout, stderr }, ItsEnds { stdin: its_stdin, stdout: its_stdout, stderr: its_stderr }))
+}
+
 fn pipe() -> Result<(OwnedFd, OwnedFd)> {
-    std::io::pipe().map(|(read, write)| (read.into(), write.into())).map_err(|_| {
+    let (reader, writer) = std::io::pipe().map_err(|_| {
         Error::new(ErrorKind::Io, "The command was not started: this process has no file descriptor left for a pipe.")
-    })
+    })?;
+    Ok((reader.into(), writer.into()))
 }
 
 /// 64 bits that no other command of this process has, and that nobody outside can guess.
-fn random_mark() -> String {
+pub(super) fn random_mark() -> String {
     format!("{:016x}", RandomState::new().hash_one(()))
 }
 
 /// What the operating system refused, in words; a path of the host never appears.
-fn start_error(error: &io::Error) -> Error {
-    match Errno::from_io_error(error) {
+pub(super) fn refused(error: Option<Errno>) -> Error {
+    match error {
         Some(Errno::TOOBIG) => Error::invalid("The command and its environment are larger than the system takes."),
         Some(Errno::AGAIN | Errno::NOMEM) => Error::new(
             ErrorKind::Busy,
@@ -144,7 +153,7 @@ impl OwnedChild {
     }
 
     fn end_now(&mut self) -> Ended {
-        let Some((mut child, mut tree)) = self.inner.take() else { return Ended { status: None, others: 0 } };
+        let Some((mut child, mut tree)) = self.inner.take() else { return Ended::UNKNOWN };
         let others = tree.end();
         // By number, and only of our own child (R-SH-5). It fails where the host process reaps everything itself.
         let status = child.try_wait().unwrap_or_default();
@@ -152,7 +161,7 @@ impl OwnedChild {
             // The kernel holds the shell (a dead network file system): it is reaped when it gets free, not waited for.
             std::thread::spawn(move || child.wait());
         }
-        Ended { status, others }
+        Ended { status, others, ..Ended::UNKNOWN }
     }
 }
 
@@ -169,14 +178,6 @@ impl Drop for OwnedChild {
             }
         }
     }
-}
-
-/// How the processes of a command ended.
-pub(super) struct Ended {
-    /// How the shell ended; unknown where the host process reaped it before us, or the kernel does not let go of it.
-    pub(super) status: Option<ExitStatus>,
-    /// How many processes besides the shell had to be ended.
-    pub(super) others: u32,
 }
 
 /// Our ends of the pipes, for waiting without a thread.

@@ -56,7 +56,8 @@ impl ExitWatch {
         use rustix::io::Errno;
         use rustix::process::{WaitId, WaitIdOptions, waitid};
         let waiting = tokio::task::spawn_blocking(move || {
-            while waitid(WaitId::Pid(child), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) == Err(Errno::INTR) {}
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while matches!(waitid(WaitId::Pid(child), options), Err(Errno::INTR)) {}
         });
         Ok(Self { waiting, ended: false })
     }

@@ -1,5 +1,6 @@
 //! Real commands, one clause a test.
 
+use std::cell::Cell;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -11,23 +12,71 @@ use super::*;
 use crate::backend::OutputChunk;
 use crate::cancel::{CancelToken, Deadline};
 
+/// Makes two tests of each function: the contract is the same with and without a supervisor.
+macro_rules! both_ways {
+    ($($name:ident,)*) => {
+        mod without_supervisor {
+            $(#[tokio::test] async fn $name() { super::$name().await; })*
+        }
+        #[cfg(target_os = "linux")]
+        mod with_supervisor {
+            $(#[tokio::test] async fn $name() {
+                super::IS_SUPERVISED.set(true);
+                super::$name().await;
+            })*
+        }
+    };
+}
+
+both_ways! {
+    returns_output_streams_and_exit_code,
+    keeps_the_order_in_which_output_arrives,
+    names_the_signal_that_ended_the_shell,
+    reads_nothing_unless_input_is_given,
+    runs_in_the_opened_directory_whatever_its_name_became,
+    says_that_the_working_directory_is_gone,
+    gives_variables_by_name_only,
+    refuses_what_no_shell_can_take,
+    ends_with_the_shell_and_ends_what_it_left,
+    says_nothing_of_processes_where_none_is_left,
+    returns_the_output_so_far_when_time_is_over,
+    kills_what_ignores_the_request_to_end,
+    lets_a_command_clean_up_when_time_is_over,
+    finds_a_descendant_that_left_the_group_and_its_mark,
+    no_time_is_a_timeout_and_starts_nothing,
+    an_abort_ends_the_tree_and_returns_the_output_so_far,
+    the_calls_deadline_ends_a_command_without_a_limit_of_its_own,
+    ends_the_tree_when_nobody_waits_for_the_result_any_more,
+    bounds_output_and_keeps_head_and_tail,
+    shows_output_that_is_no_text,
+    leaves_nothing_behind_after_many_commands,
+}
+
+thread_local! {
+    /// A test and all its tasks run on one thread.
+    static IS_SUPERVISED: Cell<bool> = const { Cell::new(false) };
+}
+
 fn request(command: &str) -> ExecuteRequest {
-    ExecuteRequest {
-        command: command.to_owned(),
-        timeout: None,
-        working_directory: None,
-        environment: Vec::new(),
-        stdin: None,
-        on_output: None,
-    }
+    ExecuteRequest::new(command)
 }
 
 fn within(command: &str, milliseconds: u64) -> ExecuteRequest {
     ExecuteRequest { timeout: Some(Duration::from_millis(milliseconds)), ..request(command) }
 }
 
+/// A runner as the test that asks wants it.
+fn runner_with(environment: Environment, output_bytes: usize) -> CommandRunner {
+    let runner = CommandRunner::new(environment, output_bytes);
+    #[cfg(target_os = "linux")]
+    if IS_SUPERVISED.get() {
+        return runner.with_supervisor(supervised::tests::program());
+    }
+    runner
+}
+
 fn runner() -> CommandRunner {
-    CommandRunner::new(Environment::of_host(&[]).unwrap(), 100_000)
+    runner_with(Environment::of_host(&[]).unwrap(), 100_000)
 }
 
 fn open(path: &std::path::Path) -> OwnedFd {
@@ -59,12 +108,14 @@ fn text(output: &str) -> ExecuteOutcome {
         truncated: false,
         duration_ms: 0,
         processes_left: None,
+        peak_memory_bytes: None,
+        ceiling: None,
     }
 }
 
-/// The outcome without its duration, which no test knows.
+/// The outcome without its measurements, which no test knows.
 fn timeless(outcome: ExecuteOutcome) -> ExecuteOutcome {
-    ExecuteOutcome { duration_ms: 0, ..outcome }
+    ExecuteOutcome { duration_ms: 0, peak_memory_bytes: None, ..outcome }
 }
 
 /// Whether the process lives. A zombie whose parent does not care is dead.
@@ -73,7 +124,6 @@ fn is_alive(process: &str) -> bool {
     stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
 }
 
-#[tokio::test]
 async fn returns_output_streams_and_exit_code() {
     let outcome = run(request("echo out; echo err >&2; exit 3")).await;
     assert_eq!(
@@ -82,7 +132,6 @@ async fn returns_output_streams_and_exit_code() {
     );
 }
 
-#[tokio::test]
 async fn keeps_the_order_in_which_output_arrives() {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&lines);
@@ -105,7 +154,6 @@ async fn keeps_the_order_in_which_output_arrives() {
     );
 }
 
-#[tokio::test]
 async fn names_the_signal_that_ended_the_shell() {
     for (command, signal) in [("kill -KILL $$", "SIGKILL"), ("kill -SEGV $$", "SIGSEGV"), ("kill -40 $$", "signal 40")]
     {
@@ -114,7 +162,6 @@ async fn names_the_signal_that_ended_the_shell() {
     }
 }
 
-#[tokio::test]
 async fn reads_nothing_unless_input_is_given() {
     assert_eq!(timeless(run(within("cat; echo end", 20_000)).await), text("end\n"));
     let stdin = "ab\n".repeat(200_000).into_bytes();
@@ -126,7 +173,6 @@ async fn reads_nothing_unless_input_is_given() {
     assert_eq!(timeless(run(empty).await), text("end\n"));
 }
 
-#[tokio::test]
 async fn runs_in_the_opened_directory_whatever_its_name_became() {
     let parent = tempfile::tempdir().unwrap();
     let old = parent.path().join("old");
@@ -139,7 +185,6 @@ async fn runs_in_the_opened_directory_whatever_its_name_became() {
     assert!(!old.join("f").exists());
 }
 
-#[tokio::test]
 async fn says_that_the_working_directory_is_gone() {
     let parent = tempfile::tempdir().unwrap();
     let directory = open(parent.path());
@@ -148,10 +193,9 @@ async fn says_that_the_working_directory_is_gone() {
     assert_eq!(error.kind(), ErrorKind::FileNotFound);
 }
 
-#[tokio::test]
 async fn gives_variables_by_name_only() {
     let environment = Environment::of_host(&[("OF_BACKEND".into(), "1".into())]).unwrap();
-    let runner = CommandRunner::new(environment, 100_000);
+    let runner = runner_with(environment, 100_000);
     let request = ExecuteRequest {
         environment: vec![("OF_CALL".into(), "2".into())],
         ..request("echo $OF_BACKEND$OF_CALL; env | grep -c CARGO")
@@ -160,9 +204,9 @@ async fn gives_variables_by_name_only() {
     assert_eq!(outcome.stdout, "12\n0\n");
 }
 
-#[tokio::test]
 async fn refuses_what_no_shell_can_take() {
-    for command in ["", " \n", "echo a\0b", &"x".repeat(COMMAND_BYTES + 1)] {
+    let most = if IS_SUPERVISED.get() { SCRIPT_BYTES } else { COMMAND_BYTES };
+    for command in ["", " \n", "echo a\0b", &"x".repeat(most + 1)] {
         let error = run_with(request(command), &Call::default()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
     }
@@ -171,7 +215,6 @@ async fn refuses_what_no_shell_can_take() {
 }
 
 /// D9, D95: a child that kept the pipe held the call until the timeout, and its output was lost.
-#[tokio::test]
 async fn ends_with_the_shell_and_ends_what_it_left() {
     for (command, left) in [
         ("sleep 300 & echo $!", 1),
@@ -191,13 +234,11 @@ async fn ends_with_the_shell_and_ends_what_it_left() {
     }
 }
 
-#[tokio::test]
 async fn says_nothing_of_processes_where_none_is_left() {
     assert_eq!(run(request("true | true; (exit 0); sh -c true")).await.processes_left, None);
 }
 
 /// D9, D98: what was printed before the time was over is not lost.
-#[tokio::test]
 async fn returns_the_output_so_far_when_time_is_over() {
     let outcome = run(within("echo partial; exec sleep 300", 300)).await;
     assert_eq!(
@@ -206,7 +247,6 @@ async fn returns_the_output_so_far_when_time_is_over() {
     );
 }
 
-#[tokio::test]
 async fn kills_what_ignores_the_request_to_end() {
     let command =
         "trap '' TERM; sleep 300 & echo $!; setsid sh -c \"trap '' TERM; echo \\$\\$; sleep 300\" & wait; wait; wait";
@@ -218,14 +258,12 @@ async fn kills_what_ignores_the_request_to_end() {
     }
 }
 
-#[tokio::test]
 async fn lets_a_command_clean_up_when_time_is_over() {
     let command = "sh -c 'trap \"echo cleaned; exit\" TERM; echo ready; while :; do sleep 0.01; done'; echo never";
     let outcome = run(within(command, 500)).await;
     assert_eq!(timeless(outcome).stdout, "ready\ncleaned\n");
 }
 
-#[tokio::test]
 async fn finds_a_descendant_that_left_the_group_and_its_mark() {
     let command = "env -i setsid sleep 300 & echo $!; wait";
     let outcome = run(within(command, 500)).await;
@@ -233,7 +271,6 @@ async fn finds_a_descendant_that_left_the_group_and_its_mark() {
     assert!(!is_alive(&outcome.stdout));
 }
 
-#[tokio::test]
 async fn no_time_is_a_timeout_and_starts_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let outcome = runner().run(within("touch started", 0), open(directory.path()), &Call::default()).await.unwrap();
@@ -242,7 +279,6 @@ async fn no_time_is_a_timeout_and_starts_nothing() {
     assert_eq!(timeless(run(request("echo no limit")).await), text("no limit\n"));
 }
 
-#[tokio::test]
 async fn an_abort_ends_the_tree_and_returns_the_output_so_far() {
     let cancel = CancelToken::new();
     let stop = cancel.clone();
@@ -256,13 +292,11 @@ async fn an_abort_ends_the_tree_and_returns_the_output_so_far() {
     assert_eq!(timeless(before), ExecuteOutcome { exit_code: None, aborted: true, ..text("") });
 }
 
-#[tokio::test]
 async fn the_calls_deadline_ends_a_command_without_a_limit_of_its_own() {
     let call = Call { deadline: Deadline::default().within(Duration::from_millis(300)), ..Call::default() };
     assert!(run_with(request("sleep 300"), &call).await.unwrap().timed_out);
 }
 
-#[tokio::test]
 async fn ends_the_tree_when_nobody_waits_for_the_result_any_more() {
     let (sender, started) = tokio::sync::oneshot::channel();
     let sender = Mutex::new(Some(sender));
@@ -282,9 +316,8 @@ async fn ends_the_tree_when_nobody_waits_for_the_result_any_more() {
 }
 
 /// D99: output was held whole before it was cut.
-#[tokio::test]
 async fn bounds_output_and_keeps_head_and_tail() {
-    let runner = CommandRunner::new(Environment::of_host(&[]).unwrap(), 1_000);
+    let runner = runner_with(Environment::of_host(&[]).unwrap(), 1_000);
     let request = within("echo first; yes é | head -c 3000000; echo last; echo whole >&2", 60_000);
     let outcome = runner.run(request, open(&std::env::temp_dir()), &Call::default()).await.unwrap();
     assert!(outcome.truncated);
@@ -295,12 +328,10 @@ async fn bounds_output_and_keeps_head_and_tail() {
 }
 
 /// D9: output that was no UTF-8 was lost as a whole.
-#[tokio::test]
 async fn shows_output_that_is_no_text() {
     assert_eq!(run(request(r"printf 'a\377b\303'")).await.stdout, "a\u{FFFD}b\u{FFFD}");
 }
 
-#[tokio::test]
 async fn leaves_nothing_behind_after_many_commands() {
     let descriptors = || fs::read_dir("/proc/self/fd").unwrap().count();
     run(request("true")).await;

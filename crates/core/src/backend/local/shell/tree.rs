@@ -17,7 +17,8 @@ pub(super) const MARK_VARIABLE: &str = "GLOVEPORT_CALL";
 
 /// The processes of one command.
 pub(super) struct Tree {
-    leader: Pid,
+    /// `None` when it is unknown, or its number may be somebody else's.
+    leader: Option<Pid>,
     /// `GLOVEPORT_CALL=…`, as it stands in `/proc/<pid>/environ`.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux shows other processes' environment"))]
     mark: String,
@@ -30,6 +31,16 @@ impl Tree {
     /// The tree under `leader`, a shell that leads its own group and was started with `mark` as the value of
     /// [`MARK_VARIABLE`].
     pub(super) fn new(leader: Pid, mark: &str) -> Self {
+        Self::with(Some(leader), mark)
+    }
+
+    /// The tree of a command whose supervisor is gone: all that is left to find it by is its mark.
+    #[cfg(target_os = "linux")]
+    pub(super) fn lost(mark: &str) -> Self {
+        Self::with(None, mark)
+    }
+
+    fn with(leader: Option<Pid>, mark: &str) -> Self {
         Self {
             leader,
             mark: format!("{MARK_VARIABLE}={mark}"),
@@ -42,7 +53,9 @@ impl Tree {
     fn signal_group(&self, signal: Signal) {
         // The only failures are "no such group" and "all of it belongs to somebody else" (a set-id program): nothing
         // more can be done about either.
-        let _ = kill_process_group(self.leader, signal);
+        if let Some(leader) = self.leader {
+            let _ = kill_process_group(leader, signal);
+        }
     }
 }
 
@@ -58,7 +71,9 @@ impl Tree {
         use rustix::io::Errno;
         use rustix::process::{WaitId, WaitIdOptions, waitid};
         self.signal_group(Signal::KILL);
-        while waitid(WaitId::Pid(self.leader), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) == Err(Errno::INTR) {}
+        let Some(leader) = self.leader else { return 0 };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while matches!(waitid(WaitId::Pid(leader), options), Err(Errno::INTR)) {}
         0
     }
 }
@@ -121,7 +136,7 @@ mod linux {
                     ended.insert(process.number);
                 }
             }
-            if let Some(leader) = Process::open(self.leader.as_raw_nonzero().get()) {
+            if let Some(leader) = self.leader().and_then(Process::open) {
                 leader.wait_until(give_up);
             }
             u32::try_from(ended.len()).unwrap_or(u32::MAX)
@@ -129,13 +144,14 @@ mod linux {
 
         /// Living processes of this tree besides the leader and `known`.
         fn find(&self, known: &HashSet<i32>) -> Vec<Process> {
-            let leader = self.leader.as_raw_nonzero().get();
+            let leader = self.leader();
             let mut found: Vec<Process> = Vec::new();
             for number in self.descendants() {
                 found.extend(Process::open(number).filter(|process| !process.is_over()));
             }
             for number in numbers_after(leader) {
-                if number == leader || known.contains(&number) || found.iter().any(|other| other.number == number) {
+                if Some(number) == leader || known.contains(&number) || found.iter().any(|other| other.number == number)
+                {
                     continue;
                 }
                 found.extend(Process::open(number).filter(|process| process.belongs_to(leader, &self.mark)));
@@ -143,9 +159,14 @@ mod linux {
             found
         }
 
+        fn leader(&self) -> Option<i32> {
+            self.leader.map(|leader| leader.as_raw_nonzero().get())
+        }
+
         /// The numbers of what descends from the leader and still has its line of parents.
         fn descendants(&self) -> Vec<i32> {
-            let mut numbers = vec![self.leader.as_raw_nonzero().get()];
+            let Some(leader) = self.leader() else { return Vec::new() };
+            let mut numbers = vec![leader];
             let mut next = 0;
             while let Some(parent) = numbers.get(next).copied() {
                 next += 1;
@@ -165,12 +186,12 @@ mod linux {
     /// The process numbers that may have been given since `leader` was. Numbers are given in rising order and start
     /// again from the bottom; `/proc/loadavg` ends with the last one. Most commands fork nothing or little, and this
     /// spares them a look at every process of the machine.
-    fn numbers_after(leader: i32) -> Vec<i32> {
+    fn numbers_after(leader: Option<i32>) -> Vec<i32> {
         let last = fs::read_to_string("/proc/loadavg")
             .ok()
             .and_then(|text| text.split_ascii_whitespace().next_back().and_then(|word| word.parse::<i32>().ok()));
-        match last {
-            Some(last) if last >= leader && last - leader <= NUMBERS_TO_TRY => (leader + 1..=last).collect(),
+        match leader.zip(last) {
+            Some((leader, last)) if last >= leader && last - leader <= NUMBERS_TO_TRY => (leader + 1..=last).collect(),
             Some(_) | None => fs::read_dir("/proc")
                 .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
                 .unwrap_or_default(),
@@ -199,13 +220,13 @@ mod linux {
         }
 
         /// Whether it is alive, and in the group of `leader` or marked.
-        fn belongs_to(&self, leader: i32, mark: &str) -> bool {
+        fn belongs_to(&self, leader: Option<i32>, mark: &str) -> bool {
             for _ in 0..EXEC_WAITS {
                 let Some(facts) = self.facts() else { return false };
                 if facts.is_over {
                     return false;
                 }
-                if facts.group == leader {
+                if Some(facts.group) == leader {
                     return true;
                 }
                 let environment = self.read("environ");

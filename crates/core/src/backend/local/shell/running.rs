@@ -1,0 +1,101 @@
+//! A command that runs, whichever way it was started.
+//!
+//! With the supervisor program every process of it is known and ended, also after this host process was killed, and its
+//! resources are limited ([`supervised`](super::supervised)). Without one (systems other than Linux) the command is our
+//! own child in a process group ([`child`](super::child)): what leaves the group may be missed, nothing acts after the
+//! death of the host, and limits are refused instead of ignored.
+
+use std::os::fd::OwnedFd;
+use std::process::ExitStatus;
+
+use super::blocking;
+use super::child::{OurEnds, OwnedChild, start};
+use super::environment::Environment;
+use super::exit_watch::ExitWatch;
+#[cfg(target_os = "linux")]
+use super::supervised::Supervised;
+use crate::backend::{Background, Ceiling, CommandLimits};
+use crate::error::Result;
+
+/// What a command is started with.
+pub(super) struct Launch {
+    pub(super) command: String,
+    /// Opened; nothing here resolves a path.
+    pub(super) directory: OwnedFd,
+    pub(super) environment: Environment,
+    pub(super) limits: CommandLimits,
+    pub(super) background: Background,
+    /// Whether it gets a pipe to read from; nothing otherwise.
+    pub(super) with_stdin: bool,
+}
+
+/// A command that runs. Dropped before its end it is ended with all that it started.
+pub(super) enum Running {
+    /// Our own child.
+    Direct { child: OwnedChild, exit: ExitWatch },
+    /// The supervisor's.
+    #[cfg(target_os = "linux")]
+    Supervised(Supervised),
+}
+
+/// How a command and its processes ended.
+pub(super) struct Ended {
+    /// How the shell ended; unknown where the host process reaped it before us, or the kernel does not let go of it.
+    pub(super) status: Option<ExitStatus>,
+    /// How many processes besides the shell had to be ended.
+    pub(super) others: u32,
+    /// Bytes at the peak of the largest process, where that is known.
+    pub(super) peak_memory: Option<u64>,
+    /// The ceiling that it was ended for.
+    pub(super) ceiling: Option<Ceiling>,
+}
+
+impl Ended {
+    /// Nothing is known but that it is over.
+    pub(super) const UNKNOWN: Self = Self { status: None, others: 0, peak_memory: None, ceiling: None };
+}
+
+impl Running {
+    /// Starts a command without a supervisor.
+    pub(super) async fn direct(launch: Launch) -> Result<(Self, OurEnds)> {
+        let (child, ends) = blocking(move || start(&launch)).await??;
+        let exit = child.watch()?;
+        Ok((Self::Direct { child, exit }, ends))
+    }
+
+    /// Ends when the shell has ended, and with a supervisor all that it left behind (unless that is kept).
+    pub(super) async fn ended(&mut self) {
+        match self {
+            Self::Direct { exit, .. } => exit.ended().await,
+            #[cfg(target_os = "linux")]
+            Self::Supervised(command) => command.ended().await,
+        }
+    }
+
+    /// Asks every process to end, and leaves those that do not alone.
+    pub(super) async fn terminate(self) -> Result<Self> {
+        match self {
+            Self::Direct { mut child, exit } => {
+                blocking(move || {
+                    child.terminate();
+                    Self::Direct { child, exit }
+                })
+                .await
+            }
+            #[cfg(target_os = "linux")]
+            Self::Supervised(mut command) => {
+                command.terminate().await;
+                Ok(Self::Supervised(command))
+            }
+        }
+    }
+
+    /// Ends every process that is left. An error when the command never started.
+    pub(super) async fn end(self) -> Result<Ended> {
+        match self {
+            Self::Direct { child, exit: _ } => blocking(move || child.end()).await,
+            #[cfg(target_os = "linux")]
+            Self::Supervised(command) => command.end().await,
+        }
+    }
+}

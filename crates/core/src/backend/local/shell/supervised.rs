@@ -1,0 +1,424 @@
+//! Commands that run under the supervisor program, one end of a socket here, the other there.
+//!
+//! A supervisor that has ended its command stands ready for the next: the second command of a backend needs no new
+//! program. The socket is the life of everything behind it. When its end here closes, by [`Supervised`]'s drop, by the
+//! backend's end or by the death of this process, the supervisor kills every process of its command and ends.
+//!
+//! A command with the same rights can kill or stop its supervisor. It gains nothing by that: what can still be found by
+//! the mark in its environment is ended from here ([`Tree::lost`]).
+
+use std::ffi::CString;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream as Socket;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gloveport_supervisor::{self as wire, MAX_DESCRIPTORS, Order, Report, Request, Stage, Status};
+use parking_lot::Mutex;
+use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
+use rustix::io::Errno;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use tokio::net::UnixStream;
+
+use super::child::{OurEnds, check_directory, pipes, random_mark, refused};
+use super::program::SupervisorProgram;
+use super::running::{Ended, Launch};
+use super::tree::{MARK_VARIABLE, Tree};
+use super::{COMMAND_BYTES, blocking};
+use crate::backend::{Background, Ceiling, CommandLimits};
+use crate::error::{Error, ErrorKind, Result};
+
+/// 4 supervisors stand ready: as many commands as an agent runs side by side. Each takes about half a megabyte.
+const READY: usize = 4;
+/// 3 s for the report that a tree is ended: a second more than the supervisor gives itself.
+const REPORT_WAIT: Duration = Duration::from_secs(3);
+/// Runs a command that is too long for an argument (R-SH-11). The script begins by closing the descriptor that it comes
+/// from, which the shell has opened anew by then, so that no program inherits it.
+const RUN_SCRIPT: &str = ". /proc/self/fd/3";
+const SCRIPT_START: &[u8] = b"exec 3<&-; ";
+
+/// The supervisors of one backend.
+#[derive(Debug)]
+pub(super) struct Supervisors {
+    program: SupervisorProgram,
+    ready: Mutex<Vec<Link>>,
+}
+
+/// A supervisor that runs nothing. Its socket does not block and belongs to no runtime.
+#[derive(Debug)]
+struct Link {
+    socket: Socket,
+    process: Child,
+}
+
+impl Supervisors {
+    /// None yet: the first command starts the first.
+    pub(super) fn new(program: SupervisorProgram) -> Arc<Self> {
+        Arc::new(Self { program, ready: Mutex::default() })
+    }
+
+    /// Starts a command. That its program cannot be run shows at [`Supervised::end`].
+    pub(super) async fn start(self: &Arc<Self>, launch: &Launch) -> Result<(Supervised, OurEnds)> {
+        check_directory(&launch.directory)?;
+        let mark = random_mark();
+        let script = if launch.command.len() > COMMAND_BYTES { Some(script_of(&launch.command)?) } else { None };
+        let order = Order::Run(request(launch, &mark, script.is_some())?)
+            .encode()
+            .ok_or_else(|| refused(Some(Errno::TOOBIG)))?;
+        let (ours, theirs) = pipes(launch.with_stdin)?;
+        let mut beside = vec![launch.directory.as_fd(), theirs.stdout.as_fd(), theirs.stderr.as_fd()];
+        beside.extend(theirs.stdin.as_ref().map(AsFd::as_fd));
+        beside.extend(script.as_ref().map(AsFd::as_fd));
+
+        let mut ready = self.ready.lock().pop();
+        let (link, sent) = loop {
+            let is_fresh = ready.is_none();
+            let link = match ready.take() {
+                Some(link) => link,
+                None => {
+                    let program = self.program.clone();
+                    blocking(move || launch_supervisor(&program)).await??
+                }
+            };
+            match hand_over(&link.socket, &order, &beside) {
+                Ok(sent) => break (link, sent),
+                // Somebody killed it while it stood ready.
+                Err(_) if !is_fresh => retire(vec![link]),
+                Err(_) => {
+                    retire(vec![link]);
+                    return Err(unusable());
+                }
+            }
+        };
+        let Link { socket, process } = link;
+        let socket = match UnixStream::from_std(socket) {
+            Ok(socket) => socket,
+            Err(_) => {
+                reap(vec![process]);
+                return Err(Error::internal("The socket of a supervisor cannot be waited on."));
+            }
+        };
+        let command = Supervised {
+            home: Arc::clone(self),
+            link: Some((socket, process)),
+            mark,
+            frame: [0; Report::BYTES],
+            filled: 0,
+            course: Course::Running,
+        };
+        command.send(&order[sent..]).await;
+        Ok((command, ours))
+    }
+
+    fn take_back(&self, socket: UnixStream, process: Child) {
+        match socket.into_std() {
+            Ok(socket) => {
+                let mut ready = self.ready.lock();
+                if ready.len() < READY {
+                    ready.push(Link { socket, process });
+                    return;
+                }
+                drop(ready);
+                retire(vec![Link { socket, process }]);
+            }
+            Err(_) => reap(vec![process]),
+        }
+    }
+}
+
+impl Drop for Supervisors {
+    fn drop(&mut self) {
+        retire(std::mem::take(self.ready.get_mut()));
+    }
+}
+
+/// Starts a supervisor. Blocks for the time of a `vfork` and `exec`; it gets one socket, no environment, and by its own
+/// doing no other descriptor.
+fn launch_supervisor(program: &SupervisorProgram) -> Result<Link> {
+    let pair = || -> io::Result<(Socket, Socket)> {
+        let (ours, theirs) = Socket::pair()?;
+        ours.set_nonblocking(true)?;
+        Ok((ours, theirs))
+    };
+    let (socket, theirs) = pair().map_err(|error| refused(Errno::from_io_error(&error)))?;
+    let process = Command::new(program.path())
+        .arg0("gloveport-supervisor")
+        .env_clear()
+        .stdin(OwnedFd::from(theirs))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| match Errno::from_io_error(&error) {
+            busy @ Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => refused(busy),
+            Some(_) | None => unusable(),
+        })?;
+    Ok(Link { socket, process })
+}
+
+fn unusable() -> Error {
+    Error::new(ErrorKind::Unsupported, "Commands cannot run here: the system does not start gloveport's supervisor.")
+}
+
+/// Lets supervisors end, which they do when their sockets close.
+fn retire(links: Vec<Link>) {
+    reap(links.into_iter().map(|link| link.process).collect());
+}
+
+/// Waits for the end of supervisors whose sockets are closed, in a thread of its own: there may be no runtime any more,
+/// and each may have a tree to end before.
+fn reap(processes: Vec<Child>) {
+    if processes.is_empty() {
+        return;
+    }
+    // Without a thread they stay zombies until this process ends; nothing else depends on it.
+    drop(std::thread::Builder::new().name("gloveport-reaper".to_owned()).spawn(move || {
+        for mut process in processes {
+            drop(process.wait());
+        }
+    }));
+}
+
+fn request(launch: &Launch, mark: &str, has_script: bool) -> Result<Request> {
+    let text = |bytes: Vec<u8>| CString::new(bytes).map_err(|_| Error::internal("A NUL was let through to a command."));
+    let command = if has_script { RUN_SCRIPT } else { &launch.command };
+    let pair = |name: &[u8], value: &[u8]| text([name, b"=", value].concat());
+    let mut environment = launch
+        .environment
+        .iter()
+        .map(|(name, value)| pair(name.as_bytes(), value.as_bytes()))
+        .collect::<Result<Vec<_>>>()?;
+    environment.push(pair(MARK_VARIABLE.as_bytes(), mark.as_bytes())?);
+    Ok(Request {
+        arguments: vec![c"/bin/sh".to_owned(), c"-c".to_owned(), text(command.into())?],
+        environment,
+        limits: limits(launch.limits),
+        keep: launch.background == Background::Keep,
+        has_stdin: launch.with_stdin,
+        has_script,
+    })
+}
+
+fn limits(limits: CommandLimits) -> wire::Limits {
+    let CommandLimits { memory_bytes, cpu_time, processes, file_bytes, open_files } = limits;
+    // Part of a second counts as a whole one: a limit of none at all would end everything.
+    let cpu_seconds = cpu_time.map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0));
+    wire::Limits { memory_bytes, cpu_seconds, processes, file_bytes, open_files }
+}
+
+fn script_of(command: &str) -> Result<OwnedFd> {
+    let write = || -> rustix::io::Result<OwnedFd> {
+        let script = memfd_create("command", MemfdFlags::CLOEXEC)?;
+        for part in [SCRIPT_START, command.as_bytes()] {
+            let mut rest = part;
+            while !rest.is_empty() {
+                let written = rustix::io::write(&script, rest)?;
+                rest = &rest[written..];
+            }
+        }
+        seek(&script, SeekFrom::Start(0))?;
+        Ok(script)
+    };
+    write().map_err(|error| refused(Some(error)))
+}
+
+/// Sends the beginning of an order with the descriptors beside it; returns how much of it went.
+fn hand_over(socket: &Socket, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> rustix::io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    if !beside.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(Errno::INVAL);
+    }
+    sendmsg(socket, &[IoSlice::new(order)], &mut beside, SendFlags::NOSIGNAL)
+}
+
+/// A command under a supervisor.
+pub(super) struct Supervised {
+    home: Arc<Supervisors>,
+    /// `None` once it is ended.
+    link: Option<(UnixStream, Child)>,
+    mark: String,
+    /// The beginning of the next report.
+    frame: [u8; Report::BYTES],
+    filled: usize,
+    course: Course,
+}
+
+/// How far a command is.
+#[derive(Clone, Copy)]
+enum Course {
+    Running,
+    /// The shell ended, processes that are to be kept live.
+    LeftBehind(Status),
+    Ended(wire::Ended),
+    Failed {
+        stage: Stage,
+        errno: i32,
+    },
+    /// The supervisor is gone, or talks nonsense.
+    Lost,
+}
+
+impl Course {
+    fn is_over(self) -> bool {
+        match self {
+            Self::Ended(_) | Self::Failed { .. } | Self::Lost => true,
+            Self::Running | Self::LeftBehind(_) => false,
+        }
+    }
+}
+
+impl Supervised {
+    /// Ends when the shell has ended and nothing of it is left, or what is left is to be kept; or it did not start.
+    pub(super) async fn ended(&mut self) {
+        while matches!(self.course, Course::Running) {
+            self.read().await;
+        }
+    }
+
+    /// Ends when nothing of it is left.
+    pub(super) async fn over(&mut self) {
+        while !self.course.is_over() {
+            self.read().await;
+        }
+    }
+
+    /// The shell's status when it ended and left processes that are to be kept.
+    pub(super) fn left_behind(&self) -> Option<ExitStatus> {
+        match self.course {
+            Course::LeftBehind(status) => Some(exit_status(status)),
+            Course::Running | Course::Ended(_) | Course::Failed { .. } | Course::Lost => None,
+        }
+    }
+
+    /// Asks every process to end.
+    pub(super) async fn terminate(&mut self) {
+        if let Some(order) = Order::Terminate.encode() {
+            self.send(&order).await;
+        }
+    }
+
+    /// Ends every process that is left and says how it went.
+    pub(super) async fn end(mut self) -> Result<Ended> {
+        if !self.course.is_over() {
+            if let Some(order) = Order::End.encode() {
+                self.send(&order).await;
+            }
+            // A supervisor that is stopped says nothing more.
+            drop(tokio::time::timeout(REPORT_WAIT, self.over()).await);
+        }
+        let Some((socket, mut process)) = self.link.take() else { return Ok(Ended::UNKNOWN) };
+        match self.course {
+            Course::Ended(ended) => {
+                if ended.survivors == 0 {
+                    self.home.take_back(socket, process);
+                } else {
+                    drop(socket);
+                    reap(vec![process]);
+                }
+                Ok(Ended {
+                    status: Some(exit_status(ended.status)),
+                    others: ended.others,
+                    peak_memory: Some(ended.peak_bytes),
+                    ceiling: ended.ceiling.map(|ceiling| match ceiling {
+                        wire::Ceiling::Processes => Ceiling::Processes,
+                    }),
+                })
+            }
+            Course::Failed { stage, errno } => {
+                self.home.take_back(socket, process);
+                Err(not_started(stage, errno))
+            }
+            Course::Running | Course::LeftBehind(_) | Course::Lost => {
+                drop(socket);
+                let mark = std::mem::take(&mut self.mark);
+                let others = blocking(move || {
+                    // It cannot be relied on any more. That it is gone already is no error.
+                    drop(process.kill());
+                    drop(process.wait());
+                    Tree::lost(&mark).end()
+                })
+                .await?;
+                Ok(Ended { others, ..Ended::UNKNOWN })
+            }
+        }
+    }
+
+    /// Takes the next report, whole or in part. Loses nothing when it is dropped.
+    async fn read(&mut self) {
+        let Some((socket, _)) = &self.link else {
+            self.course = Course::Lost;
+            return;
+        };
+        drop(socket.readable().await);
+        match socket.try_read(&mut self.frame[self.filled..]) {
+            Ok(count) if count > 0 => self.filled += count,
+            Err(error) if is_passing(&error) => {}
+            Ok(_) | Err(_) => self.course = Course::Lost,
+        }
+        if self.filled == Report::BYTES {
+            self.filled = 0;
+            self.course = match Report::decode(&self.frame) {
+                Some(Report::Exited(status)) => Course::LeftBehind(status),
+                Some(Report::Ended(ended)) => Course::Ended(ended),
+                Some(Report::Failed { stage, errno }) => Course::Failed { stage, errno },
+                None => Course::Lost,
+            };
+        }
+    }
+
+    /// Sends all of `bytes`. A supervisor that is gone shows at the next [`Supervised::read`].
+    async fn send(&self, bytes: &[u8]) {
+        let Some((socket, _)) = &self.link else { return };
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            drop(socket.writable().await);
+            match socket.try_write(rest) {
+                Ok(count) => rest = &rest[count..],
+                Err(error) if is_passing(&error) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        if let Some((socket, process)) = self.link.take() {
+            drop(socket);
+            reap(vec![process]);
+        }
+    }
+}
+
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+fn exit_status(status: Status) -> ExitStatus {
+    // The number that `waitpid` gives: the code in the second byte, or the signal in the first.
+    ExitStatus::from_raw(match status {
+        Status::Exited(code) => (code & 0xFF) << 8,
+        Status::Signalled(signal) => signal & 0x7F,
+    })
+}
+
+fn not_started(stage: Stage, errno: i32) -> Error {
+    let errno = Errno::from_raw_os_error(errno);
+    match stage {
+        Stage::Directory => {
+            Error::new(ErrorKind::Io, "The command was not started: its working directory may not be entered.")
+        }
+        Stage::Process | Stage::Program => refused(Some(errno)),
+        Stage::Request | Stage::Setup => {
+            Error::new(ErrorKind::Io, "The command was not started: the system refused one of its limits.")
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

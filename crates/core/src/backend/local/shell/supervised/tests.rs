@@ -1,0 +1,331 @@
+//! What only a supervisor gives, one clause a test. What both ways give is in the tests of the module above.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+use super::*;
+use crate::backend::local::shell::{CommandRunner, Environment, SCRIPT_BYTES};
+use crate::backend::{Call, ExecuteOutcome, ExecuteRequest, OutputChunk};
+
+/// The program, built as it is shipped; `GLOVEPORT_SUPERVISOR` names one that is built already.
+pub(in super::super) fn program() -> SupervisorProgram {
+    static PATH: OnceLock<PathBuf> = OnceLock::new();
+    SupervisorProgram::from_path(PATH.get_or_init(|| match std::env::var_os("GLOVEPORT_SUPERVISOR") {
+        Some(path) => path.into(),
+        None => build(),
+    }))
+}
+
+fn build() -> PathBuf {
+    let musl = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/supervisor");
+    // A machine without the musl target tests with the host's own.
+    for target in [Some(musl.as_str()), None] {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "gloveport-supervisor", "--profile", "supervisor"])
+            .args(["--target-dir", directory])
+            .args(target.iter().flat_map(|target| ["--target", target]))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        if built.success() {
+            let folder = PathBuf::from(directory).join(target.unwrap_or_default());
+            return folder.join("supervisor/gloveport-supervisor");
+        }
+    }
+    panic!("the supervisor does not build");
+}
+
+fn runner() -> CommandRunner {
+    CommandRunner::new(Environment::of_host(&[]).unwrap(), 100_000).with_supervisor(program())
+}
+
+fn directory() -> OwnedFd {
+    use rustix::fs::{Mode, OFlags};
+    rustix::fs::open(std::env::temp_dir(), OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap()
+}
+
+fn within(command: &str, milliseconds: u64) -> ExecuteRequest {
+    ExecuteRequest { timeout: Some(Duration::from_millis(milliseconds)), ..ExecuteRequest::new(command) }
+}
+
+async fn run_by(runner: &CommandRunner, request: ExecuteRequest) -> ExecuteOutcome {
+    runner.run(request, directory(), &Call::default()).await.unwrap()
+}
+
+async fn run(request: ExecuteRequest) -> ExecuteOutcome {
+    run_by(&runner(), request).await
+}
+
+async fn limited(command: &str, limits: CommandLimits) -> ExecuteOutcome {
+    run(ExecuteRequest { limits, ..within(command, 30_000) }).await
+}
+
+/// Whether the process lives. A zombie whose parent does not care is dead.
+fn is_alive(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
+    stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
+}
+
+/// Waits until the process is dead; the test runner's own limit ends a test in which it never is.
+async fn wait_for_death(process: &str) {
+    while is_alive(process) {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The processes of the test whose environment holds `mark`, which no other test uses.
+fn marked(mark: &str) -> Vec<String> {
+    fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()) && is_alive(name))
+        .filter(|name| {
+            let environment = fs::read(format!("/proc/{name}/environ")).unwrap_or_default();
+            String::from_utf8_lossy(&environment).contains(mark)
+        })
+        .collect()
+}
+
+/// A shell function: a daemon as daemons are made, out of the session, without parent, environment or pipes.
+const DAEMON: &str = "daemon() { setsid sh -c 'env -i sleep 300 <&- >&- 2>&- & echo $!' </dev/null & }; ";
+
+#[tokio::test]
+async fn ends_a_daemon_within_a_second_of_the_timeout() {
+    for command in ["daemon; sleep 300", "daemon; exec sleep 300", "trap '' TERM; daemon; sleep 300; sleep 300"] {
+        let outcome = run(within(&format!("{DAEMON}{command}"), 500)).await;
+        assert!(outcome.timed_out, "{command}");
+        assert!(outcome.duration_ms < 1_500, "{command}: {} ms", outcome.duration_ms);
+        assert_eq!(outcome.stdout.lines().count(), 1, "{command}");
+        assert!(!is_alive(&outcome.stdout), "{command}");
+    }
+}
+
+#[tokio::test]
+async fn ends_a_daemon_when_the_shell_ends() {
+    // The command waits for its daemon's line, so that there is one to end.
+    let outcome = run(within(&format!("{DAEMON} daemon; wait"), 30_000)).await;
+    assert_eq!((outcome.exit_code, outcome.timed_out, outcome.processes_left), (Some(0), false, Some(1)));
+    assert!(!is_alive(&outcome.stdout));
+}
+
+#[tokio::test]
+async fn ends_what_makes_new_processes_all_the_time() {
+    // Each generation is a new session that starts the next and ends: no process lives for long, none has a parent.
+    let mark = "GLOVEPORT_TEST=respawn";
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("next");
+    fs::write(&file, format!("setsid sh {} &", file.display())).unwrap();
+    let chain = format!("export {mark}; for chain in 1 2 3 4; do sh {} & done; sleep 0.2", file.display());
+    let outcome = run(within(&chain, 30_000)).await;
+    assert!(!outcome.timed_out && outcome.processes_left.is_some(), "{outcome:?}");
+    assert_eq!(marked(mark), Vec::<String>::new());
+}
+
+/// A fork bomb that goes out by itself at 4,095 processes, should nobody stop it.
+const BOMB: &str = "bomb() { if [ $1 -lt 11 ]; then bomb $(($1 + 1)) & bomb $(($1 + 1)) & fi; sleep 60; }; bomb 0";
+
+#[tokio::test]
+async fn a_fork_bomb_ends() {
+    let mark = "GLOVEPORT_TEST=bomb";
+    let limits = CommandLimits { processes: Some(300), ..CommandLimits::default() };
+    // The first shell stays, so that it is no leftover that is ended but the ceiling that ends it.
+    let outcome = limited(&format!("export {mark}; {BOMB}"), limits).await;
+    assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::Processes), false));
+    assert_eq!((outcome.signal.as_deref(), outcome.processes_left), (Some("SIGKILL"), None));
+    assert_eq!(marked(mark), Vec::<String>::new());
+
+    // Where the first shell ends, that is the end.
+    let outcome = limited(&format!("export {mark}; {BOMB} & sleep 0.1"), limits).await;
+    assert!(!outcome.timed_out);
+    assert_eq!(marked(mark), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn limits_hold() {
+    let none = CommandLimits::default();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().display();
+
+    let files = limited("ulimit -n; ulimit -c", CommandLimits { open_files: Some(17), ..none }).await;
+    assert_eq!(files.stdout, "17\n0\n");
+
+    let size = CommandLimits { file_bytes: Some(4096), ..none };
+    let size = limited(&format!("exec head -c 100000 /dev/zero > {path}"), size).await;
+    assert_eq!((size.signal.as_deref(), fs::metadata(file.path()).unwrap().len()), (Some("SIGXFSZ"), 4096));
+
+    let time = CommandLimits { cpu_time: Some(Duration::from_millis(1)), ..none };
+    let time = limited("while :; do :; done", time).await;
+    assert_eq!((time.signal.as_deref(), time.timed_out), (Some("SIGXCPU"), false));
+
+    let memory = CommandLimits { memory_bytes: Some(64 << 20), ..none };
+    let memory = limited("head -c 200000000 /dev/zero | tail -n 1 | wc -c", memory).await;
+    assert!(memory.stderr.contains("memory"), "{}", memory.stderr);
+    assert_ne!(memory.stdout.trim(), "200000000");
+}
+
+#[tokio::test]
+async fn tells_the_peak_of_memory_of_the_largest_process() {
+    let outcome = run(within("head -c 50000000 /dev/zero | tail -n 1 | wc -c", 30_000)).await;
+    assert_eq!(outcome.stdout.trim(), "50000000");
+    let peak = outcome.peak_memory_bytes.unwrap();
+    assert!((50_000_000..500_000_000).contains(&peak), "{peak}");
+    // Not what this process has: the command never was a copy of it.
+    assert!(run(within("true", 30_000)).await.peak_memory_bytes.unwrap() < 20_000_000);
+}
+
+#[tokio::test]
+async fn runs_a_command_longer_than_an_argument() {
+    let long = format!("echo \"$0\"; # {}\ncat; echo ${{#x}}; ls /proc/self/fd | wc -l", "x".repeat(300_000));
+    let outcome = run(ExecuteRequest { stdin: Some(b"in\n".into()), ..within(&long, 30_000) }).await;
+    // `ls` has its three and the directory that it lists.
+    assert_eq!((outcome.stdout.as_str(), outcome.exit_code), ("/bin/sh\nin\n0\n4\n", Some(0)));
+    assert_eq!(run(within(&format!("exit 7 #{}", "x".repeat(SCRIPT_BYTES - 8)), 30_000)).await.exit_code, Some(7));
+}
+
+#[tokio::test]
+async fn a_command_starts_clean() {
+    let own = std::process::id();
+    let command = "ls -l /proc/self/fd | grep -c -- '->'; umask; grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status; \
+                   ps -o sid= -p $$ | tr -d ' '; echo $$; (: < /dev/tty) 2>/dev/null || echo no terminal";
+    let outcome = run(within(command, 30_000)).await;
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    let &[descriptors, umask, blocked, ignored, _, session, shell, terminal] = lines.as_slice() else {
+        panic!("{lines:?}")
+    };
+    assert_eq!((descriptors, umask, terminal), ("4", "0022", "no terminal"));
+    assert_eq!((blocked, ignored), ("SigBlk:\t0000000000000000", "SigIgn:\t0000000000000000"));
+    assert_eq!(session, shell);
+    // The supervisor shows nothing of the host's environment, though the host's own can be found from there.
+    let parent = run(within("tr '\\0' '\\n' < /proc/$PPID/environ 2>/dev/null | wc -l; echo $PPID", 30_000)).await;
+    let (variables, parent) = parent.stdout.split_once('\n').unwrap();
+    assert_eq!(variables.trim(), "0");
+    assert_ne!(parent.trim(), own.to_string());
+}
+
+#[tokio::test]
+async fn one_supervisor_runs_command_after_command() {
+    let runner = runner();
+    let first = run_by(&runner, within("echo $PPID", 30_000)).await.stdout;
+    run_by(&runner, within("sleep 300 & sleep 300", 100)).await;
+    run_by(&runner, within("nonsense-that-is-no-program", 30_000)).await;
+    let second = run_by(&runner, within("echo $PPID", 30_000)).await.stdout;
+    assert_eq!(first, second);
+    drop(runner);
+    wait_for_death(&first).await;
+}
+
+#[tokio::test]
+async fn a_killed_or_stopped_supervisor_shields_nobody() {
+    for signal in ["KILL", "STOP"] {
+        let runner = runner();
+        let command = format!("setsid sleep 300 & echo $!; kill -{signal} $PPID; sleep 300");
+        let outcome = run_by(&runner, within(&command, 500)).await;
+        assert_eq!(outcome.exit_code, None, "{signal}");
+        assert!(!is_alive(&outcome.stdout), "{signal}");
+        assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n", "{signal}");
+    }
+    // One that stood ready is replaced.
+    let runner = runner();
+    let ready = run_by(&runner, within("echo $PPID", 30_000)).await.stdout;
+    let number = rustix::process::Pid::from_raw(ready.trim().parse().unwrap()).unwrap();
+    rustix::process::kill_process(number, rustix::process::Signal::KILL).unwrap();
+    wait_for_death(&ready).await;
+    assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n");
+}
+
+#[tokio::test]
+async fn keeps_what_is_left_until_the_end_of_the_backend() {
+    let keep = |command: &str| ExecuteRequest { background: Background::Keep, ..within(command, 30_000) };
+    for close in [true, false] {
+        let runner = runner();
+        // It prints more than a pipe holds: somebody must go on reading.
+        let command = "(yes | head -n 100000; sleep 300) & echo $!; echo end >&2";
+        let outcome = run_by(&runner, keep(command)).await;
+        assert_eq!((outcome.exit_code, outcome.processes_left, outcome.stderr.as_str()), (Some(0), None, "end\n"));
+        let kept = outcome.stdout.lines().find(|line| *line != "y").unwrap().to_owned();
+        assert_eq!(run_by(&runner, within("echo other", 30_000)).await.stdout, "other\n");
+        assert!(is_alive(&kept));
+        if close {
+            runner.close().await;
+            assert!(!is_alive(&kept));
+            let error = runner.run(keep("true"), directory(), &Call::default()).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Closed);
+        } else {
+            drop(runner);
+            wait_for_death(&kept).await;
+        }
+    }
+    let nothing_left = run(keep("echo done; exit 4")).await;
+    assert_eq!((nothing_left.stdout.as_str(), nothing_left.exit_code), ("done\n", Some(4)));
+}
+
+/// Says to this test program, started again, that it is the host that will be killed.
+const HOST: &str = "GLOVEPORT_TEST_HOST";
+
+#[tokio::test]
+async fn the_tree_dies_with_its_host() {
+    if std::env::var_os(HOST).is_some() {
+        let sink = |chunk: OutputChunk| eprintln!("{}", chunk.text.trim());
+        let command = format!("{DAEMON} daemon; sh -c 'echo $$; sleep 300' & echo $PPID; sleep 300");
+        run(ExecuteRequest { on_output: Some(Arc::new(sink)), ..within(&command, 300_000) }).await;
+        return;
+    }
+    let name = "backend::local::shell::supervised::tests::the_tree_dies_with_its_host";
+    let mut host = Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env(HOST, "1")
+        .env("GLOVEPORT_SUPERVISOR", program().path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(host.stderr.take().unwrap()).lines();
+    let processes: Vec<String> =
+        lines.map(|line| line.unwrap()).filter(|line| line.parse::<u32>().is_ok()).take(3).collect();
+    assert_eq!(processes.len(), 3);
+    host.kill().unwrap();
+    let killed = Instant::now();
+    for process in &processes {
+        wait_for_death(process).await;
+    }
+    assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
+    host.wait().unwrap();
+}
+
+#[tokio::test]
+async fn says_that_a_program_does_not_start() {
+    for bytes in [&b"no program"[..], b""] {
+        let program = SupervisorProgram::from_bytes(bytes).unwrap();
+        let runner = CommandRunner::new(Environment::of_host(&[]).unwrap(), 1_000).with_supervisor(program);
+        let error = runner.run(within("true", 1_000), directory(), &Call::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+    }
+    let large = ExecuteRequest {
+        environment: (0..40).map(|number| (format!("V{number}"), "x".repeat(100_000))).collect(),
+        ..within("true", 1_000)
+    };
+    let error = runner().run(large, directory(), &Call::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+}
+
+#[tokio::test]
+async fn twenty_at_once_are_no_trouble() {
+    let runner = Arc::new(runner());
+    let tasks: Vec<_> = (0..20)
+        .map(|number| {
+            let runner = Arc::clone(&runner);
+            tokio::spawn(async move { run_by(&runner, within(&format!("echo {number}; sleep 300 &"), 60_000)).await })
+        })
+        .collect();
+    for (number, task) in tasks.into_iter().enumerate() {
+        let outcome = task.await.unwrap();
+        assert_eq!((outcome.stdout, outcome.exit_code), (format!("{number}\n"), Some(0)));
+    }
+    assert_eq!(runner.supervision.as_ref().unwrap().supervisors.ready.lock().len(), READY);
+}
