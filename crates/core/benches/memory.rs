@@ -100,8 +100,9 @@ async fn operations(name: &str, lines: usize) {
     report!("write", name, write(&backend, "/src/a.ts", content.as_bytes()).await);
     report!("edit", name, {
         let (from, to) = (middle.clone(), middle.to_uppercase());
-        let edit = move |old: Option<&FileContent>| {
-            let text = std::str::from_utf8(&old.unwrap().bytes).unwrap();
+        let edit = move |old: Option<FileContent>| {
+            let old = old.unwrap();
+            let text = std::str::from_utf8(&old.bytes).unwrap();
             Ok(text.replacen(&from, &to, 1).into_bytes())
         };
         backend.update(&path, Operation::Edit, Missing::Refuse, Box::new(edit), &call).await.unwrap();
@@ -125,7 +126,7 @@ fn many(directories: usize) -> Document {
 
 async fn write(backend: &StateBackend, path: &str, content: &[u8]) {
     let (path, call, content) = (at(path), Call::default(), content.to_vec());
-    let replace = Box::new(move |_: Option<&_>| Ok(content));
+    let replace = Box::new(move |_: Option<_>| Ok(content));
     backend.update(&path, Operation::Write, Missing::Create, replace, &call).await.unwrap();
 }
 

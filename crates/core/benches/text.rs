@@ -6,13 +6,13 @@
 
 use std::fs::{self, File};
 use std::hint::black_box;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
 use gloveport_core::cancel::Deadline;
-use gloveport_core::edit::{Edit, EditOptions, StrReplace, apply};
+use gloveport_core::edit::{Edit, EditOptions, StrReplace, apply, apply_owned};
 use gloveport_core::limits::Limits;
 use gloveport_core::text::ansi::AnsiStripper;
 use gloveport_core::text::head_tail::HeadTail;
@@ -180,7 +180,9 @@ fn editing(folder: &Path) -> Outcome {
         let ours = || {
             let (from, to) = if flip { ("changed", "text") } else { ("text", "changed") };
             flip = !flip;
-            let applied = apply(&fs::read(&path)?, &[edit(from, to)], &options)?;
+            let mut bytes = Vec::with_capacity(text.len() + 4096);
+            File::open(&path)?.read_to_end(&mut bytes)?;
+            let applied = apply_owned(bytes, &[edit(from, to)], &options)?;
             fs::write(&temporary, &applied.bytes)?;
             fs::rename(&temporary, &path)?;
             black_box(applied);

@@ -60,8 +60,8 @@ pub struct Edited {
 pub fn replace(path: &VirtualPath, content: Vec<u8>) -> (Transform, Receipt<Replaced>) {
     let (receipt, slot) = Receipt::new();
     let path = path.clone();
-    let transform: Transform = Box::new(move |current: Option<&FileContent>| {
-        let old = current.map(|current| current.bytes.as_slice());
+    let transform: Transform = Box::new(move |current: Option<FileContent>| {
+        let old = current.as_ref().map(|current| current.bytes.as_slice());
         slot.fill(Replaced { diff: edit::diff::between(old, &content, path.as_str()) });
         Ok(content)
     });
@@ -86,24 +86,25 @@ pub fn apply(
 ) -> (Transform, Receipt<Edited>) {
     let (receipt, slot) = Receipt::new();
     let path = path.clone();
-    let transform: Transform = Box::new(move |current: Option<&FileContent>| {
+    let transform: Transform = Box::new(move |current: Option<FileContent>| {
         let current = current.ok_or_else(|| Error::not_found(&path))?;
         let path = path.as_str();
         let options = EditOptions { path, max_bytes: bounds.max_bytes, deadline: &bounds.deadline };
-        let applied = edit::apply(&current.bytes, &edits, &options)?;
-        let mut rebased = false;
-        let mut record = None;
-        match memory.and_then(|memory| memory.recall(&current.resolved)) {
-            Some((version, mut shown)) if version == current.version => {
-                shown.edited(&current.bytes, &applied, path);
-                record = Some(shown);
-            }
-            Some((_, shown)) => {
+        let (applied, rebased, record) = match memory.and_then(|memory| memory.recall(&current.resolved)) {
+            Some((version, shown)) if version != current.version => {
+                let applied = edit::apply(&current.bytes, &edits, &options)?;
                 shown.check(&current.bytes, &edits, &applied, path)?;
-                rebased = true;
+                (applied, true, None)
             }
-            None => {}
-        }
+            known => {
+                let applied = edit::apply_owned(current.bytes, &edits, &options)?;
+                let record = known.map(|(_, mut shown)| {
+                    shown.edited(&applied, path);
+                    shown
+                });
+                (applied, false, record)
+            }
+        };
         slot.fill(Edited {
             replacements: applied.replacements,
             summary: applied.summary,

@@ -118,7 +118,7 @@ async fn append_lines(place: &Path, first: u64) {
             let (backend, path) = (Arc::clone(&backend), path.clone());
             tokio::spawn(async move {
                 let transform: Transform = Box::new(move |old| {
-                    let mut bytes = old.map_or_else(Vec::new, |old| old.bytes.clone());
+                    let mut bytes = old.map_or_else(Vec::new, |old| old.bytes);
                     bytes.extend_from_slice(format!("{number}\n").as_bytes());
                     Ok(bytes)
                 });

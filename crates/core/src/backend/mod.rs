@@ -115,9 +115,9 @@ pub trait FileSystem: Send + Sync {
     }
 }
 
-/// Computes a file's new content from its old one; `None` when the file does not exist. Runs while the file is locked,
-/// so it must not block. An error leaves the file as it was.
-pub type Transform = Box<dyn FnOnce(Option<&FileContent>) -> Result<Vec<u8>> + Send>;
+/// Computes a file's new content from its old one, whose buffer it may use again; `None` when the file does not exist.
+/// Runs while the file is locked, so it must not block. An error leaves the file as it was.
+pub type Transform = Box<dyn FnOnce(Option<FileContent>) -> Result<Vec<u8>> + Send>;
 
 /// Writing. Every change of content is atomic: a reader sees the old or the new bytes.
 pub trait WritableFileSystem: Send + Sync {

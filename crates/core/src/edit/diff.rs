@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use memchr::memchr_iter;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
+use super::ChangedLines;
 use super::splice::Change;
 use crate::error::Shown;
 use crate::text::lines;
@@ -31,18 +32,32 @@ const COMPARE_TIME: Duration = Duration::from_millis(100);
 pub fn between(old: Option<&[u8]>, new: &[u8], path: &str) -> String {
     let Some(old) = old else {
         let change = Change { old: 0..0, new: 0..new.len() };
-        return Writer::new("/dev/null", &Shown(path).to_string()).run(b"", new, &[change], 0);
+        return Writer::new("/dev/null", &Shown(path).to_string()).run(b"", new, &[change], 0).text;
     };
     let prefix = shared_prefix(old, new);
     let suffix = shared_suffix(&old[prefix..], &new[prefix..]);
     let change = Change { old: prefix..old.len() - suffix, new: prefix..new.len() - suffix };
     let line = lines::number_at(old, prefix);
-    of_changes(old, new, &[change], line, path)
+    of_changes(old, new, &[change], line, path).text
+}
+
+/// A diff, and the lines that it is about.
+pub(super) struct Diff {
+    pub(super) text: String,
+    pub(super) lines: Vec<ChangedLines>,
+}
+
+/// The lines around a range that the diff of a change there can need.
+pub(super) fn neighbourhood(text: &[u8], range: &Range<usize>) -> (usize, usize) {
+    let start = context_before(text, lines::start_of(text, range.start));
+    // The line in which the range ends, the next one, which the change may join to it, and the context.
+    let end = lines::end_of(text, lines::end_of(text, range.end));
+    (start, context_after(text, end))
 }
 
 /// The unified diff of known changes, which are in order and do not overlap; `line` is the 0-based number of the line in
 /// which the first of them begins. Empty when nothing differs.
-pub(super) fn of_changes(old: &[u8], new: &[u8], changes: &[Change], line: u64, path: &str) -> String {
+pub(super) fn of_changes(old: &[u8], new: &[u8], changes: &[Change], line: u64, path: &str) -> Diff {
     let path = Shown(path).to_string();
     Writer::new(&path, &path).run(old, new, changes, line)
 }
@@ -65,9 +80,9 @@ fn shared_suffix(one: &[u8], two: &[u8]) -> usize {
 
 /// A run of whole lines that changed: byte ranges that begin and end at line borders.
 #[derive(Debug, Clone)]
-pub(super) struct Region {
-    pub(super) old: Range<usize>,
-    pub(super) new: Range<usize>,
+struct Region {
+    old: Range<usize>,
+    new: Range<usize>,
 }
 
 struct Writer {
@@ -88,9 +103,10 @@ impl Writer {
         }
     }
 
-    fn run(mut self, old: &[u8], new: &[u8], changes: &[Change], line: u64) -> String {
+    fn run(mut self, old: &[u8], new: &[u8], changes: &[Change], line: u64) -> Diff {
         let first = changes.first().map_or(0, |change| lines::start_of(old, change.old.start));
         let mut counted = Counted { old_at: first, old_lines: line, new_lines: line };
+        let mut changed = Vec::new();
         let mut regions = Regions::new(old, new, changes).peekable();
         while let Some(first) = regions.next() {
             let mut hunk = vec![first];
@@ -100,24 +116,23 @@ impl Writer {
                 end = next.old.end;
                 hunk.push(next);
             }
+            let first = changed.len();
+            changed.extend(hunk.iter().map(|region| counted.over(old, new, region)));
             if self.text.len() >= MAX_BYTES {
                 self.left_out += hunk.len();
                 continue;
             }
-            let before = hunk.iter().fold(None, |first, region| {
-                let before = counted.over(old, new, region);
-                first.or(Some(before))
-            });
-            self.hunk(old, new, &hunk, before.unwrap_or_default());
+            let before = changed.get(first).map_or((0, 0), |changed| (changed.old_first, changed.new_first));
+            self.hunk(old, new, &hunk, before);
         }
         if self.text.is_empty() {
-            return String::new();
+            return Diff { text: String::new(), lines: changed };
         }
         self.header.push_str(&self.text);
         if self.left_out > 0 {
             self.header.push_str(&format!("\\ {} more places changed; the diff is cut here.\n", self.left_out));
         }
-        self.header
+        Diff { text: self.header, lines: changed }
     }
 
     fn hunk(&mut self, old: &[u8], new: &[u8], regions: &[Region], lines_before: (u64, u64)) {
@@ -155,7 +170,7 @@ fn span(lines_before: u64, count: u64) -> String {
 }
 
 /// Widens changes to whole lines and joins those that then touch.
-pub(super) struct Regions<'a> {
+struct Regions<'a> {
     old: &'a [u8],
     new: &'a [u8],
     changes: &'a [Change],
@@ -163,7 +178,7 @@ pub(super) struct Regions<'a> {
 }
 
 impl<'a> Regions<'a> {
-    pub(super) fn new(old: &'a [u8], new: &'a [u8], changes: &'a [Change]) -> Self {
+    fn new(old: &'a [u8], new: &'a [u8], changes: &'a [Change]) -> Self {
         Self { old, new, changes, next: 0 }
     }
 }
@@ -215,8 +230,8 @@ struct Counted {
 }
 
 impl Counted {
-    /// Counts up to a region and over it. Returns the lines before it, in the old and in the new text.
-    fn over(&mut self, old: &[u8], new: &[u8], region: &Region) -> (u64, u64) {
+    /// Counts up to a region and over it.
+    fn over(&mut self, old: &[u8], new: &[u8], region: &Region) -> ChangedLines {
         let ended = |text: &[u8]| memchr_iter(b'\n', text).count() as u64;
         // What lies between two regions is the same in both texts.
         let between = ended(&old[self.old_at..region.old.start]);
@@ -224,7 +239,8 @@ impl Counted {
         self.old_at = region.old.end;
         self.old_lines = before.0 + ended(&old[region.old.clone()]);
         self.new_lines = before.1 + ended(&new[region.new.clone()]);
-        before
+        let removed = lines::count(&old[region.old.clone()]);
+        ChangedLines { old_first: before.0, removed, new_first: before.1, new: region.new.clone() }
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 
 fn of_changes(old: &str, new: &str, changes: &[Change]) -> String {
     let first = changes.first().map_or(0, |change| change.old.start);
-    super::of_changes(old.as_bytes(), new.as_bytes(), changes, lines::number_at(old.as_bytes(), first), "/f")
+    super::of_changes(old.as_bytes(), new.as_bytes(), changes, lines::number_at(old.as_bytes(), first), "/f").text
 }
 
 #[test]

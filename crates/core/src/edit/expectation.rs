@@ -14,8 +14,7 @@ use std::ops::Range;
 
 use serde_json::json;
 
-use super::diff::{Region, Regions};
-use super::{Applied, Edit};
+use super::{Applied, ChangedLines, Edit};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::text::encoding::Document;
 use crate::text::lines;
@@ -98,30 +97,24 @@ impl ReadRecord {
         self.whole |= all;
     }
 
-    /// Takes over an edit of ours: what it put in is known, and what stands behind it moved. `before` is the file that
-    /// the edit was applied to.
-    pub fn edited(&mut self, before: &[u8], applied: &Applied, path: &str) {
-        let (Ok(old), Ok(new)) = (Document::open(before, path), Document::open(&applied.bytes, path)) else {
+    /// Takes over an edit of ours: what it put in is known, and what stands behind it moved.
+    pub fn edited(&mut self, applied: &Applied, path: &str) {
+        let Ok(document) = Document::open(&applied.bytes, path) else {
             *self = Self::default();
             return;
         };
-        let (old_text, new_text): (&[u8], &[u8]) = (&old.text, &new.text);
         let mut segments = std::mem::take(&mut self.segments);
         let mut placed: Vec<Segment> = Vec::new();
-        let (mut old_at, mut old_line, mut new_line) = (0, 0_u64, 0_u64);
-        for Region { old, new } in Regions::new(old_text, new_text, &applied.changes) {
-            let between = lines::count(&old_text[old_at..old.start]);
-            (old_line, new_line) = (old_line + between, new_line + between);
-            let removed = lines::count(&old_text[old.clone()]);
-            // What stands before the region keeps its distance to the region's place in the new text.
-            let (earlier, later) = split(segments, old_line, old_line + removed);
-            placed.extend(moved(earlier, old_line, new_line));
+        let (mut old_line, mut new_line) = (0, 0);
+        for ChangedLines { old_first, removed, new_first, new } in &applied.lines {
+            // What stands before the change is as far from it as before.
+            let (earlier, later) = split(segments, *old_first, old_first + removed);
+            placed.extend(moved(earlier, *old_first, *new_first));
             segments = later;
-            let region = without_mark(new_text, &new);
-            let hashes: Vec<u64> = lines::ranges(region).map(|line| self.hash(&region[line])).collect();
-            let added = hashes.len() as u64;
-            placed.push(Segment { first: new_line, hashes });
-            (old_line, new_line, old_at) = (old_line + removed, new_line + added, old.end);
+            let lines = without_mark(&document.text, new);
+            let hashes: Vec<u64> = lines::ranges(lines).map(|line| self.hash(&lines[line])).collect();
+            (old_line, new_line) = (old_first + removed, new_first + hashes.len() as u64);
+            placed.push(Segment { first: *new_first, hashes });
         }
         placed.extend(moved(segments, old_line, new_line));
         let whole = self.whole;
@@ -290,10 +283,10 @@ fn moved(segments: Vec<Segment>, old: u64, new: u64) -> impl Iterator<Item = Seg
     segments.into_iter().map(move |segment| Segment { first: (segment.first + new).saturating_sub(old), ..segment })
 }
 
-/// A region's text without the byte order mark that is no part of its first line.
-fn without_mark<'a>(text: &'a [u8], region: &Range<usize>) -> &'a [u8] {
-    let bytes = &text[region.clone()];
-    if region.start == 0 { bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes) } else { bytes }
+/// Changed lines without the byte order mark that is no part of its first line.
+fn without_mark<'a>(text: &'a [u8], lines: &Range<usize>) -> &'a [u8] {
+    let bytes = &text[lines.clone()];
+    if lines.start == 0 { bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes) } else { bytes }
 }
 
 /// The file as it is now.

@@ -5,6 +5,8 @@
 //! allowed. `str_replace` finds text, `hashline` finds tagged lines, `nearest` explains a miss, `splice` puts new text in,
 //! `diff` shows the change, and `expectation` tells whether a file changed where it matters since it was read.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -20,10 +22,14 @@ mod nearest;
 mod splice;
 mod str_replace;
 
+use diff::Diff;
 pub use splice::Change;
 
 /// Edits that one call takes: 500, which keeps a call on a 64 MiB file in the range of seconds.
 pub const MAX_EDITS: usize = 500;
+
+/// Bytes around a single replacement that are compared apart from the rest. 64 KiB; longer lines take the other way.
+const NEIGHBOURHOOD_BYTES: usize = 64 << 10;
 
 /// Failures that the message of a failed call tells in full; the others are counted. 10.
 const FAILURES_TOLD: usize = 10;
@@ -161,6 +167,21 @@ pub struct Applied {
     pub diff: String,
     /// What changed, in order and without overlap. Offsets are into the text as [`Document`] opens it.
     pub changes: Vec<Change>,
+    /// The lines that changed, in order and without overlap.
+    pub lines: Vec<ChangedLines>,
+}
+
+/// Whole lines that became others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangedLines {
+    /// The 0-based number of the first of them in the text before.
+    pub old_first: u64,
+    /// Lines taken out.
+    pub removed: u64,
+    /// The 0-based number of the first of them in the text after.
+    pub new_first: u64,
+    /// Bytes of the lines put in, in the text after, line ends included.
+    pub new: Range<usize>,
 }
 
 /// Applies all edits, or none.
@@ -189,11 +210,52 @@ pub fn apply(bytes: &[u8], edits: &[Edit], options: &EditOptions<'_>) -> Result<
     let first = changes.first().map_or(0, |change| change.old.start);
     // What stands before the first change is the same in both texts, so one count serves the line and the diff.
     let line = lines::number_at(&document.text, first);
+    let first_changed_line = first_changed_line(&text, first, line);
+    let Diff { text: diff, lines } = diff::of_changes(&document.text, &text, &changes, line, options.path);
+    Ok(Applied { bytes: document.encode(text), replacements, summary, first_changed_line, diff, changes, lines })
+}
+
+/// [`apply`], in the buffer of the old bytes where that can be done: for a single replacement of text. A large file then
+/// needs no second buffer, whose fresh memory costs more than the edit.
+pub fn apply_owned(bytes: Vec<u8>, edits: &[Edit], options: &EditOptions<'_>) -> Result<Applied> {
+    let [Edit::StrReplace(edit)] = edits else { return apply(&bytes, edits, options) };
+    let document = Document::open(&bytes, options.path)?;
+    let Some((range, text)) = str_replace::only_place(&document, edit, options)? else {
+        return apply(&bytes, edits, options);
+    };
+    // Lines around the place, more than a diff shows, stand for the whole text.
+    let (start, end) = diff::neighbourhood(&bytes, &range);
+    if end - start > NEIGHBOURHOOD_BYTES {
+        return apply(&bytes, edits, options);
+    }
+    let near = bytes[start..end].to_vec();
+    let splice = [splice::Splice { range: range.start - start..range.end - start, text: text.as_bytes().into() }];
+    let (near_now, near_changes) = splice::apply(&near, &splice, splice::spliced_len(&near, &splice));
+    let line = lines::number_at(&bytes, range.start);
+    let Diff { text: diff, mut lines } = diff::of_changes(&near, &near_now, &near_changes, line, options.path);
+    for changed in &mut lines {
+        changed.new = changed.new.start + start..changed.new.end + start;
+    }
+    let first = range.start;
+    let changes = vec![Change { new: first..first + text.len(), old: range.clone() }];
+    let mut bytes = bytes;
+    bytes.splice(range, text.bytes());
+    Ok(Applied {
+        first_changed_line: first_changed_line(&bytes, first, line),
+        bytes,
+        replacements: 1,
+        summary: str_replace::summary(1),
+        diff,
+        changes,
+        lines,
+    })
+}
+
+/// The 1-based line that holds the first change, which begins at the byte `first` of the line `line` of the text before.
+fn first_changed_line(text: &[u8], first: usize, line: u64) -> u64 {
     // Where the end was cut off, the last line that is left is the one that differs.
     let cut_off = first == text.len() && text.ends_with(b"\n");
-    let first_changed_line = if cut_off { line.max(1) } else { line + 1 };
-    let diff = diff::of_changes(&document.text, &text, &changes, line, options.path);
-    Ok(Applied { bytes: document.encode(text), replacements, summary, first_changed_line, diff, changes })
+    if cut_off { line.max(1) } else { line + 1 }
 }
 
 /// What one of the engines made.

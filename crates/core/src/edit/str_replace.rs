@@ -5,6 +5,7 @@
 //! its line ends (D3, D35, D78, D93).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use memchr::memmem::Finder;
 use serde_json::json;
@@ -60,8 +61,35 @@ pub(super) fn apply(document: &Document<'_>, edits: &[Edit], options: &EditOptio
     if !failures.is_empty() {
         return Err(failed(&failures, edits.len(), options.path));
     }
-    let summary = format!("replaced {replacements} occurrence(s)");
-    Ok(Edited { text: text.into_owned(), changes, replacements, summary })
+    Ok(Edited { text: text.into_owned(), changes, replacements, summary: summary(replacements) })
+}
+
+/// What was done, for a model.
+pub(super) fn summary(replacements: u64) -> String {
+    format!("replaced {replacements} occurrence(s)")
+}
+
+/// Where an edit replaces one place of a text that is in the file as it is, and with what; `None` for several places and
+/// for a text that is decoded. Errors as those of [`apply`].
+pub(super) fn only_place<'e>(
+    document: &Document<'_>,
+    edit: &'e StrReplace,
+    options: &EditOptions<'_>,
+) -> Result<Option<(Range<usize>, Cow<'e, str>)>> {
+    if document.encoding.is_utf16() || edit.replace_all {
+        return Ok(None);
+    }
+    options.deadline.check()?;
+    let (old, new) = in_line_ends_of(&document.text, edit);
+    let splices = find(&document.text, edit, &old, &new, options.path)
+        .map_err(|failure| failed(&[(0, failure)], 1, options.path))?;
+    let [only] = splices.as_slice() else { return Ok(None) };
+    let length = splice::spliced_len(&document.text, &splices);
+    if length > options.max_bytes {
+        return Err(too_large(length, options));
+    }
+    let range = only.range.clone();
+    Ok(Some((range, new)))
 }
 
 /// The two texts with the file's own line ends.

@@ -33,6 +33,7 @@ fn replaces_exactly_one_occurrence() {
         first_changed_line: 2,
         diff: "--- /f\n+++ /f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n".into(),
         changes: vec![Change { old: 2..3, new: 2..3 }],
+        lines: vec![ChangedLines { old_first: 1, removed: 1, new_first: 1, new: 2..4 }],
     };
     assert_eq!(applied, expected);
 }
@@ -256,6 +257,23 @@ proptest! {
             prop_assume!(!lines::all_crlf(&applied.bytes));
             let back = edit(&applied.bytes, &[replace("UNIQUE", old)]).unwrap();
             prop_assert_eq!(back.bytes, text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn an_edit_in_place_is_the_same_edit(
+        text in "\u{FEFF}?([a-c]{0,3}\r?\n){0,12}[ab]{0,2}",
+        old in "[a-c]{0,2}\n?[a-c]{0,2}",
+        new in "[a-c]{0,2}\n?[xy]{0,3}",
+        all in any::<bool>(),
+    ) {
+        let edits = [if all { replace_all(&old, &new) } else { replace(&old, &new) }];
+        let deadline = Deadline::default();
+        let expected = edit(&text, &edits);
+        match (apply_owned(text.into_bytes(), &edits, &options(&deadline)), expected) {
+            (Ok(found), Ok(expected)) => prop_assert_eq!(found, expected),
+            (Err(found), Err(expected)) => prop_assert_eq!(found.message(), expected.message()),
+            (found, expected) => prop_assert!(false, "{found:?} instead of {expected:?}"),
         }
     }
 

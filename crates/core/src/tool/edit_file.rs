@@ -245,7 +245,7 @@ async fn preview(view: &View<'_>, path: &str, edits: Vec<Edit>) -> Result<Option
     let path = view.path(path)?;
     let current = view.files().read_bytes(&path, view.limits.file_bytes, view.call).await?;
     let (transform, receipt) = change::apply(&path, edits, view.bounds(), Some(Arc::clone(view.memory)));
-    transform(Some(&current))?;
+    transform(Some(current))?;
     Ok(Some(receipt.take()?.diff))
 }
 

@@ -84,9 +84,9 @@ impl<'a> View<'a> {
     ) -> Result<Updated> {
         let bound = self.bindings.iter().find(|(name, _)| name == path).map(|(_, version)| *version);
         let shown = path.clone();
-        let checked: Transform = Box::new(move |current: Option<&FileContent>| {
+        let checked: Transform = Box::new(move |current: Option<FileContent>| {
             if let Some(approved) = bound
-                && approved != current.map(|content| content.version)
+                && approved != current.as_ref().map(|content| content.version)
             {
                 return Err(changed_since_approval(&shown));
             }

@@ -57,7 +57,7 @@ impl Tool for WriteFile {
                 Err(error) => return Err(error),
             };
             let (transform, receipt) = change::replace(&path, self.content.clone().into_bytes());
-            transform(current.as_ref())?;
+            transform(current)?;
             Ok(Some(receipt.take()?.diff))
         })
     }

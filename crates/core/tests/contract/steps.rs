@@ -100,14 +100,14 @@ async fn answer(step: &Step, backend: &dyn Backend, base: &VirtualPath, call: &C
     Ok(match *step {
         Step::Denied(..) => return Err(Error::internal("A denied step holds another one.")),
         Step::Write(path, content) => {
-            let replace = move |_: Option<&_>| Ok(content.to_vec());
+            let replace = move |_: Option<_>| Ok(content.to_vec());
             let path = at(path)?;
             let updated =
                 writer(backend)?.update(&path, Operation::Write, Missing::Create, Box::new(replace), call).await?;
             format!("{} {}", if updated.created { "created" } else { "replaced" }, updated.size)
         }
         Step::Edit(path, old, new) => {
-            let replace = move |content: Option<&gloveport_core::backend::FileContent>| {
+            let replace = move |content: Option<gloveport_core::backend::FileContent>| {
                 let text = content.map(|content| String::from_utf8_lossy(&content.bytes).into_owned());
                 Ok(text.unwrap_or_default().replacen(old, new, 1).into_bytes())
             };
@@ -117,7 +117,7 @@ async fn answer(step: &Step, backend: &dyn Backend, base: &VirtualPath, call: &C
             format!("edited {}", updated.size)
         }
         Step::FailToEdit(path) => {
-            let fail = |_: Option<&_>| Err(Error::new(ErrorKind::EditFailed, "Nothing to replace."));
+            let fail = |_: Option<_>| Err(Error::new(ErrorKind::EditFailed, "Nothing to replace."));
             writer(backend)?.update(&at(path)?, Operation::Edit, Missing::Create, Box::new(fail), call).await?;
             "edited".to_owned()
         }

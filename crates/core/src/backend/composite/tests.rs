@@ -30,7 +30,7 @@ async fn text(backend: &dyn Backend, path: &str) -> Result<String> {
 
 async fn write(backend: &dyn Backend, path: &str, content: &'static str) -> Result<()> {
     let (path, call) = (at(path), Call::default());
-    let transform = Box::new(move |_: Option<&FileContent>| Ok(content.as_bytes().to_vec()));
+    let transform = Box::new(move |_: Option<FileContent>| Ok(content.as_bytes().to_vec()));
     let writer = backend.writer().unwrap();
     writer.update(&path, Operation::Write, Missing::Create, transform, &call).await.map(drop)
 }

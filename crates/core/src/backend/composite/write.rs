@@ -151,9 +151,7 @@ impl CompositeBackend {
 fn with_path(transform: Transform, path: VirtualPath) -> Transform {
     Box::new(move |content| match content {
         None => transform(None),
-        Some(content) => {
-            transform(Some(&FileContent { bytes: content.bytes.clone(), resolved: path, version: content.version }))
-        }
+        Some(content) => transform(Some(FileContent { resolved: path, ..content })),
     })
 }
 

@@ -17,6 +17,9 @@ use crate::text::window::{self, Window, WindowRequest};
 /// 64 KiB: small enough to notice an abort soon, large enough to cost nothing.
 const CHUNK: u64 = 64 << 10;
 
+/// 4 KiB of room behind the bytes of a whole file, so that most edits grow it in its own buffer.
+const ROOM: usize = 4 << 10;
+
 /// Where `path` leads. Asks no guard: what it tells is what rules are judged on.
 pub(super) fn resolve(inner: &Inner, path: &VirtualPath) -> Result<Resolution> {
     let table = inner.resolver.table();
@@ -119,7 +122,7 @@ pub(super) fn content(file: OpenFile, max_bytes: u64, asked: &VirtualPath, call:
         return Err(file_too_large(asked.as_str(), size, max_bytes));
     }
     let mut source = File::from(handle);
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(ROOM));
     loop {
         call.deadline.check()?;
         let read = (&mut source).take(CHUNK).read_to_end(&mut bytes).map_err(|_| unreadable(asked))?;

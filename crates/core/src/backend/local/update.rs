@@ -78,11 +78,9 @@ pub(super) fn update(
 pub(super) fn append(inner: &Inner, path: &VirtualPath, added: Vec<u8>, call: &Call) -> Result<Updated> {
     let transform: Transform = Box::new(move |old| match old {
         None => Ok(added),
-        Some(old) => {
-            let mut bytes = Vec::with_capacity(old.bytes.len() + added.len());
-            bytes.extend_from_slice(&old.bytes);
-            bytes.extend_from_slice(&added);
-            Ok(bytes)
+        Some(mut old) => {
+            old.bytes.extend_from_slice(&added);
+            Ok(old.bytes)
         }
     });
     update(inner, path, Operation::Write, Missing::Create, transform, call)
@@ -117,7 +115,11 @@ fn replace(
         (None, Missing::Create) => None,
         (Some(facts), Missing::Refuse | Missing::Create) => Some(read_old(place, &facts, limit, asked, table, call)?),
     };
-    let bytes = transform(before.as_ref().map(|(content, _)| content))?;
+    let (before, content) = match before {
+        Some((content, facts)) => (Some((content.version, facts)), Some(content)),
+        None => (None, None),
+    };
+    let bytes = transform(content)?;
     if bytes.len() as u64 > limit {
         return Err(file_too_large(asked.as_str(), bytes.len() as u64, limit));
     }
@@ -125,9 +127,9 @@ fn replace(
     new.write(&bytes, call)?;
     new.settle(inner.durability)?;
     let facts = match &before {
-        Some((content, _)) => {
+        Some((version, _)) => {
             let now = look(place, asked, table)?;
-            if now.as_ref().map(version_of) != Some(content.version) {
+            if now.as_ref().map(version_of) != Some(*version) {
                 return Err(stale(asked));
             }
             new.replace(&place.name)?

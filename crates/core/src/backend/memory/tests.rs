@@ -28,7 +28,7 @@ async fn bytes(backend: &StateBackend, path: &str) -> Result<Vec<u8>> {
 async fn write(backend: &StateBackend, path: &str, content: &[u8]) -> Result<bool> {
     let content = content.to_vec();
     let (path, call) = (at(path), Call::default());
-    let transform = Box::new(move |_: Option<&_>| Ok(content));
+    let transform = Box::new(move |_: Option<_>| Ok(content));
     backend.update(&path, Operation::Write, Missing::Create, transform, &call).await.map(|updated| updated.created)
 }
 
@@ -260,7 +260,7 @@ async fn the_guard_is_asked_about_every_path_that_a_call_touches() {
     let backend = with_files(json!({ "/d/e/f": "1", "/a": "2" }));
     let call = |denied| Call { guard: Arc::new(Denied(denied)), ..Call::default() };
     use Operation::{Delete, Edit, Ls, Read, Write};
-    let same: crate::backend::Transform = Box::new(|content| Ok(content.unwrap().bytes.clone()));
+    let same: crate::backend::Transform = Box::new(|content| Ok(content.unwrap().bytes));
     let denied = |error: Option<Error>| error.map(|error| (error.kind(), error.path().unwrap_or_default().to_owned()));
     let expected = |path: &str| Some((ErrorKind::PermissionDenied, path.to_owned()));
     let window = Window { offset: 0, limit: 1, max_bytes: 1 };
@@ -309,8 +309,8 @@ async fn changes_from_many_sides_are_all_applied() {
             let backend = Arc::clone(&backend);
             tokio::spawn(async move {
                 for _ in 0..50 {
-                    let add = Box::new(|old: Option<&crate::backend::FileContent>| {
-                        Ok([old.map_or(&[][..], |old| &old.bytes), b"x"].concat())
+                    let add = Box::new(|old: Option<crate::backend::FileContent>| {
+                        Ok([old.map_or_else(Vec::new, |old| old.bytes), b"x".to_vec()].concat())
                     });
                     let call = Call::default();
                     backend.update(&at("/count"), Operation::Edit, Missing::Refuse, add, &call).await.unwrap();

@@ -39,7 +39,7 @@ impl StateBackend {
                 Some(FileContent { bytes: file.bytes.clone(), resolved: path.clone(), version: file.version() })
             }
         };
-        let bytes = transform(old.as_ref())?;
+        let bytes = transform(old)?;
         let stored = self.tree.write().put(path, bytes, None, &self.quotas)?;
         Ok(updated(path, stored))
     }

@@ -105,7 +105,7 @@ async fn fifty_parallel_updates_of_one_file_are_all_applied() {
                 let backend = Arc::clone(if number % 2 == 0 { &backend } else { &other });
                 tokio::spawn(async move {
                     let transform: Transform = Box::new(move |old| {
-                        let mut text = old.map_or_else(Vec::new, |old| old.bytes.clone());
+                        let mut text = old.map_or_else(Vec::new, |old| old.bytes);
                         text.extend_from_slice(format!("{number}\n").as_bytes());
                         Ok(text)
                     });
