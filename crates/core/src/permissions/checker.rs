@@ -28,6 +28,32 @@ struct Section {
     shapes: Vec<Shape>,
 }
 
+impl Section {
+    fn new(ruleset: &Ruleset, operation: Operation) -> Result<Self> {
+        let rules = rules_of(ruleset, operation);
+        Ok(Self {
+            default: ruleset.default_of(operation),
+            patterns: compile(operation, rules)?,
+            shapes: rules.iter().map(|rule| Shape::new(&rule.pattern, slash_of(operation, rule))).collect(),
+        })
+    }
+
+    /// This section, made for `own`, as that of `other`, where both have the same patterns and examples. Actions are read
+    /// from the ruleset and need not agree; neither operation may be `execute`, whose patterns depend on them.
+    fn shared_with(&self, ruleset: &Ruleset, own: Operation, other: Operation) -> Option<Self> {
+        let (own, others) = (rules_of(ruleset, own), rules_of(ruleset, other));
+        let same = own.len() == others.len()
+            && own.iter().zip(others).all(|(one, two)| {
+                one.pattern == two.pattern && one.matching == two.matching && one.not_match == two.not_match
+            });
+        same.then(|| Self { default: ruleset.default_of(other), ..self.clone() })
+    }
+}
+
+fn rules_of(ruleset: &Ruleset, operation: Operation) -> &[Rule] {
+    ruleset.section(operation).map_or(&[], |section| &section.rules)
+}
+
 /// A judgement, and what it rests on.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -73,24 +99,22 @@ impl PermissionChecker {
     /// Makes a ruleset ready. Fails with `InvalidInput` where a rule's `match` or `notMatch` examples do not hold, or
     /// where there is more than can be matched; the message names the rule.
     pub fn new(ruleset: Ruleset) -> Result<Self> {
-        let section = |operation: Operation| -> Result<Section> {
-            let rules = ruleset.section(operation).map_or(&[][..], |section| &section.rules);
-            Ok(Section {
-                default: ruleset.default_of(operation),
-                patterns: compile(operation, rules)?,
-                shapes: rules.iter().map(|rule| Shape::new(&rule.pattern, slash_of(operation, rule))).collect(),
-            })
-        };
         let [read, write, edit, delete, execute, glob, grep, ls] = Operation::ALL;
+        let write_section = Section::new(&ruleset, write)?;
+        // Most rulesets, and all presets, say the same of everything that changes files; an automaton costs milliseconds.
+        let like_write = |operation| match write_section.shared_with(&ruleset, write, operation) {
+            Some(section) => Ok(section),
+            None => Section::new(&ruleset, operation),
+        };
         let sections = [
-            section(read)?,
-            section(write)?,
-            section(edit)?,
-            section(delete)?,
-            section(execute)?,
-            section(glob)?,
-            section(grep)?,
-            section(ls)?,
+            like_write(read)?,
+            write_section.clone(),
+            like_write(edit)?,
+            like_write(delete)?,
+            Section::new(&ruleset, execute)?,
+            Section::new(&ruleset, glob)?,
+            Section::new(&ruleset, grep)?,
+            Section::new(&ruleset, ls)?,
         ];
         Ok(Self { ruleset, sections })
     }
@@ -186,7 +210,7 @@ impl PermissionChecker {
     }
 
     pub(super) fn rules(&self, operation: Operation) -> &[Rule] {
-        self.ruleset.section(operation).map_or(&[], |section| &section.rules)
+        rules_of(&self.ruleset, operation)
     }
 
     pub(super) fn rule(&self, operation: Operation, index: Option<usize>) -> Option<&Rule> {
