@@ -4,6 +4,7 @@
 //! that permissions judge ([`Tool::accesses`], pure), the preview that an approver sees, and the run. A tool works
 //! through a [`View`]: it holds no concrete backend, no host path and no rule. The only list of tools is [`REGISTRY`].
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -28,6 +29,8 @@ mod move_file;
 mod read_file;
 mod result;
 pub mod schema;
+#[cfg(test)]
+mod tests;
 mod view;
 mod write_file;
 
@@ -199,7 +202,15 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 }
 
 fn decode<T: Tool>(spec: &Spec, input: &Value) -> Result<T> {
-    serde_path_to_error::deserialize(input).map_err(|error| {
+    // Models send null for what they leave out.
+    let given = match input {
+        Value::Object(fields) if fields.values().any(Value::is_null) => {
+            let given = fields.iter().filter(|(_, value)| !value.is_null());
+            Cow::Owned(given.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>())
+        }
+        _ => Cow::Borrowed(input),
+    };
+    serde_path_to_error::deserialize(&*given).map_err(|error| {
         let place = error.path().to_string();
         let place = if place == "." { String::new() } else { format!(" at '{}'", Shown(&place)) };
         Error::invalid(format!(
