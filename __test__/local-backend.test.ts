@@ -92,6 +92,7 @@ test('a command answers with its streams, exit code and duration', async () => {
     timedOut: false,
     truncated: false,
     durationMs: expect.any(Number),
+    peakMemoryBytes: expect.any(Number),
   })
   expect(chunks.toSorted()).toEqual(['stderr:err\n', 'stdout:out\n'])
 })

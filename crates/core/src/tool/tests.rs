@@ -131,8 +131,16 @@ fn batches_take_one_or_several_and_not_both() {
         ("delete_file", json!({"paths": ["a", "../work"]}), false),
         ("read_file", json!({"path": "a", "limit": 0}), false),
         ("hashline_edit", json!({"path": "a", "start_line": 1}), false),
-        ("hashline_edit", json!({"path": "a", "edits": [{"start_line": 1, "start_hash": "aa", "new_content": ""}]}), true),
-        ("edit_file", json!({"path": "a", "edits": [{"old_string": "a", "new_string": "b"}], "replace_all": true}), false),
+        (
+            "hashline_edit",
+            json!({"path": "a", "edits": [{"start_line": 1, "start_hash": "aa", "new_content": ""}]}),
+            true,
+        ),
+        (
+            "edit_file",
+            json!({"path": "a", "edits": [{"old_string": "a", "new_string": "b"}], "replace_all": true}),
+            false,
+        ),
     ] {
         let accesses = find(tool).unwrap().decode(&input).unwrap().accesses(&directory);
         assert_eq!(accesses.is_ok(), is_right, "{tool} {input}: {:?}", accesses.err());
