@@ -616,9 +616,10 @@ pub(crate) fn same_file(one: &Stat, other: &Stat) -> bool {
 }
 
 /// What a link with the text `target` names when it lies in `parent`, a path without links. `None` where words are not
-/// enough: a `..` behind a name, which may be a link itself, or above the root, or an absolute target.
+/// enough: a `..` behind a name, which may be a link itself, or above the root, an absolute target, or one that must be a
+/// directory.
 fn relinked(parent: &str, target: &str) -> Option<String> {
-    if target.starts_with('/') || target.ends_with('/') {
+    if target.starts_with('/') || target.ends_with('/') || target.ends_with("/.") {
         return None;
     }
     let mut names: Vec<&str> = parent.split('/').filter(|name| !name.is_empty()).collect();

@@ -61,6 +61,8 @@ pub(super) fn walk(root: BorrowedFd<'_>, relative: &str, last: Last) -> Result<W
     let mut stack: Vec<(OwnedFd, String)> = Vec::new();
     let mut pending: Vec<String> = names_of(relative).rev().collect();
     let mut links = 0;
+    // A link whose text ends with a slash names a directory, as it does for the kernel.
+    let mut directory_wanted = false;
     while let Some(name) = pending.pop() {
         if name == ".." {
             stack.pop().ok_or(Errno::XDEV)?;
@@ -81,7 +83,7 @@ pub(super) fn walk(root: BorrowedFd<'_>, relative: &str, last: Last) -> Result<W
             Err(Errno::NOENT) => {
                 let mut names = vec![name];
                 names.extend(pending.into_iter().rev());
-                if names.iter().any(|name| name == "..") {
+                if directory_wanted || names.iter().any(|name| name == "..") {
                     return Err(Errno::NOENT);
                 }
                 return Ok(Walked { stack, end: End::Missing { names } });
@@ -96,9 +98,12 @@ pub(super) fn walk(root: BorrowedFd<'_>, relative: &str, last: Last) -> Result<W
                     if target.starts_with('/') {
                         return Err(Errno::XDEV);
                     }
+                    if pending.is_empty() {
+                        directory_wanted |= target.ends_with('/') || target.ends_with("/.");
+                    }
                     pending.extend(names_of(&target).rev());
                 }
-                Err(Errno::INVAL) if pending.is_empty() => {
+                Err(Errno::INVAL) if pending.is_empty() && !directory_wanted => {
                     let facts = Box::new(statat(here, &name, AtFlags::SYMLINK_NOFOLLOW)?);
                     return Ok(Walked { stack, end: End::Entry { name, facts } });
                 }

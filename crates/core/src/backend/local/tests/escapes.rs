@@ -206,3 +206,29 @@ async fn kernel_file_systems_and_devices_are_never_opened() {
         assert!(read(&backend, "/proc/self/root/etc/passwd").await.is_err());
     }
 }
+
+/// A random tree showed it: a write went through such a link, and the file could not be read back through it.
+#[tokio::test]
+async fn a_link_that_ends_with_a_slash_leads_to_a_directory_or_nowhere() {
+    for strategy in STRATEGIES {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().join("root");
+        fs::create_dir(&root).unwrap();
+        fs::create_dir(root.join("d")).unwrap();
+        fs::write(root.join("d/file"), "inside").unwrap();
+        fs::write(root.join("file"), "kept").unwrap();
+        for (target, name) in
+            [("file//", "to-file"), ("file/.", "to-file-dot"), ("missing/", "to-missing"), ("d//", "to-d")]
+        {
+            symlink(target, root.join(name)).unwrap();
+        }
+        let backend = whole(base.path(), strategy);
+        for name in ["to-file", "to-file-dot", "to-missing"] {
+            assert!(write(&backend, &format!("/{name}"), "WRITTEN").await.is_err(), "{name} by {strategy:?}");
+            assert!(read(&backend, &format!("/{name}")).await.is_err(), "{name} by {strategy:?}");
+        }
+        assert_eq!(read(&backend, "/to-d/file").await.unwrap(), "inside");
+        assert_eq!(fs::read_to_string(root.join("file")).unwrap(), "kept");
+        assert!(!root.join("missing").exists());
+    }
+}
