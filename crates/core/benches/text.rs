@@ -1,15 +1,14 @@
 //! Measures reading and editing against the least work that could do the same: `cargo bench -p gloveport-core --bench text`.
 //!
-//! Each row is the fastest of many rounds of ours and of a floor, taken in turns. The floor is plain positioned reads and
-//! counting, or one write to a temporary file and a rename. Times are of the processor, so that a busy machine, which
-//! takes the longer of two away more often, does not spoil the ratio; nothing here waits for a disk.
+//! Each row is the median of many rounds of ours and of a floor, taken in turns, so that noise of the machine meets both.
+//! The floor is plain positioned reads and counting, or one write to a temporary file and a rename.
 
 use std::fs::{self, File};
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gloveport_core::cancel::Deadline;
 use gloveport_core::edit::{Edit, EditOptions, StrReplace, apply, apply_owned};
@@ -19,7 +18,6 @@ use gloveport_core::text::head_tail::HeadTail;
 use gloveport_core::text::numbered::{Style, ViewOptions, render};
 use gloveport_core::text::window::{self, TextWindow, Window, WindowRequest};
 use memchr::memchr_iter;
-use rustix::time::{ClockId, clock_gettime};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -35,37 +33,36 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// The fastest of `rounds` of each, in turns.
-fn fastest(
+/// The median of `rounds` of each, in turns.
+fn medians(
     rounds: usize,
     mut ours: impl FnMut() -> Outcome,
     mut floor: impl FnMut() -> Outcome,
 ) -> Outcome<(Duration, Duration)> {
-    let mut best = (Duration::MAX, Duration::MAX);
+    let (mut our_times, mut floor_times) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
     for _ in 0..rounds {
-        let start = processor_time();
+        let start = Instant::now();
         ours()?;
-        best.0 = best.0.min(processor_time() - start);
-        let start = processor_time();
+        our_times.push(start.elapsed());
+        let start = Instant::now();
         floor()?;
-        best.1 = best.1.min(processor_time() - start);
+        floor_times.push(start.elapsed());
     }
-    Ok(best)
+    Ok((median(our_times), median(floor_times)))
 }
 
-fn fastest_of(rounds: usize, mut work: impl FnMut()) -> Duration {
+fn median_of(rounds: usize, mut work: impl FnMut()) -> Duration {
     let times = (0..rounds).map(|_| {
-        let start = processor_time();
+        let start = Instant::now();
         work();
-        processor_time() - start
+        start.elapsed()
     });
-    times.min().unwrap_or_default()
+    median(times.collect())
 }
 
-/// What this thread has used so far.
-fn processor_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 fn row(name: &str, (ours, floor): (Duration, Duration), at_most: f64) {
@@ -120,14 +117,14 @@ fn reading(folder: &Path) -> Outcome {
     drop(writer);
     let file = File::open(&path)?;
     let size = file.metadata()?.len();
-    let mut buffer = vec![0; 256 << 10];
+    let mut buffer = vec![0; 64 << 10];
     let before = peak_memory();
     let mut ours = || read(&file, size, 0, 2000).map(|window| drop(black_box(window)));
-    row("first 2,000 lines of 200 MB", fastest(300, &mut ours, || read_and_count(&file, 2000, &mut buffer))?, 2.5);
+    row("first 2,000 lines of 200 MB", medians(300, &mut ours, || read_and_count(&file, 2000, &mut buffer))?, 2.5);
     let deep = || read(&file, size, 1_000_000, 2000).map(|window| drop(black_box(window)));
     row(
         "lines 1,000,000-1,002,000 of 200 MB",
-        fastest(30, deep, || read_and_count(&file, 1_002_000, &mut buffer))?,
+        medians(30, deep, || read_and_count(&file, 1_002_000, &mut buffer))?,
         1.2,
     );
     if let (Some(before), Some(after)) = (before, peak_memory()) {
@@ -148,10 +145,10 @@ fn reading(folder: &Path) -> Outcome {
         black_box(render(&window.view(0), &options));
         Ok(())
     };
-    row("5 KB read and numbered", fastest(5000, ours, || read_and_count(&file, 2000, &mut buffer))?, f64::INFINITY);
+    row("5 KB read and numbered", medians(5000, ours, || read_and_count(&file, 2000, &mut buffer))?, f64::INFINITY);
     let window = read(&file, text.len() as u64, 0, 2000)?;
     let options = ViewOptions { style: Style::Tagged, line_chars: 2000, column: 0 };
-    line("5 KB tagged", fastest_of(1000, || drop(black_box(render(&window.view(0), &options)))), "");
+    line("5 KB tagged", median_of(1000, || drop(black_box(render(&window.view(0), &options)))), "");
     Ok(())
 }
 
@@ -163,7 +160,7 @@ fn peak_memory() -> Option<u64> {
 }
 
 fn editing(folder: &Path) -> Outcome {
-    for (name, lines, rounds, at_most) in [("5 KB", 100, 1500, 1.6), ("5 MB", 100_000, 300, 1.3)] {
+    for (name, lines, rounds, at_most) in [("5 KB", 100, 1500, 1.6), ("5 MB", 100_000, 200, 1.3)] {
         let path = folder.join("edited.txt");
         let temporary = folder.join("edited.tmp");
         let text: String =
@@ -194,12 +191,12 @@ fn editing(folder: &Path) -> Outcome {
             fs::write(&temporary, text.as_bytes())?;
             Ok(fs::rename(&temporary, &other)?)
         };
-        row(&format!("unique replacement in {name}"), fastest(rounds, ours, floor)?, at_most);
+        row(&format!("unique replacement in {name}"), medians(rounds, ours, floor)?, at_most);
 
         let hit = [edit("text", "changed")];
-        line("  of it, the edit alone", fastest_of(50, || drop(black_box(apply(text.as_bytes(), &hit, &options)))), "");
+        line("  of it, the edit alone", median_of(50, || drop(black_box(apply(text.as_bytes(), &hit, &options)))), "");
         let miss = [edit("txet", "changed")];
-        line("  a miss, explained", fastest_of(20, || drop(black_box(apply(text.as_bytes(), &miss, &options)))), "");
+        line("  a miss, explained", median_of(20, || drop(black_box(apply(text.as_bytes(), &miss, &options)))), "");
     }
     Ok(())
 }
@@ -207,7 +204,7 @@ fn editing(folder: &Path) -> Outcome {
 fn streams() {
     let output = "\u{1b}[32m   Compiling\u{1b}[0m some-crate v1.2.3 (a path)\r\nplain text without any colour in it\n"
         .repeat(20_000);
-    let time = fastest_of(20, || {
+    let time = median_of(20, || {
         let (mut stripper, mut text) = (AnsiStripper::new(), String::new());
         for piece in output.as_bytes().chunks(8192) {
             stripper.push(piece, &mut text);
@@ -216,7 +213,7 @@ fn streams() {
     });
     line("terminal control out of 2 MB", time, &throughput(output.len(), time));
 
-    let time = fastest_of(20, || {
+    let time = median_of(20, || {
         let mut buffer = HeadTail::new(100_000);
         for piece in output.as_bytes().chunks(8192) {
             buffer.push(piece);

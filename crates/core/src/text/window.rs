@@ -115,57 +115,73 @@ pub fn read(source: &mut impl ReadAt, request: &WindowRequest<'_>) -> Result<Tex
         return Err(Error::invalid("The limit must be at least 1 line.").with_path(request.path));
     }
     let mut chunks = Chunks::new(source, request);
-    let mut collector = Collector::new(limit, max_bytes);
-    let count_all = request.size <= request.count_lines_bytes;
-    let (mut to_skip, mut ended, mut last) = (offset, 0_u64, b'\n');
-    let mut more = false;
-    let mut reached_end = true;
+    let mut text = Vec::new();
 
-    while let Some(mut chunk) = chunks.next()? {
-        if let Some(byte) = chunk.last() {
-            last = *byte;
+    // What lies before the window is counted, each chunk over the last.
+    let (mut ended, mut start) = (0, 0);
+    while ended < offset {
+        text.clear();
+        if !chunks.append(&mut text)? {
+            return Err(past_the_end(request.path, offset, ended + chunks.unended()));
         }
-        if to_skip > 0 {
-            let (skipped, used) = skip_lines(chunk, to_skip);
-            to_skip -= skipped;
-            ended += skipped;
-            chunk = &chunk[used..];
-        }
-        if to_skip == 0 && !collector.done {
-            let before = collector.ended;
-            let used = collector.take(chunk);
-            ended += collector.ended - before;
-            chunk = &chunk[used..];
-        }
-        if collector.done {
-            more |= !chunk.is_empty();
-            if !count_all {
-                more |= chunks.remaining();
-                reached_end = !more;
-                break;
-            }
-            ended += memchr_iter(b'\n', chunk).count() as u64;
-        }
+        let (skipped, used) = skip_lines(&text, offset - ended);
+        (ended, start) = (ended + skipped, used);
     }
 
-    let total = ended + u64::from(last != b'\n');
-    let (lines, content, cut) = collector.finish();
+    // The window itself is read into the buffer that becomes its content.
+    let mut found = Found::new(start, limit, max_bytes);
+    let mut from = start;
+    while !found.take(&text, from) {
+        from = text.len();
+        if from > start {
+            let wanted = usize::try_from(max_bytes).unwrap_or(usize::MAX).min(chunks.remaining());
+            text.reserve(wanted.saturating_add(CHUNK).min(chunks.remaining()));
+        }
+        if !chunks.append(&mut text)? {
+            break;
+        }
+    }
+    let lines = found.finish(&text);
     if offset > 0 && lines == 0 {
-        return Err(past_the_end(request.path, offset, total));
+        return Err(past_the_end(request.path, offset, ended));
     }
+    ended += found.ended;
+
+    // What lies behind it is counted where the file is small enough, and else only noticed.
+    let mut scratch = Vec::new();
+    let mut behind = &text[found.behind..];
+    while found.passing_over && chunks.append(&mut scratch)? {
+        behind = &[];
+        if let Some(at) = memchr(b'\n', &scratch) {
+            found.passing_over = false;
+            ended += 1;
+            scratch.drain(..=at);
+            behind = &scratch;
+            break;
+        }
+        scratch.clear();
+    }
+    let more = !behind.is_empty() || chunks.remaining() > 0;
+    let count_all = request.size <= request.count_lines_bytes;
+    if more && count_all {
+        ended += memchr_iter(b'\n', behind).count() as u64;
+        scratch.clear();
+        while chunks.append(&mut scratch)? {
+            ended += memchr_iter(b'\n', &scratch).count() as u64;
+            scratch.clear();
+        }
+    }
+    let total_lines = (count_all || !more).then(|| ended + chunks.unended());
+
+    text.truncate(found.end);
+    text.drain(..start);
     let mut encoding = chunks.encoding;
-    let content = String::from_utf8(content).unwrap_or_else(|error| {
+    let content = String::from_utf8(text).unwrap_or_else(|error| {
         encoding = if encoding.is_utf16() { encoding } else { Encoding::Unknown };
         String::from_utf8_lossy(error.as_bytes()).into_owned()
     });
-    Ok(TextWindow {
-        content,
-        lines,
-        total_lines: reached_end.then_some(total),
-        next_offset: more.then(|| offset + lines),
-        truncated: more || cut,
-        encoding,
-    })
+    let next_offset = more.then(|| offset + lines);
+    Ok(TextWindow { content, lines, total_lines, next_offset, truncated: more || found.cut, encoding })
 }
 
 fn past_the_end(path: &str, offset: u64, total: u64) -> Error {
@@ -189,100 +205,83 @@ fn skip_lines(chunk: &[u8], wanted: u64) -> (u64, usize) {
     (wanted, index.map_or(chunk.len(), |at| at + 1))
 }
 
-/// Gathers the window's lines.
-struct Collector {
-    text: Vec<u8>,
-    /// Whole lines gathered.
+/// Where the window's lines are in what was read.
+struct Found {
+    start: usize,
+    /// Behind the last line that belongs to the window.
+    end: usize,
+    /// Behind the line end that the window's last line has in the file: where what is not shown begins.
+    behind: usize,
+    /// Whole lines of the window.
     lines: u64,
-    /// `\n` consumed.
+    /// Their line ends, that of a cut line included.
     ended: u64,
-    /// Where in `text` the line begins that has not ended yet.
-    line_start: usize,
     limit: u64,
     max_bytes: usize,
-    /// The first line alone is over the budget: its rest is passed over.
+    /// The first line alone is over the budget.
     cut: bool,
-    done: bool,
+    /// The end of the cut line has not been read yet.
+    passing_over: bool,
 }
 
-impl Collector {
-    fn new(limit: u64, max_bytes: u64) -> Self {
+impl Found {
+    fn new(start: usize, limit: u64, max_bytes: u64) -> Self {
         // Four bytes hold any one character, so that a window is never empty for want of room.
         let max_bytes = usize::try_from(max_bytes).unwrap_or(usize::MAX).max(4);
-        Self { text: Vec::new(), lines: 0, ended: 0, line_start: 0, limit, max_bytes, cut: false, done: false }
+        let at = start;
+        Self { start, end: at, behind: at, lines: 0, ended: 0, limit, max_bytes, cut: false, passing_over: false }
     }
 
-    /// Takes what belongs to the window and returns how many bytes of `chunk` it used up.
-    fn take(&mut self, chunk: &[u8]) -> usize {
-        if self.cut {
-            return self.pass_over(chunk);
-        }
-        let room = self.max_bytes - self.text.len();
+    /// Looks at what was read from `from` on. Whether the window is complete.
+    fn take(&mut self, text: &[u8], from: usize) -> bool {
+        let chunk = &text[from..];
+        let fits = text.len() - self.start <= self.max_bytes;
         // Counting is several times faster than finding: a chunk that belongs to the window as a whole is taken so.
-        let ended = memchr_iter(b'\n', chunk).count() as u64;
-        if chunk.len() <= room && self.lines + ended < self.limit {
-            self.text.extend_from_slice(chunk);
+        let ended = if fits { memchr_iter(b'\n', chunk).count() as u64 } else { 0 };
+        if fits && self.lines + ended < self.limit {
             if let Some(last) = memrchr(b'\n', chunk) {
-                self.line_start = self.text.len() - (chunk.len() - last - 1);
+                self.end = from + last + 1;
             }
             self.lines += ended;
             self.ended = self.lines;
-            return chunk.len();
+            return false;
         }
-        let mut end = 0;
         for at in memchr_iter(b'\n', chunk) {
-            if at >= room {
+            if from + at >= self.start.saturating_add(self.max_bytes) {
                 break;
             }
-            end = at + 1;
+            self.end = from + at + 1;
             self.lines += 1;
             if self.lines == self.limit {
-                self.done = true;
                 break;
             }
         }
-        if end > 0 {
-            self.text.extend_from_slice(&chunk[..end]);
-            self.line_start = self.text.len();
-            self.ended = self.lines;
+        self.ended = self.lines;
+        self.behind = self.end;
+        if self.lines == 0 {
+            let (kept, cut) = text[self.start..].split_at(self.max_bytes);
+            self.end = self.start + whole_characters(kept);
+            self.cut = true;
+            let line_end = memchr(b'\n', cut);
+            self.passing_over = line_end.is_none();
+            self.ended = u64::from(line_end.is_some());
+            self.behind = line_end.map_or(text.len(), |at| self.start + self.max_bytes + at + 1);
         }
-        let rest = &chunk[end..];
-        if self.done {
-            return end;
-        }
-        // What is left is one line, or its beginning: it fits as a whole, or the window ends before it.
-        let room = self.max_bytes - self.text.len();
-        let line = memchr(b'\n', rest).map_or(rest, |at| &rest[..=at]);
-        if line.len() <= room {
-            self.text.extend_from_slice(line);
-            return chunk.len();
-        }
-        if self.lines > 0 {
-            self.text.truncate(self.line_start);
-            self.done = true;
-            return end;
-        }
-        self.text.extend_from_slice(&line[..room]);
-        self.text.truncate(whole_characters(&self.text));
-        self.cut = true;
-        end + self.pass_over(rest)
+        true
     }
 
-    fn pass_over(&mut self, chunk: &[u8]) -> usize {
-        match memchr(b'\n', chunk) {
-            None => chunk.len(),
-            Some(at) => {
-                self.ended += 1;
-                self.done = true;
-                at + 1
-            }
+    /// The count of the window's lines, with one that was cut and one that the end of the file ends.
+    fn finish(&mut self, text: &[u8]) -> u64 {
+        if self.cut {
+            return 1;
         }
-    }
-
-    /// The lines, their text, and whether the last was cut.
-    fn finish(self) -> (u64, Vec<u8>, bool) {
-        let unended = self.cut || self.text.len() > self.line_start;
-        (self.lines + u64::from(unended), self.text, self.cut)
+        if self.behind == self.start && self.end < text.len() {
+            // The file ended before the window did.
+            self.end = text.len();
+            self.lines += 1;
+        }
+        self.behind = self.behind.max(self.end);
+        self.lines
     }
 }
 
@@ -290,64 +289,78 @@ impl Collector {
 struct Chunks<'a, S> {
     source: &'a mut S,
     request: &'a WindowRequest<'a>,
-    buffer: Vec<u8>,
     position: u64,
     encoding: Encoding,
     decoder: Option<Utf16Decoder>,
-    decoded: Vec<u8>,
+    /// The bytes of a chunk that is decoded.
+    raw: Vec<u8>,
+    /// The last byte of text so far.
+    last: u8,
 }
 
 impl<'a, S: ReadAt> Chunks<'a, S> {
     fn new(source: &'a mut S, request: &'a WindowRequest<'a>) -> Self {
-        Self {
-            source,
-            request,
-            buffer: Vec::new(),
-            position: 0,
-            encoding: Encoding::Utf8,
-            decoder: None,
-            decoded: Vec::new(),
-        }
+        Self { source, request, position: 0, encoding: Encoding::Utf8, decoder: None, raw: Vec::new(), last: b'\n' }
     }
 
-    /// Whether text lies behind the last chunk. A single last byte of UTF-16 is none.
-    fn remaining(&self) -> bool {
-        self.request.size.saturating_sub(self.position) >= if self.decoder.is_some() { 2 } else { 1 }
+    /// Bytes that are not read yet. A single last byte of UTF-16 is no text.
+    fn remaining(&self) -> usize {
+        let bytes = usize::try_from(self.request.size.saturating_sub(self.position)).unwrap_or(usize::MAX);
+        if self.decoder.is_some() { bytes / 2 * 2 } else { bytes }
     }
 
-    fn next(&mut self) -> Result<Option<&[u8]>> {
+    /// 1 when the text so far ends in a line without an end.
+    fn unended(&self) -> u64 {
+        u64::from(self.last != b'\n')
+    }
+
+    /// Appends the next chunk to `text`; `false` at the end.
+    fn append(&mut self, text: &mut Vec<u8>) -> Result<bool> {
         self.request.deadline.check()?;
         let first = self.position == 0;
-        let filled = self.fill(CHUNK)?;
-        if filled == 0 {
-            return Ok(None);
+        let start = text.len();
+        if self.decoder.is_none() {
+            if !self.fill(text)? {
+                return Ok(false);
+            }
+            if first {
+                self.encoding = require_text(&text[start..], self.request.path)?;
+                text.drain(start..start + self.encoding.bom().len());
+                if self.encoding.is_utf16() {
+                    self.raw = text.split_off(start);
+                    self.decoder = Some(Utf16Decoder::new(self.encoding));
+                }
+            }
+        } else {
+            let mut raw = std::mem::take(&mut self.raw);
+            raw.clear();
+            let more = self.fill(&mut raw)?;
+            self.raw = raw;
+            if !more {
+                return Ok(false);
+            }
         }
-        let mut start = 0;
-        if first {
-            self.encoding = require_text(&self.buffer[..filled], self.request.path)?;
-            start = self.encoding.bom().len();
-            self.decoder = self.encoding.is_utf16().then(|| Utf16Decoder::new(self.encoding));
+        if let Some(decoder) = &mut self.decoder {
+            decoder.push(&self.raw, text);
+            if self.position >= self.request.size {
+                decoder.finish(text);
+            }
         }
-        let read = &self.buffer[start..filled];
-        let Some(decoder) = &mut self.decoder else { return Ok(Some(read)) };
-        self.decoded.clear();
-        decoder.push(read, &mut self.decoded);
-        if self.position >= self.request.size {
-            decoder.finish(&mut self.decoded);
+        if text.len() > start {
+            self.last = text[text.len() - 1];
         }
-        Ok(Some(&self.decoded))
+        Ok(true)
     }
 
-    /// Reads until `wanted` bytes or the end.
-    fn fill(&mut self, wanted: usize) -> Result<usize> {
+    /// Reads a chunk, or what is left, behind what is in `buffer`; `false` at the end.
+    fn fill(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
         let left = usize::try_from(self.request.size.saturating_sub(self.position)).unwrap_or(usize::MAX);
-        let wanted = wanted.min(left);
-        if self.buffer.len() < wanted {
-            self.buffer.resize(wanted, 0);
-        }
-        let mut filled = 0;
-        while filled < wanted {
-            match self.source.read_at(self.position, &mut self.buffer[filled..wanted]) {
+        let start = buffer.len();
+        let end = start + CHUNK.min(left);
+        buffer.resize(end, 0);
+        let mut filled = start;
+        while filled < end {
+            match self.source.read_at(self.position, &mut buffer[filled..end]) {
                 Ok(0) => {
                     // Shorter than it was: what is gone is not waited for.
                     self.position = self.request.size;
@@ -364,7 +377,8 @@ impl<'a, S: ReadAt> Chunks<'a, S> {
                 }
             }
         }
-        Ok(filled)
+        buffer.truncate(filled);
+        Ok(filled > start)
     }
 }
 
