@@ -77,10 +77,22 @@ pub enum EditFormat {
 
 /// Where the rules come from.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[serde(try_from = "serde_json::Value")]
 pub enum PermissionsOption {
     /// The name of a preset.
     Preset(String),
     /// A ruleset.
     Rules(Box<Ruleset>),
+}
+
+impl TryFrom<serde_json::Value> for PermissionsOption {
+    type Error = serde_json::Error;
+
+    /// By its kind, and not by trying, so that a mistake in a ruleset is named.
+    fn try_from(value: serde_json::Value) -> Result<Self, Self::Error> {
+        match value {
+            serde_json::Value::String(name) => Ok(Self::Preset(name)),
+            rules => serde_json::from_value(rules).map(|rules| Self::Rules(Box::new(rules))),
+        }
+    }
 }

@@ -526,6 +526,9 @@ async fn options_choose_name_and_describe_the_tools() {
         let error = Toolset::new(Arc::clone(&world.backend), options, None, None).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{bad}");
     }
+    let misspelt = json!({"permissions": {"read": {"rulez": []}}});
+    let error = serde_json::from_value::<ToolsetOptions>(misspelt).unwrap_err();
+    assert!(error.to_string().contains("unknown field `rulez`"), "{error}");
     let toolset = world.toolset(json!({"descriptions": {"ls": "Lists."}, "names": {"ls": "list"}}));
     assert_eq!(toolset.specs()[0].description, "Lists.");
     assert!(toolset.instructions().contains("`list` lists a directory"));
