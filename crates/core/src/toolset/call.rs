@@ -165,7 +165,7 @@ impl Toolset {
         let mut run = decoded.run(view);
         let stop = tokio::select! {
             biased;
-            ended = &mut run => return ended,
+            ended = &mut run => return ended.and_then(|result| unless_aborted(result, &view.call.deadline)),
             stop = view.call.deadline.reached() => stop,
             () = self.shared.closing.cancelled() => {
                 view.call.deadline.cancel.cancel();
@@ -258,6 +258,17 @@ impl Toolset {
             bindings,
             on_output,
         }
+    }
+}
+
+/// A run may notice an abort, tidy up and return what it has before anybody else looks: that is an abort all the same.
+pub(super) fn unless_aborted(result: ToolResult, deadline: &Deadline) -> Result<ToolResult> {
+    if result.code.as_deref() != Some(ErrorKind::Aborted.code()) {
+        return Ok(result);
+    }
+    match deadline.check() {
+        Err(stop) if stop.kind() == ErrorKind::Aborted => Err(stop.with_details(json!({ "partial": result }))),
+        Ok(()) | Err(_) => Ok(result),
     }
 }
 

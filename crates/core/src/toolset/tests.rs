@@ -536,6 +536,17 @@ async fn options_choose_name_and_describe_the_tools() {
     assert_eq!(toolset.subset(&["nine".to_owned()]).err().unwrap().kind(), ErrorKind::UnknownTool);
 }
 
+/// Now and then a shell had ended and answered before the pipeline looked at the abort, and the call resolved.
+#[test]
+fn a_run_that_answers_an_abort_by_itself_is_an_abort_all_the_same() {
+    let deadline = crate::cancel::Deadline::default();
+    let partial = ToolResult { code: Some("ABORTED".to_owned()), is_error: true, ..ToolResult::default() };
+    assert!(call::unless_aborted(partial.clone(), &deadline).is_ok(), "nobody aborted");
+    deadline.cancel.cancel();
+    assert_eq!(call::unless_aborted(partial, &deadline).unwrap_err().kind(), ErrorKind::Aborted);
+    assert!(call::unless_aborted(ToolResult::default(), &deadline).is_ok(), "it ended before the abort");
+}
+
 /// A file system that panics: a defect inside must not end the process.
 struct Panicking(Arc<dyn Backend>, AtomicUsize);
 
