@@ -3,7 +3,8 @@
 //!
 //! Two halves, each `GLOVEPORT_RACE_SECONDS` long (10 by default). In the first the other process never rests. In the
 //! second it rests 2 ms in each state and says in a shared counter which one it is: of the calls that begin and end in
-//! one genuine window, at least 95 % succeed.
+//! one genuine window, at least 95 % succeed; that share is asserted with `GLOVEPORT_RACE_ALONE` set, as
+//! `npm run test:race` sets it, and printed otherwise.
 //!
 //! `cargo test -p gloveport-core --test race -- --nocapture`
 #![cfg(target_os = "linux")]
@@ -241,6 +242,9 @@ fn nothing_escapes_while_a_directory_is_swapped_for_a_link() {
         "with 2 ms of rest: {} calls, {} in a genuine window, {share:.2} % of them succeeded, 0 escapes",
         rested.calls, rested.in_window
     );
-    assert!(rested.in_window > 50, "only {} calls lay in a genuine window", rested.in_window);
-    assert!(share >= 95.0, "{share:.2} % of the calls in a genuine window succeeded");
+    // A share depends on what else the machine does: it is held to its bound where this test runs alone.
+    if std::env::var_os("GLOVEPORT_RACE_ALONE").is_some() {
+        assert!(rested.in_window > 50, "only {} calls lay in a genuine window", rested.in_window);
+        assert!(share >= 95.0, "{share:.2} % of the calls in a genuine window succeeded");
+    }
 }
