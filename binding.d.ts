@@ -13,6 +13,11 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 export declare class NativeBackend {
   /** Files of this machine: those that `options_json` (`LocalBackendOptions`) names, or the mounts of a sandbox. */
   static local(optionsJson: string, sandbox?: NativeSandbox | undefined | null): NativeBackendMade
+  /**
+   * Several backends as one tree: `rest` has what no route has; `prefixes[i]` is the path of `backends[i]`; `strip_json` is `true`, `false` or a list
+   * of prefixes.
+   */
+  static composite(rest: NativeBackend, prefixes: Array<string>, backends: Array<NativeBackend>, stripJson: string): NativeBackendMade
   /** Names the backend in logs. */
   get id(): string
   /** Facts that are fixed for the backend's life, as JSON. */
@@ -65,6 +70,20 @@ export declare class NativeSandbox {
   get readableRoots(): Array<string>
   /** Paths that can be written. */
   get writableRoots(): Array<string>
+}
+
+/** What a backend in memory can do beyond the methods of every backend. */
+export declare class NativeState {
+  /** The files of `options_json`, `{ files?, limits? }`. */
+  static create(optionsJson: string): NativeStateMade
+  /** The files of a document that `to_json` wrote. `limits_json` is `StateLimits`. */
+  static fromJson(document: string, limitsJson: string): NativeStateMade
+  /** All files as one JSON document, in `text`. */
+  toJson(): NativeOutcome
+  /** A copy of its own, which shares what neither changes. */
+  snapshot(): NativeState
+  /** The same files as a backend. */
+  backend(): NativeBackend
 }
 
 /** Named tools over a backend. */
@@ -140,6 +159,14 @@ export interface NativeOutcome {
 export interface NativeSandboxMade {
   /** The sandbox. */
   sandbox?: NativeSandbox
+  /** The failure. */
+  error?: NativeError
+}
+
+/** Files in memory, or why there are none. */
+export interface NativeStateMade {
+  /** The files. */
+  state?: NativeState
   /** The failure. */
   error?: NativeError
 }

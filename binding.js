@@ -839,6 +839,7 @@ module.exports.NativeBackend = nativeBinding.NativeBackend
 module.exports.NativeCancel = nativeBinding.NativeCancel
 module.exports.NativeChecker = nativeBinding.NativeChecker
 module.exports.NativeSandbox = nativeBinding.NativeSandbox
+module.exports.NativeState = nativeBinding.NativeState
 module.exports.NativeToolset = nativeBinding.NativeToolset
 module.exports.analyzeCommand = nativeBinding.analyzeCommand
 module.exports.createRuleset = nativeBinding.createRuleset

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use gloveport_core::backend::composite::{CompositeBackend, Strip};
 use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::{Backend, Call};
+use gloveport_core::error::Result;
+use gloveport_core::limits::Limits;
 use gloveport_core::wire::{self, Content, Reply, Request};
-use napi::bindgen_prelude::{Buffer, Either, Env, Function, PromiseRaw, Uint8Array};
+use napi::bindgen_prelude::{Buffer, ClassInstance, Either, Env, Function, PromiseRaw, Uint8Array};
 use napi_derive::napi;
 
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
@@ -34,10 +37,22 @@ impl NativeBackend {
     pub fn local(options_json: String, sandbox: Option<&NativeSandbox>) -> NativeBackendMade {
         let options = parse::<LocalJson>(&options_json)
             .map(|json| LocalOptions { sandbox: sandbox.map(|sandbox| sandbox.inner.clone()), ..json.into() });
-        match options.and_then(LocalBackend::new) {
-            Ok(backend) => NativeBackendMade { backend: Some(Self { inner: Arc::new(backend) }), error: None },
-            Err(error) => NativeBackendMade { backend: None, error: Some(error.into()) },
-        }
+        options.and_then(LocalBackend::new).into()
+    }
+
+    /// Several backends as one tree: `rest` has what no route has; `prefixes[i]` is the path of `backends[i]`; `strip_json` is `true`, `false` or a list
+    /// of prefixes.
+    #[napi(catch_unwind)]
+    pub fn composite(
+        rest: &NativeBackend,
+        prefixes: Vec<String>,
+        backends: Vec<ClassInstance<NativeBackend>>,
+        strip_json: String,
+    ) -> NativeBackendMade {
+        let routes = prefixes.into_iter().zip(backends.iter().map(|backend| Arc::clone(&backend.inner))).collect();
+        let made = parse::<Strip>(&strip_json)
+            .and_then(|strip| CompositeBackend::new(Arc::clone(&rest.inner), routes, &strip, Limits::default()));
+        made.into()
     }
 
     /// Names the backend in logs.
@@ -81,6 +96,15 @@ impl NativeBackend {
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
         let backend = Arc::clone(&self.inner);
         env.spawn_future(async move { Ok(backend.close().await.into()) })
+    }
+}
+
+impl<B: Backend + 'static> From<Result<B>> for NativeBackendMade {
+    fn from(made: Result<B>) -> Self {
+        match made {
+            Ok(backend) => Self { backend: Some(NativeBackend { inner: Arc::new(backend) }), error: None },
+            Err(error) => Self { backend: None, error: Some(error.into()) },
+        }
     }
 }
 

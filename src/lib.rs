@@ -10,6 +10,7 @@ mod host;
 mod options;
 mod permissions;
 mod sandbox;
+mod state;
 #[cfg(target_os = "linux")]
 mod supervisor;
 mod toolset;
@@ -18,4 +19,5 @@ pub use backend::{NativeBackend, NativeBackendMade};
 pub use convert::{NativeCancel, NativeError, NativeOutcome};
 pub use permissions::{NativeChecker, NativeCheckerMade, analyze_command, create_ruleset, presets};
 pub use sandbox::{NativeSandbox, NativeSandboxMade};
+pub use state::{NativeState, NativeStateMade};
 pub use toolset::{NativeToolset, NativeToolsetMade};

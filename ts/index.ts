@@ -9,7 +9,15 @@ export type {
   Touch,
 } from './approval/types.js'
 export { terminalApprover, type TerminalApproverOptions } from './approval/terminal-approver.js'
+export { CompositeBackend, type CompositeBackendOptions } from './backend/composite.js'
 export { LocalBackend, type LocalBackendOptions } from './backend/local.js'
+export {
+  StateBackend,
+  type StateBackendOptions,
+  type StateDocument,
+  type StateFile,
+  type StateLimits,
+} from './backend/state.js'
 export type * from './backend/types.js'
 export * from './errors/index.js'
 export type { OnOutput, OutputChunk } from './output.js'

@@ -7,6 +7,7 @@ export {
   NativeCancel,
   NativeChecker,
   NativeSandbox,
+  NativeState,
   NativeToolset,
   presets,
 } from '../binding.js'
