@@ -14,11 +14,14 @@ import type {
   ExecuteOptions,
   ExecuteResult,
   FileInfo,
+  FindOptions,
+  FindResult,
   GlobOptions,
   GlobResult,
   GrepOptions,
   GrepResult,
   LsOptions,
+  LsResult,
   ReadOptions,
   ReadResult,
   RemoveOptions,
@@ -71,8 +74,9 @@ export abstract class NativeFiles implements Backend {
     return this.#describe().writableRoots
   }
 
-  async ls(path: string, options?: LsOptions): Promise<readonly FileInfo[]> {
-    return (await this.#value<WireFileInfo[]>('ls', { path }, options)).map(fileInfo)
+  async ls(path: string, options?: LsOptions): Promise<LsResult> {
+    const found = await this.#value<{ entries: WireFileInfo[]; truncated: boolean }>('ls', { path }, options)
+    return Object.defineProperty(found.entries.map(fileInfo), 'truncated', { value: found.truncated })
   }
 
   async stat(path: string, options?: CallSignal): Promise<FileInfo | null> {
@@ -125,6 +129,11 @@ export abstract class NativeFiles implements Backend {
 
   async grep(pattern: string, options?: GrepOptions): Promise<GrepResult> {
     return page(await this.#value<GrepResult>('grep', { pattern }, options))
+  }
+
+  async find(query: string, options?: FindOptions): Promise<FindResult> {
+    const found = await this.#value<FindResult & { files: WireFileInfo[] }>('find', { query }, options)
+    return { ...page(found), files: found.files.map(fileInfo) }
   }
 
   async execute(command: string, options?: ExecuteOptions): Promise<ExecuteResult> {

@@ -16,7 +16,7 @@ export interface Backend {
   /** Names the backend in logs; unique within the process. */
   readonly id: string
   /** The entries below a directory, `depth` levels deep (default 1): directories first, then by name. A file lists itself. */
-  ls(path: string, options?: LsOptions): Promise<readonly FileInfo[]>
+  ls(path: string, options?: LsOptions): Promise<LsResult>
   /** Facts about one entry, or null when nothing has that name. */
   stat(path: string, options?: CallSignal): Promise<FileInfo | null>
   /** A window of lines of a text file, exactly as they are. Default: the whole file, up to 64 MiB. */
@@ -41,6 +41,8 @@ export interface Backend {
   glob(pattern: string, options?: GlobOptions): Promise<GlobResult>
   /** Lines by regular expression (linear time) or plain text. */
   grep(pattern: string, options?: GrepOptions): Promise<GrepResult>
+  /** Files by what is remembered of their path, best fit first: letters in order, with gaps; one in five may be wrong. */
+  find?(query: string, options?: FindOptions): Promise<FindResult>
   /** Runs a command line in a shell to its end. A command that fails is no error. */
   execute?(command: string, options?: ExecuteOptions): Promise<ExecuteResult>
   /** Ends what the backend started; later calls reject with `ClosedError`. A second close does nothing. */
@@ -63,7 +65,20 @@ export interface FileInfo {
 export interface LsOptions extends CallSignal {
   /** Levels to descend; default 1. */
   readonly depth?: number | undefined
+  /** Whether the files below each directory are counted, at any depth; default false. */
+  readonly counts?: boolean | undefined
+  /** Whether what `.gitignore` and `.ignore` exclude is left out; default only for more than one level, or with `counts`. */
+  readonly ignore?: boolean | undefined
 }
+
+/** An entry of a listing. */
+export interface LsEntry extends FileInfo {
+  /** Of a directory, with `counts`: the regular files below it, at any depth. */
+  readonly files?: number
+}
+
+/** The entries, up to 10,000; of a larger tree the upper levels. `truncated` (not enumerable) says whether there are more. */
+export type LsResult = readonly LsEntry[] & { readonly truncated?: boolean }
 
 export interface ReadOptions extends CallSignal {
   /** Lines to skip; default 0. */
@@ -136,11 +151,34 @@ export interface RemoveOptions extends CallSignal {
   readonly recursive?: boolean | undefined
 }
 
+export interface FindOptions extends CallSignal {
+  /** Where to search; default the working directory. */
+  readonly path?: string | undefined
+  /** Whether names that begin with a dot are visited; default false. */
+  readonly hidden?: boolean | undefined
+  /** Whether `.gitignore` and `.ignore` files are honoured; default true. */
+  readonly ignore?: boolean | undefined
+  /** Results to skip; default 0. */
+  readonly offset?: number | undefined
+  /** Results to return; default 20, at most 10,000. */
+  readonly limit?: number | undefined
+}
+
+/** Files, best fit first. */
+export interface FindResult {
+  readonly files: readonly FileInfo[]
+  /** All that fit; a lower bound when time cut the search short. */
+  readonly total: number
+  readonly truncated: boolean
+  /** The `offset` of the next page; absent at the end. */
+  readonly nextOffset?: number
+}
+
 export interface GlobOptions extends CallSignal {
   /** Where to search; default the working directory. */
   readonly path?: string | undefined
-  /** Default `files`. */
-  readonly type?: 'files' | 'directories' | 'any' | undefined
+  /** Default `file`. */
+  readonly type?: 'file' | 'directory' | 'any' | undefined
   /** Whether names that begin with a dot are visited; default false. */
   readonly hidden?: boolean | undefined
   /** Whether `.gitignore` and `.ignore` files are honoured; default true. */

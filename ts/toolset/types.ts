@@ -18,6 +18,7 @@ export const TOOL_NAMES = [
   'hashline_edit',
   'glob',
   'grep',
+  'find_files',
   'mkdir',
   'delete_file',
   'move_file',

@@ -14,15 +14,16 @@ use serde::Serialize;
 
 use crate::access::{Guard, Unguarded};
 use crate::cancel::Deadline;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::path::VirtualPath;
-use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery};
 use crate::text::encoding::Encoding;
 use crate::text::numbered::View;
 
 pub use crate::text::window::Window;
 
 pub mod composite;
+mod derived;
 pub mod local;
 pub mod memory;
 
@@ -107,11 +108,14 @@ pub trait FileSystem: Send + Sync {
     /// Lines by pattern.
     fn grep<'a>(&'a self, query: &'a GrepQuery, call: &'a Call) -> BoxFuture<'a, Result<GrepOutcome>>;
 
-    /// Files by what is remembered of their path, best fit first. `Unsupported` where the backend has no tree to walk.
-    fn find<'a>(&'a self, query: &'a FindQuery, _call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
-        let error = Error::new(ErrorKind::Unsupported, "This backend does not rank files by name; use glob instead.")
-            .with_path(query.path.as_str());
-        Box::pin(std::future::ready(Err(error)))
+    /// Files by what is remembered of their path, best fit first. A backend that only globs ranks its newest files.
+    fn find<'a>(&'a self, query: &'a FindQuery, call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
+        Box::pin(derived::find(self, query, call))
+    }
+
+    /// The shape of a tree. A backend that only globs shows what that finds.
+    fn outline<'a>(&'a self, query: &'a OutlineQuery, call: &'a Call) -> BoxFuture<'a, Result<Outline>> {
+        Box::pin(derived::outline(self, query, call))
     }
 }
 

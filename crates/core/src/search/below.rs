@@ -3,7 +3,7 @@
 
 use super::filter::{leads_out, located};
 use super::pattern::{Glob, Hit, PatternSet, Reach, literal};
-use super::query::{GlobQuery, GrepQuery};
+use super::query::{FindQuery, GlobQuery, GrepQuery};
 use crate::error::Result;
 use crate::path::VirtualPath;
 
@@ -100,6 +100,16 @@ pub(crate) fn grep_below(query: &GrepQuery, names: &str, path: VirtualPath) -> R
         return Ok(None);
     }
     Ok(Some(GrepQuery { path, globs, ..query.clone() }))
+}
+
+/// The query that finds below `path` (a path of another file system) what `query` finds below `names`, a directory
+/// below its own path. `None` when that is hidden.
+pub(crate) fn find_below(query: &FindQuery, names: &str, path: VirtualPath) -> Option<FindQuery> {
+    if !query.hidden && segments(names).any(|name| name.starts_with('.')) {
+        return None;
+    }
+    let above = if names.is_empty() { query.above.clone() } else { format!("{}{names}/", query.above) };
+    Some(FindQuery { path, above, ..query.clone() })
 }
 
 fn segments(names: &str) -> impl Iterator<Item = &str> {

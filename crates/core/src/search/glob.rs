@@ -7,7 +7,7 @@ use super::filter::Filter;
 use super::order::{First, Ranked};
 use super::pattern::Hit;
 use super::query::{EntryFilter, GlobOutcome, GlobQuery};
-use super::start::{Names, Start, last_name};
+use super::start::{Names, Start};
 use super::tree::{EntryKind, Metadata, Tree};
 use super::walk::{Entry, Visitor, Walk};
 use crate::access::{Guard, Operation};
@@ -60,6 +60,7 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
                 filter: &filter,
                 entries: query.entries,
                 links: true,
+                levels: u32::MAX,
                 respect_ignore: query.respect_ignore,
                 costly: false,
                 threads: threads(limits),
@@ -101,13 +102,7 @@ struct Found {
 
 impl Found {
     fn into_info(self) -> FileInfo {
-        FileInfo {
-            name: last_name(&self.path).to_owned(),
-            path: self.path,
-            kind: self.metadata.kind,
-            size: self.metadata.size,
-            modified_at: self.metadata.modified_ns.map(|nanoseconds| nanoseconds.div_euclid(1_000_000)),
-        }
+        self.metadata.named(self.path)
     }
 }
 

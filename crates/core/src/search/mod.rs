@@ -1,5 +1,5 @@
-//! Finding names by pattern ([`GlobQuery`]) or by what is remembered of them ([`FindQuery`]), and lines
-//! ([`GrepQuery`]): one meaning on every backend.
+//! Finding names by pattern ([`GlobQuery`]) or by what is remembered of them ([`FindQuery`]), lines ([`GrepQuery`]), and
+//! the shape of a tree ([`OutlineQuery`]): one meaning on every backend.
 //!
 //! The engine is pure: it matches, orders, pages and bounds. What it walks is given by the backend, which opens each
 //! directory from the handle of its parent; nothing here opens a path by name.
@@ -11,6 +11,7 @@ mod glob;
 mod grep;
 mod ignore_rules;
 mod order;
+mod outline;
 mod pattern;
 mod query;
 mod start;
@@ -21,13 +22,17 @@ mod tree;
 mod types;
 mod walk;
 
-pub(crate) use below::{SharedGlob, grep_below};
+pub(crate) use below::{SharedGlob, find_below, grep_below};
 pub use find::find;
+pub(crate) use find::in_order;
 pub use glob::glob;
 pub use grep::grep;
+pub(crate) use order::tree_order;
+pub(crate) use outline::fit;
+pub use outline::outline;
 pub use tree::{EntryKind, Followed, Metadata, Obstacle, Opened, Tree};
 
 pub use query::{
     CaseMode, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepFile, GrepLine, GrepMatch, GrepOutcome,
-    GrepQuery, SortOrder,
+    GrepQuery, Outline, OutlineEntry, OutlineQuery, SortOrder,
 };

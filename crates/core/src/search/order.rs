@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::query::SortOrder;
+use crate::backend::{FileInfo, FileKind};
 
 /// A result that has a place in the order.
 pub(crate) trait Ranked {
@@ -60,5 +61,24 @@ impl<R: Ranked> First<R> {
         self.results.truncate(self.keep);
         self.results.drain(..offset.min(self.results.len()));
         self.results
+    }
+}
+
+/// The order of a tree: directories before files, then by name, each directory followed by its entries.
+pub(crate) fn tree_order(one: &FileInfo, other: &FileInfo) -> Ordering {
+    let (mut ones, mut others) = (one.path.split('/').peekable(), other.path.split('/').peekable());
+    loop {
+        match (ones.next(), others.next()) {
+            (None, None) => return Ordering::Equal,
+            (None, Some(_)) => return Ordering::Less,
+            (Some(_), None) => return Ordering::Greater,
+            (Some(name), Some(another)) if name == another => {}
+            (Some(name), Some(another)) => {
+                let is_directory = |last: bool, entry: &FileInfo| !last || entry.kind == FileKind::Directory;
+                let first = is_directory(ones.peek().is_none(), one);
+                let second = is_directory(others.peek().is_none(), other);
+                return second.cmp(&first).then_with(|| name.cmp(another));
+            }
+        }
     }
 }

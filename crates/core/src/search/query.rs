@@ -88,6 +88,9 @@ pub struct FindQuery {
     pub query: String,
     /// The directory to search.
     pub path: VirtualPath,
+    /// What stands before each path below `path` when it is held against the words: `a/b/` where a larger search of
+    /// several file systems comes down to this directory as its `a/b`. Empty for a search of its own.
+    pub above: String,
     /// Whether names that begin with `.` are visited.
     pub hidden: bool,
     /// Whether `.gitignore` and `.ignore` files are honoured.
@@ -101,7 +104,15 @@ pub struct FindQuery {
 impl FindQuery {
     /// The defaults of every backend: hidden and ignored files left out, the best 20.
     pub fn new(query: impl Into<String>, path: VirtualPath) -> Self {
-        Self { query: query.into(), path, hidden: false, respect_ignore: true, offset: 0, limit: 20 }
+        Self {
+            query: query.into(),
+            path,
+            above: String::new(),
+            hidden: false,
+            respect_ignore: true,
+            offset: 0,
+            limit: 20,
+        }
     }
 }
 
@@ -116,6 +127,49 @@ pub struct FindOutcome {
     pub truncated: bool,
     /// Whether time or a budget ended the walk, so that `total` is a lower bound.
     pub incomplete: bool,
+}
+
+/// A look at a tree, for orienting oneself in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutlineQuery {
+    /// The directory; a file shows itself.
+    pub path: VirtualPath,
+    /// Levels to show: 1 for the directory's own entries, 0 for none, where only counts are wanted.
+    pub depth: u32,
+    /// Whether `.gitignore` and `.ignore` files are honoured, and `.git` left out with them. Other hidden names are
+    /// shown.
+    pub respect_ignore: bool,
+    /// Whether the files below each directory are counted, at any depth.
+    pub counts: bool,
+}
+
+/// What is in a tree.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Outline {
+    /// Directories first, then by name, each directory followed by its entries. Where there are more than
+    /// `Limits::list_entries`, the deepest are left out first.
+    pub entries: Vec<OutlineEntry>,
+    /// All entries on the levels asked for; a lower bound when the walk was cut short.
+    pub total: usize,
+    /// Regular files below the directory at any depth, where counts were asked for.
+    pub files: Option<u64>,
+    /// Entries that ignore files left out, what lies below them not counted.
+    pub ignored: u64,
+    /// Whether there is more than is returned, or the walk was cut short.
+    pub truncated: bool,
+    /// Whether time or a budget ended the walk, so that counts are lower bounds.
+    pub incomplete: bool,
+}
+
+/// One entry of an [`Outline`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OutlineEntry {
+    /// The entry.
+    #[serde(flatten)]
+    pub info: FileInfo,
+    /// Of a directory, where counts were asked for: the regular files below it, at any depth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
 }
 
 /// A search for lines.

@@ -91,11 +91,6 @@ impl Names {
     }
 }
 
-/// The last name of a path.
-pub(crate) fn last_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
-
 /// Bytes as text, each byte that belongs to no character as `\xNN`.
 fn escaped(bytes: &[u8]) -> Cow<'_, str> {
     use std::fmt::Write as _;

@@ -8,7 +8,7 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use crate::backend::FileKind;
+use crate::backend::{FileInfo, FileKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 
@@ -90,6 +90,19 @@ pub struct Metadata {
     pub size: u64,
     /// Nanoseconds since 1970 of the last change of content; `None` where unknown.
     pub modified_ns: Option<i64>,
+}
+
+impl Metadata {
+    /// These facts about the entry that is shown as `path`.
+    pub(super) fn named(self, path: String) -> FileInfo {
+        FileInfo {
+            name: path.rsplit('/').next().unwrap_or_default().to_owned(),
+            path,
+            kind: self.kind,
+            size: self.size,
+            modified_at: self.modified_ns.map(|nanoseconds| nanoseconds.div_euclid(1_000_000)),
+        }
+    }
 }
 
 /// The end of a link.

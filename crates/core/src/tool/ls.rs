@@ -8,6 +8,7 @@ use crate::access::{Access, Operation};
 use crate::backend::{BoxFuture, FileKind, Listing};
 use crate::error::{Error, Result, Shown};
 use crate::path::VirtualPath;
+use crate::search::{self, Outline, OutlineEntry, OutlineQuery};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 1,000: entries in the text; a longer list teaches a model nothing, `data` holds up to `Limits::list_entries`.
@@ -22,10 +23,16 @@ pub(super) struct Ls {
     /// The directory to list.
     #[serde(default = "here")]
     path: String,
-    /// How many levels to show, from 1 to 8.
+    /// How many levels to show, from 1 to 8; more than 1 shows a tree.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 8))]
     depth: u32,
+    /// Whether to count the files below each directory, at any depth.
+    #[serde(default)]
+    counts: bool,
+    /// Whether a tree and its counts include what .gitignore and .ignore exclude. One level shows everything anyway.
+    #[serde(default)]
+    include_ignored: bool,
 }
 
 fn here() -> String {
@@ -40,14 +47,15 @@ impl Tool for Ls {
     const SPEC: Spec = Spec {
         name: "ls",
         groups: &[Group::Console, Group::Files],
-        description: "Lists a directory: directories first, then files with their sizes in bytes, hidden ones too. Use `depth` \
-                      to see several levels at once when you orient yourself; use `glob` to find files by name. Shows at \
-                      most 1000 entries.",
-        instruction: "`ls` lists a directory (with `depth` as a tree).",
+        description: "Lists a directory: directories first, then files with their sizes in bytes, hidden ones too. To orient \
+                      yourself, `depth` shows several levels as a tree without what .gitignore excludes, and `counts` says \
+                      how many files lie below each directory; use `glob` or `grep` to search. Shows at most 1000 \
+                      entries; of a larger tree the upper levels.",
+        instruction: "`ls` lists a directory (with `depth` and `counts` as a tree).",
         operation: Operation::Ls,
         needs: Need::Files,
         destructive: false,
-        example: r#"{"path": ".", "depth": 2}"#,
+        example: r#"{"path": ".", "depth": 2, "counts": true}"#,
     };
 
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
@@ -65,35 +73,73 @@ impl Tool for Ls {
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let path = view.path(&self.path)?;
-            let listing = view.files().list(&path, self.depth, view.call).await?;
-            Ok(shape(&path, listing))
+            let is_tree = self.depth > 1 || self.counts;
+            let outline = if is_tree && (self.counts || !self.include_ignored) {
+                let query = OutlineQuery {
+                    path: path.clone(),
+                    depth: self.depth,
+                    respect_ignore: !self.include_ignored,
+                    counts: self.counts,
+                };
+                view.files().outline(&query, view.call).await?
+            } else {
+                let Listing { entries, truncated } = view.files().list(&path, self.depth, view.call).await?;
+                let entries: Vec<_> = entries.into_iter().map(|info| OutlineEntry { info, files: None }).collect();
+                Outline { total: entries.len(), entries, truncated, ..Outline::default() }
+            };
+            Ok(shape(&path, outline))
         })
     }
 }
 
-fn shape(path: &VirtualPath, listing: Listing) -> ToolResult {
-    let count = listing.entries.len();
-    let mut text = if count == 0 { format!("Directory '{path}' is empty.") } else { format!("Contents of {path}:") };
-    for entry in listing.entries.iter().take(SHOWN_ENTRIES) {
-        let below = entry.path.strip_prefix(path.as_str()).unwrap_or(&entry.path);
+fn shape(path: &VirtualPath, mut outline: Outline) -> ToolResult {
+    let data = json!({
+        "path": path.as_str(), "entries": outline.entries, "total": outline.total, "files": outline.files,
+        "ignored": outline.ignored, "truncated": outline.truncated,
+    });
+    search::fit(&mut outline.entries, SHOWN_ENTRIES);
+    let mut text = match (outline.total, outline.files) {
+        (0, _) if outline.ignored == 0 => format!("Directory '{path}' is empty."),
+        (_, Some(files)) => format!("Contents of {path} ({}):", counted(files, outline.incomplete)),
+        (_, None) => format!("Contents of {path}:"),
+    };
+    for entry in &outline.entries {
+        let info = &entry.info;
+        let below = info.path.strip_prefix(path.as_str()).unwrap_or(&info.path);
         let level = below.trim_start_matches('/').matches('/').count();
-        let name = Shown(&entry.name);
+        let name = Shown(&info.name);
         let indent = "  ".repeat(level + 1);
-        let line = match entry.kind {
-            FileKind::Directory => format!("\n{indent}{name}/"),
-            FileKind::File => format!("\n{indent}{name} ({} bytes)", entry.size),
-            FileKind::Symlink => format!("\n{indent}{name} (link that leads nowhere or outside)"),
-            FileKind::Other => format!("\n{indent}{name} (not a regular file)"),
+        let line = match (info.kind, entry.files) {
+            (FileKind::Directory, Some(files)) => {
+                format!("\n{indent}{name}/ ({})", counted(files, outline.incomplete))
+            }
+            (FileKind::Directory, None) => format!("\n{indent}{name}/"),
+            (FileKind::File, _) => format!("\n{indent}{name} ({} bytes)", info.size),
+            (FileKind::Symlink, _) => format!("\n{indent}{name} (link that leads nowhere or outside)"),
+            (FileKind::Other, _) => format!("\n{indent}{name} (not a regular file)"),
         };
         text.push_str(&line);
     }
-    if count > SHOWN_ENTRIES {
-        text.push_str(&format!("\n  ... and {} more", count - SHOWN_ENTRIES));
+    let left = outline.total.saturating_sub(outline.entries.len());
+    if left > 0 {
+        text.push_str(&format!("\n  ... and {left} more"));
     }
-    if listing.truncated {
+    if outline.truncated && outline.entries.len() >= outline.total {
         text.push_str("\n  ... the listing itself was cut; list a subdirectory to see the rest");
+    } else if outline.incomplete {
+        text.push_str("\n  ... the walk was cut short by its time limit: there may be more");
     }
-    let truncated = listing.truncated || count > SHOWN_ENTRIES;
-    let data = json!({ "path": path.as_str(), "entries": listing.entries, "truncated": listing.truncated });
+    if outline.ignored > 0 {
+        text.push_str(&format!(
+            "\n({} that .gitignore or .ignore exclude left out; `include_ignored` shows them)",
+            if outline.ignored == 1 { "1 entry".to_owned() } else { format!("{} entries", outline.ignored) }
+        ));
+    }
+    let truncated = outline.truncated || left > 0;
     ToolResult { truncated, ..ToolResult::new(text, data) }
+}
+
+fn counted(files: u64, is_lower_bound: bool) -> String {
+    let least = if is_lower_bound { "at least " } else { "" };
+    if files == 1 { format!("{least}1 file") } else { format!("{least}{files} files") }
 }

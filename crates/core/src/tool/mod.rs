@@ -21,6 +21,7 @@ mod batch;
 mod delete_file;
 mod edit_file;
 mod execute;
+mod find_files;
 mod glob;
 mod grep;
 mod ls;
@@ -189,6 +190,7 @@ pub static REGISTRY: &[Entry] = &[
     entry!(edit_file::HashlineEdit),
     entry!(glob::Glob),
     entry!(grep::Grep),
+    entry!(find_files::FindFiles),
     entry!(mkdir::Mkdir),
     entry!(delete_file::DeleteFile),
     entry!(move_file::MoveFile),

@@ -11,7 +11,7 @@ use crate::edit::Edit;
 use crate::error::{Error, Result, Shown};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
-use crate::search::{CaseMode, EntryFilter, GlobQuery, GrepQuery, SortOrder};
+use crate::search::{CaseMode, EntryFilter, FindQuery, GlobQuery, GrepQuery, SortOrder};
 
 /// Decodes arguments, or says which one is wrong.
 pub(super) fn decode<T: DeserializeOwned>(method: &str, json: &str) -> Result<T> {
@@ -38,6 +38,10 @@ pub(super) struct Ls {
     pub(super) path: String,
     #[serde(default)]
     pub(super) depth: Option<u32>,
+    #[serde(default)]
+    pub(super) counts: Option<bool>,
+    #[serde(default)]
+    pub(super) ignore: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -70,6 +74,22 @@ pub(super) struct Remove {
 pub(super) struct FromTo {
     pub(super) from: String,
     pub(super) to: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Find {
+    pub(super) query: String,
+    #[serde(default)]
+    pub(super) path: Option<String>,
+    #[serde(default)]
+    pub(super) hidden: Option<bool>,
+    #[serde(default)]
+    pub(super) ignore: Option<bool>,
+    #[serde(default)]
+    pub(super) offset: Option<usize>,
+    #[serde(default)]
+    pub(super) limit: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -191,6 +211,21 @@ impl From<ExecuteBackground> for Background {
             ExecuteBackground::End => Self::End,
             ExecuteBackground::Keep => Self::Keep,
         }
+    }
+}
+
+impl Find {
+    /// The query, with the defaults of the documentation.
+    pub(super) fn into_query(self, files: &dyn FileSystem) -> Result<FindQuery> {
+        let path = VirtualPath::parse(self.path.as_deref().unwrap_or("."), files.working_directory())?;
+        let defaults = FindQuery::new(self.query, path);
+        Ok(FindQuery {
+            hidden: self.hidden.unwrap_or(defaults.hidden),
+            respect_ignore: self.ignore.unwrap_or(defaults.respect_ignore),
+            offset: self.offset.unwrap_or(defaults.offset),
+            limit: self.limit.unwrap_or(defaults.limit),
+            ..defaults
+        })
     }
 }
 

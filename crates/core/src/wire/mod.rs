@@ -11,10 +11,11 @@ use crate::change::{self, Bounds};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
+use crate::search::OutlineQuery;
 
 mod arguments;
 
-use arguments::{EditArguments, Execute, FromTo, Glob, Grep, Ls, PathOnly, Read, Remove, decode};
+use arguments::{EditArguments, Execute, Find, FromTo, Glob, Grep, Ls, PathOnly, Read, Remove, decode};
 
 /// One method call.
 pub struct Request {
@@ -78,8 +79,7 @@ pub async fn invoke(backend: &dyn Backend, request: Request, call: &Call) -> Res
     match request.method.as_str() {
         "ls" => {
             let arguments: Ls = decode("ls", json)?;
-            let listing = files.list(&path(&arguments.path)?, arguments.depth.unwrap_or(1).max(1), call).await?;
-            Ok(json!(listing.entries).into())
+            ls(files, path(&arguments.path)?, arguments, call).await
         }
         "stat" => {
             let arguments: PathOnly = decode("stat", json)?;
@@ -93,6 +93,7 @@ pub async fn invoke(backend: &dyn Backend, request: Request, call: &Call) -> Res
         }
         "glob" => glob(files, decode("glob", json)?, call).await,
         "grep" => grep(files, decode("grep", json)?, call).await,
+        "find" => find(files, decode("find", json)?, call).await,
         "execute" => execute(backend, decode("execute", json)?, request.on_output, call).await,
         method if WRITING.contains(&method) => {
             let writer = backend.writer().ok_or_else(|| {
@@ -118,6 +119,32 @@ async fn read(files: &dyn FileSystem, arguments: Read, call: &Call) -> Result<Re
         "nextOffset": slice.next_offset, "truncated": slice.truncated,
     });
     Ok(Reply { value: Some(value), text: Some(slice.content), bytes: None })
+}
+
+async fn ls(files: &dyn FileSystem, path: VirtualPath, arguments: Ls, call: &Call) -> Result<Reply> {
+    let depth = arguments.depth.unwrap_or(1).max(1);
+    let counts = arguments.counts.unwrap_or(false);
+    // One level is what is there; a tree is for orienting oneself.
+    let respect_ignore = arguments.ignore.unwrap_or(depth > 1 || counts);
+    let (entries, truncated) = if respect_ignore || counts {
+        let outline = files.outline(&OutlineQuery { path, depth, respect_ignore, counts }, call).await?;
+        (json!(outline.entries), outline.truncated)
+    } else {
+        let listing = files.list(&path, depth, call).await?;
+        (json!(listing.entries), listing.truncated)
+    };
+    Ok(json!({ "entries": entries, "truncated": truncated }).into())
+}
+
+async fn find(files: &dyn FileSystem, arguments: Find, call: &Call) -> Result<Reply> {
+    let query = arguments.into_query(files)?;
+    let outcome = files.find(&query, call).await?;
+    let next = query.offset + outcome.files.len();
+    let value = json!({
+        "files": outcome.files, "total": outcome.total, "truncated": outcome.truncated,
+        "nextOffset": (next < outcome.total && !outcome.files.is_empty()).then_some(next),
+    });
+    Ok(value.into())
 }
 
 async fn glob(files: &dyn FileSystem, arguments: Glob, call: &Call) -> Result<Reply> {

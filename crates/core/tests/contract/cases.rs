@@ -2,8 +2,8 @@
 //! that gloveport follows; the identifiers are their defects.
 
 use crate::steps::Step::{
-    Append, Bytes, Copy, Denied, Edit, FailToEdit, Glob, Grep, List, Mkdir, Read, Remove, RemoveAll, Rename, Resolve,
-    Stat, Write,
+    Append, Bytes, Copy, Denied, Edit, FailToEdit, Find, Glob, Grep, List, Mkdir, Outline, Read, Remove, RemoveAll,
+    Rename, Resolve, Stat, Write,
 };
 use crate::steps::{Step, glob, grep, read};
 use gloveport_core::access::Operation as Op;
@@ -340,6 +340,65 @@ pub(crate) const CASES: &[Case] = &[
             (glob("**"), "/kept.txt of 1"),
             (grep("text"), "/kept.txt:1:text [/kept.txt 1] 1 in 1"),
             (Glob("**", "", |query| query.respect_ignore = false), "/a.log /build/out.txt /kept.txt of 3"),
+        ],
+    ),
+    (
+        "files are found by what is remembered of their path, best fit first",
+        &[
+            (Write(".gitignore", b"build/\n"), "created 7"),
+            (Write("src/user_controller.ts", b"1"), "created 1"),
+            (Write("src/user.ts", b"1"), "created 1"),
+            (Write("test/user/controllers.ts", b"1"), "created 1"),
+            (Write("build/user_controller.js", b"1"), "created 1"),
+            (Write(".hid/user_controller.ts", b"1"), "created 1"),
+            (Find("user controller", "", |_| {}), "/src/user_controller.ts /test/user/controllers.ts of 2"),
+            (Find("usrctrlr", "", |_| {}), "/src/user_controller.ts /test/user/controllers.ts of 2"),
+            (Find("USER.ts", "", |query| query.limit = 1), "/src/user.ts of 3, truncated"),
+            (Find("user", "src", |query| query.offset = 1), "/src/user_controller.ts of 2"),
+            (Find("src/user", "src", |_| {}), " of 0"),
+            (Find("hid user", "", |query| query.hidden = true), "/.hid/user_controller.ts of 1"),
+            (Find("build user", "", |query| query.respect_ignore = false), "/build/user_controller.js of 1"),
+            (
+                Denied(Op::Glob, "src/user.ts", &Find("user.ts src", "", |_| {})),
+                "/src/user_controller.ts /test/user/controllers.ts of 2",
+            ),
+            (Find("", "", |_| {}), "INVALID_INPUT -"),
+            (Find("user", "src/user.ts", |_| {}), "NOT_A_DIRECTORY /src/user.ts"),
+            (Find("user", "missing", |_| {}), "FILE_NOT_FOUND /missing"),
+        ],
+    ),
+    (
+        "a tree is shown without what is ignored, some levels deep, its files counted (BE-28)",
+        &[
+            (Write(".gitignore", b"out/\n*.log\n"), "created 11"),
+            (Write("src/low/er/a.ts", b"12"), "created 2"),
+            (Write("src/low/b.ts", b"1"), "created 1"),
+            (Write("src/c.log", b"1"), "created 1"),
+            (Write("out/d.js", b"1"), "created 1"),
+            (Write(".git/HEAD", b"1"), "created 1"),
+            (Mkdir("empty"), "made"),
+            (Outline("", 1, |_| {}), "/empty/ /src/ /.gitignore:11 of 3"),
+            (Outline("", 2, |_| {}), "/empty/ /src/ /src/low/ /.gitignore:11 of 4"),
+            (
+                Outline("", 2, |query| query.counts = true),
+                "/empty/[0] /src/[2] /src/low/[2] /.gitignore:11 of 4, 3 files",
+            ),
+            (
+                Outline("", 3, |query| query.counts = true),
+                "/empty/[0] /src/[2] /src/low/[2] /src/low/er/[1] /src/low/b.ts:1 /.gitignore:11 of 6, 3 files",
+            ),
+            (Outline("src", 0, |query| query.counts = true), "of 0, 2 files"),
+            (
+                Outline("", 1, |query| (query.counts, query.respect_ignore) = (true, false)),
+                "/.git/[1] /empty/[0] /out/[1] /src/[3] /.gitignore:11 of 5, 6 files",
+            ),
+            (Outline("src/low/b.ts", 3, |_| {}), "/src/low/b.ts:1 of 1"),
+            (
+                Denied(Op::Ls, "src/low", &Outline("", 4, |query| query.counts = true)),
+                "/empty/[0] /src/[0] /.gitignore:11 of 3, 1 files",
+            ),
+            (Denied(Op::Ls, "src", &Outline("src", 4, |_| {})), "PERMISSION_DENIED /src"),
+            (Outline("missing", 1, |_| {}), "FILE_NOT_FOUND /missing"),
         ],
     ),
     (

@@ -7,7 +7,7 @@ use gloveport_core::access::{Guard, Operation};
 use gloveport_core::backend::{Backend, Call, FileKind, Missing, Window, WritableFileSystem};
 use gloveport_core::error::{Error, ErrorKind, Result};
 use gloveport_core::path::VirtualPath;
-use gloveport_core::search::{GlobQuery, GrepQuery, SortOrder};
+use gloveport_core::search::{FindQuery, GlobQuery, GrepQuery, OutlineQuery, SortOrder};
 
 /// What a case does. Paths are relative to where the backend under test begins.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,10 @@ pub(crate) enum Step {
     Glob(&'static str, &'static str, fn(&mut GlobQuery)),
     /// Lines by pattern below a path.
     Grep(&'static str, &'static str, fn(&mut GrepQuery)),
+    /// Files by parts of their path below a path.
+    Find(&'static str, &'static str, fn(&mut FindQuery)),
+    /// A tree below a path, this many levels deep.
+    Outline(&'static str, u32, fn(&mut OutlineQuery)),
     /// A step while the guard denies an operation on a path.
     Denied(Operation, &'static str, &'static Step),
 }
@@ -175,6 +179,29 @@ async fn answer(step: &Step, backend: &dyn Backend, base: &VirtualPath, call: &C
             let paths: Vec<_> = found.files.iter().map(|info| info.path.as_str()).collect();
             let more = if found.truncated { ", truncated" } else { "" };
             format!("{} of {}{more}", paths.join(" "), found.total)
+        }
+        Step::Find(words, path, adjust) => {
+            let mut query = FindQuery::new(words, at(path)?);
+            adjust(&mut query);
+            let found = files.find(&query, call).await?;
+            let paths: Vec<_> = found.files.iter().map(|info| info.path.as_str()).collect();
+            let more = if found.truncated { ", truncated" } else { "" };
+            format!("{} of {}{more}", paths.join(" "), found.total)
+        }
+        Step::Outline(path, depth, adjust) => {
+            let mut query = OutlineQuery { path: at(path)?, depth, respect_ignore: true, counts: false };
+            adjust(&mut query);
+            let found = files.outline(&query, call).await?;
+            let mut text = String::new();
+            for entry in found.entries {
+                let _ = match (entry.info.kind, entry.files) {
+                    (FileKind::File, _) => write!(text, "{}:{} ", entry.info.path, entry.info.size),
+                    (_, Some(files)) => write!(text, "{}/[{files}] ", entry.info.path),
+                    (_, None) => write!(text, "{}/ ", entry.info.path),
+                };
+            }
+            let files = found.files.map_or(String::new(), |files| format!(", {files} files"));
+            format!("{text}of {}{files}", found.total)
         }
         Step::Grep(pattern, path, adjust) => {
             let mut query = GrepQuery::new(pattern, at(path)?);

@@ -1,10 +1,10 @@
 //! One listing made of several: the order of a tree, and entries that no backend has.
 
-use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use crate::backend::{FileInfo, FileKind};
 use crate::path::VirtualPath;
+use crate::search::tree_order;
 
 /// A directory that is there because a route begins at or below it.
 pub(super) fn virtual_directory(path: &VirtualPath) -> FileInfo {
@@ -27,25 +27,6 @@ pub(super) fn in_order(entries: Vec<FileInfo>) -> Vec<FileInfo> {
         .filter(|entry| entry.kind == FileKind::Directory || !directories.contains(&entry.path))
         .filter(|entry| seen.insert(entry.path.clone()))
         .collect();
-    entries.sort_by(compare);
+    entries.sort_by(tree_order);
     entries
-}
-
-/// Directories before files, then by name, each directory followed by its entries.
-fn compare(one: &FileInfo, other: &FileInfo) -> Ordering {
-    let (mut ones, mut others) = (one.path.split('/').peekable(), other.path.split('/').peekable());
-    loop {
-        match (ones.next(), others.next()) {
-            (None, None) => return Ordering::Equal,
-            (None, Some(_)) => return Ordering::Less,
-            (Some(_), None) => return Ordering::Greater,
-            (Some(name), Some(another)) if name == another => {}
-            (Some(name), Some(another)) => {
-                let is_directory = |last: bool, entry: &FileInfo| !last || entry.kind == FileKind::Directory;
-                let first = is_directory(ones.peek().is_none(), one);
-                let second = is_directory(others.peek().is_none(), other);
-                return second.cmp(&first).then_with(|| name.cmp(another));
-            }
-        }
-    }
 }

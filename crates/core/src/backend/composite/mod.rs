@@ -10,6 +10,7 @@
 //! guard        the call's guard, in the paths of a part, denying what other parts hold
 //! read, write  one part, or a listing of several, or a copy from one to another
 //! search       one search shared out to several parts, and their answers merged
+//! outline      one tree shown of several
 //! ```
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::path::VirtualPath;
 mod guard;
 mod join;
 mod listing;
+mod outline;
 mod read;
 mod routes;
 mod search;

@@ -10,7 +10,7 @@ use crate::backend::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::not_in_sandbox;
-use crate::search::{GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery};
 
 /// The part that has a path, and how it is asked for it.
 pub(super) struct Routed<'a> {
@@ -228,5 +228,13 @@ impl FileSystem for CompositeBackend {
 
     fn grep<'a>(&'a self, query: &'a GrepQuery, call: &'a Call) -> BoxFuture<'a, Result<GrepOutcome>> {
         Box::pin(self.grep_routed(query, call))
+    }
+
+    fn find<'a>(&'a self, query: &'a FindQuery, call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
+        Box::pin(self.find_routed(query, call))
+    }
+
+    fn outline<'a>(&'a self, query: &'a OutlineQuery, call: &'a Call) -> BoxFuture<'a, Result<Outline>> {
+        Box::pin(self.outline_routed(query, call))
     }
 }

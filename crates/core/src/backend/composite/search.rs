@@ -11,15 +11,18 @@ use crate::access::Operation;
 use crate::backend::{BoxFuture, Call, FileInfo, FileKind};
 use crate::error::Result;
 use crate::path::VirtualPath;
-use crate::search::{EntryFilter, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, SharedGlob, SortOrder, grep_below};
+use crate::search::{
+    self, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, SharedGlob, SortOrder,
+    find_below, grep_below,
+};
 
 /// A part, and its share of a query.
-struct Share<'a, Q> {
-    index: usize,
-    part: &'a Part,
-    query: Q,
+pub(super) struct Share<'a, Q> {
+    pub(super) index: usize,
+    pub(super) part: &'a Part,
+    pub(super) query: Q,
     /// Whether it is the part where the search begins, so that it must have the path that was asked for.
-    first: bool,
+    pub(super) first: bool,
 }
 
 impl CompositeBackend {
@@ -216,6 +219,54 @@ impl CompositeBackend {
         Ok(found)
     }
 
+    pub(super) async fn find_routed(&self, query: &FindQuery, call: &Call) -> Result<FindOutcome> {
+        self.check_open()?;
+        let share = |names: &str, path| Ok(find_below(query, names, path));
+        let shares = self.shares(&query.path, call, Operation::Glob, share)?;
+        let optional = self.routes.is_directory(&query.path);
+        let limit = query.limit.min(self.limits.glob_paths);
+        let wanted = query.offset.saturating_add(limit);
+        let parts = shares.iter().map(|share| -> BoxFuture<'_, _> { Box::pin(self.find_pages(share, wanted, call)) });
+        let mut all = FindOutcome::default();
+        for (share, found) in shares.iter().zip(join::all(parts.collect()).await) {
+            let found = match found {
+                Err(error) if (optional || !share.first) && is_missing(&error) => continue,
+                found => found?,
+            };
+            all.files.extend(found.files);
+            all.total += found.total;
+            all.incomplete |= found.incomplete;
+        }
+        search::in_order(&mut all.files, &query.query, &query.path, &query.above)?;
+        page(&mut all.files, query.offset, limit);
+        all.truncated = all.incomplete || query.offset.saturating_add(all.files.len()) < all.total;
+        Ok(all)
+    }
+
+    /// The first `wanted` results of one part, or all.
+    async fn find_pages(&self, share: &Share<'_, FindQuery>, wanted: usize, call: &Call) -> Result<FindOutcome> {
+        let mut all = FindOutcome::default();
+        loop {
+            let offset = all.files.len();
+            let query = FindQuery { offset, limit: wanted - offset, ..share.query.clone() };
+            let inside = guard::within(call, &self.routes, share.index);
+            let asked = share.part.outer(&query.path);
+            let found = share.part.backend.files().find(&query, &inside).await;
+            let mut found =
+                found.map_err(|error| self.routes.explain(share.part, error, &asked.iter().collect::<Vec<_>>()))?;
+            for info in &mut found.files {
+                info.path = share.part.shown(std::mem::take(&mut info.path));
+            }
+            let ended = found.files.is_empty();
+            all.files.extend(found.files);
+            all.total = found.total;
+            all.incomplete |= found.incomplete;
+            if ended || all.files.len() >= wanted.min(all.total) {
+                return Ok(all);
+            }
+        }
+    }
+
     /// Orders the files of several parts, and their matches with them; the matches of one file keep their order.
     async fn put_in_order(&self, found: &mut GrepOutcome, sort: SortOrder, call: &Call) {
         let mut times: HashMap<String, Option<i64>> = HashMap::new();
@@ -240,7 +291,7 @@ impl CompositeBackend {
 
     /// The parts that a search of `base` concerns, where it begins first, each with what `share` makes of the query.
     /// Routes that the guard hides are left out.
-    fn shares<Q>(
+    pub(super) fn shares<Q>(
         &self,
         base: &VirtualPath,
         call: &Call,

@@ -7,7 +7,7 @@ use super::*;
 use crate::access::{Guard, Operation};
 use crate::backend::memory::StateBackend;
 use crate::backend::{Call, ExecuteRequest, FileContent, FileKind, Missing, Window};
-use crate::search::{EntryFilter, GlobQuery, GrepQuery, SortOrder};
+use crate::search::{EntryFilter, FindOutcome, FindQuery, GlobQuery, GrepQuery, Outline, OutlineQuery, SortOrder};
 
 fn memory(files: serde_json::Value) -> Arc<StateBackend> {
     let options = serde_json::from_value(json!({ "files": files })).unwrap();
@@ -369,6 +369,18 @@ fn pattern() -> impl Strategy<Value = String> {
     (negated, prop::collection::vec(segment, 1..4)).prop_map(|(sign, segments)| sign.to_owned() + &segments.join("/"))
 }
 
+fn without_times(found: FindOutcome) -> (Vec<String>, usize, bool) {
+    (found.files.into_iter().map(|file| file.path).collect(), found.total, found.truncated)
+}
+
+/// All but the times, which the directories of a route have none of.
+fn outlined(mut found: Outline) -> Outline {
+    for entry in &mut found.entries {
+        entry.info.modified_at = None;
+    }
+    found
+}
+
 proptest! {
     #[test]
     fn a_composite_answers_like_one_backend_with_all_the_files(
@@ -379,6 +391,7 @@ proptest! {
         (hidden, strip) in any::<(bool, bool)>(),
         entries in prop::sample::select(vec![EntryFilter::Files, EntryFilter::Directories, EntryFilter::Any]),
         depth in 1_u32..5,
+        words in prop::sample::select(vec!["a", "b x", "xts", "r w", "md"]),
     ) {
         let (plain, composite) = both(&files, Strip::All(strip));
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -392,6 +405,14 @@ proptest! {
             };
             let (ours, theirs) = (glob(&composite, query).await, glob(&*plain, query).await);
             assert_eq!(ours.map_err(|error| error.kind()), theirs.map_err(|error| error.kind()));
+            let words = FindQuery { hidden, ..FindQuery::new(words, at(path)) };
+            let ours = composite.files().find(&words, &Call::default()).await.map_err(|error| error.kind());
+            let theirs = plain.files().find(&words, &Call::default()).await.map_err(|error| error.kind());
+            assert_eq!(ours.map(without_times), theirs.map(without_times));
+            let tree = OutlineQuery { path: at(path), depth, respect_ignore: true, counts: hidden };
+            let ours = composite.files().outline(&tree, &Call::default()).await.map_err(|error| error.kind());
+            let theirs = plain.files().outline(&tree, &Call::default()).await.map_err(|error| error.kind());
+            assert_eq!(ours.map(outlined), theirs.map(outlined));
             let mut query = GrepQuery::new("a", at(path));
             query.globs = globs.clone();
             query.hidden = hidden;

@@ -27,7 +27,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::sandbox::not_writable;
-use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery};
 
 /// 65,536 directories: what a backend remembers to have cleaned; then it begins anew.
 const MAX_CLEANED: usize = 1 << 16;
@@ -364,6 +364,11 @@ impl FileSystem for LocalBackend {
     fn find<'a>(&'a self, query: &'a FindQuery, call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
         let query = query.clone();
         Box::pin(self.blocking(call, Waits::ForThePart, move |inner, call| walk::find(inner, &query, call)))
+    }
+
+    fn outline<'a>(&'a self, query: &'a OutlineQuery, call: &'a Call) -> BoxFuture<'a, Result<Outline>> {
+        let query = query.clone();
+        Box::pin(self.blocking(call, Waits::ForThePart, move |inner, call| walk::outline(inner, &query, call)))
     }
 }
 

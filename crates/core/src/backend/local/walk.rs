@@ -20,7 +20,7 @@ use crate::path::VirtualPath;
 use crate::sandbox::MountId;
 use crate::search::{
     self, EntryKind, FindOutcome, FindQuery, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Metadata,
-    Obstacle, Opened,
+    Obstacle, Opened, Outline, OutlineQuery,
 };
 
 /// Names by pattern. Blocking: runs inside the one `spawn_blocking` of its call.
@@ -36,6 +36,11 @@ pub(super) fn grep(inner: &Inner, query: &GrepQuery, call: &Call) -> Result<Grep
 /// Files by what is remembered of their path. Blocking: runs inside the one `spawn_blocking` of its call.
 pub(super) fn find(inner: &Inner, query: &FindQuery, call: &Call) -> Result<FindOutcome> {
     search::find(&Tree { resolver: &inner.resolver }, query, call, &inner.limits)
+}
+
+/// The shape of a tree. Blocking: runs inside the one `spawn_blocking` of its call.
+pub(super) fn outline(inner: &Inner, query: &OutlineQuery, call: &Call) -> Result<Outline> {
+    search::outline(&Tree { resolver: &inner.resolver }, query, call, &inner.limits)
 }
 
 /// All mounts as one tree.

@@ -10,7 +10,7 @@ use crate::access::Operation;
 use crate::backend::{BoxFuture, Call, FileContent, FileInfo, FileKind, FileSlice, FileSystem, Listing, Resolution};
 use crate::error::Result;
 use crate::path::VirtualPath;
-use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery};
 use crate::text::window::{self, Window, WindowRequest};
 
 impl StateBackend {
@@ -216,5 +216,9 @@ impl FileSystem for StateBackend {
 
     fn find<'a>(&'a self, query: &'a FindQuery, call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
         Box::pin(self.find_now(query, call))
+    }
+
+    fn outline<'a>(&'a self, query: &'a OutlineQuery, call: &'a Call) -> BoxFuture<'a, Result<Outline>> {
+        Box::pin(self.outline_now(query, call))
     }
 }

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::search::{
     self, EntryKind, FindOutcome, FindQuery, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Metadata,
-    Obstacle, Opened,
+    Obstacle, Opened, Outline, OutlineQuery,
 };
 
 /// 8 MiB: a few milliseconds of searching. Trees that hold more are searched on threads made for blocking, so that no
@@ -31,6 +31,10 @@ impl StateBackend {
 
     pub(super) async fn find_now(&self, query: &FindQuery, call: &Call) -> Result<FindOutcome> {
         self.search(query, call, search::find).await
+    }
+
+    pub(super) async fn outline_now(&self, query: &OutlineQuery, call: &Call) -> Result<Outline> {
+        self.search(query, call, search::outline).await
     }
 
     async fn search<Q: Clone + Send + 'static, O: Send + 'static>(

@@ -6,27 +6,27 @@ use super::filter::Filter;
 use super::glob::threads;
 use super::order::{First, Ranked};
 use super::query::{EntryFilter, FindOutcome, FindQuery, SortOrder};
-use super::start::{Names, Start, last_name};
+use super::start::{Names, Start};
 use super::tree::{EntryKind, Metadata, Tree};
 use super::walk::{Entry, Visitor, Walk};
 use crate::access::{Guard, Operation};
 use crate::backend::{Call, FileInfo, FileKind};
+use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::path::VirtualPath;
 
+mod rank;
 mod score;
 
-use score::{Candidate, MAX_WORD_CHARS, Word};
-
-/// 8 words: more narrow nothing down.
-const MAX_WORDS: usize = 8;
+pub(crate) use rank::Ranking;
 
 /// Answers `query` over `tree`. Blocks. Each word must fit the path below `query.path`, letters in order, case of no
 /// account, one letter in five missing at most; files whose own name fits come first, then shorter paths. A deadline
 /// makes the answer incomplete; an abort is an `Aborted` error. Fails with `InvalidInput` for an empty or overlong
 /// query, with `NotADirectory` for a file, and, as the tree does, for a path that cannot be opened.
 pub fn find<T: Tree>(tree: &T, query: &FindQuery, call: &Call, limits: &Limits) -> Result<FindOutcome> {
-    let words = words(&query.query)?;
+    let ranking = Ranking::new(&query.query)?;
     let deadline = call.deadline.within(limits.search_timeout);
     let guard = call.guard.as_ref();
     let (start, names) = Start::open(tree, &query.path, query.respect_ignore, guard, Operation::Glob)?;
@@ -36,14 +36,16 @@ pub fn find<T: Tree>(tree: &T, query: &FindQuery, call: &Call, limits: &Limits) 
     };
     let filter = Filter::of_globs(&[], &[], &query.path, query.hidden)?;
     let keep = query.offset.saturating_add(query.limit.min(limits.glob_paths));
-    let below = query.path.as_str().trim_end_matches('/').len() + 1;
     let finder = || Finder {
         tree,
         guard,
+        deadline: &deadline,
         names: &names,
-        words: &words,
-        below,
-        candidate: Candidate::default(),
+        ranking: ranking.clone(),
+        above: &query.above,
+        path: String::new(),
+        below: bytes_above(&query.path),
+        checked_at: 0,
         total: 0,
         first: First::new(SortOrder::Modified, keep),
     };
@@ -52,6 +54,7 @@ pub fn find<T: Tree>(tree: &T, query: &FindQuery, call: &Call, limits: &Limits) 
         filter: &filter,
         entries: EntryFilter::Files,
         links: false,
+        levels: u32::MAX,
         respect_ignore: query.respect_ignore,
         costly: false,
         threads: threads(limits),
@@ -69,15 +72,22 @@ pub fn find<T: Tree>(tree: &T, query: &FindQuery, call: &Call, limits: &Limits) 
     Ok(FindOutcome { files, total, truncated, incomplete: walked.incomplete })
 }
 
-fn words(query: &str) -> Result<Vec<Word>> {
-    let words: Vec<&str> = query.split_whitespace().collect();
-    if words.is_empty() || words.len() > MAX_WORDS || words.iter().any(|word| word.chars().count() > MAX_WORD_CHARS) {
-        return Err(Error::invalid(format!(
-            "The query is one to {MAX_WORDS} words of at most {MAX_WORD_CHARS} characters: parts of the path that you \
-             remember."
-        )));
-    }
-    Ok(words.into_iter().map(Word::new).collect())
+/// Bytes of a path below `directory` that say no more than that it lies there.
+fn bytes_above(directory: &VirtualPath) -> usize {
+    directory.as_str().trim_end_matches('/').len() + 1
+}
+
+/// Puts files in the order of a search for `query` below `directory`, and says how many fit; the others are dropped.
+/// `above` is that of a [`FindQuery`].
+pub(crate) fn in_order(files: &mut Vec<FileInfo>, query: &str, directory: &VirtualPath, above: &str) -> Result<usize> {
+    let mut ranking = Ranking::new(query)?;
+    let below = bytes_above(directory);
+    let mut rank = |path: &str| ranking.rank(&format!("{above}{}", path.get(below..)?));
+    let mut ranked: Vec<(i64, FileInfo)> =
+        std::mem::take(files).into_iter().filter_map(|file| Some((rank(&file.path)?, file))).collect();
+    ranked.sort_by(|(one, file), (other, another)| other.cmp(one).then_with(|| file.path.cmp(&another.path)));
+    files.extend(ranked.into_iter().map(|(_, file)| file));
+    Ok(files.len())
 }
 
 /// A file that fits.
@@ -89,13 +99,7 @@ struct Fit {
 
 impl Fit {
     fn into_info(self) -> FileInfo {
-        FileInfo {
-            name: last_name(&self.path).to_owned(),
-            path: self.path,
-            kind: self.metadata.kind,
-            size: self.metadata.size,
-            modified_at: self.metadata.modified_ns.map(|nanoseconds| nanoseconds.div_euclid(1_000_000)),
-        }
+        self.metadata.named(self.path)
     }
 }
 
@@ -112,38 +116,53 @@ impl Ranked for Fit {
 struct Finder<'a, T> {
     tree: &'a T,
     guard: &'a dyn Guard,
+    deadline: &'a Deadline,
     names: &'a Names,
-    words: &'a [Word],
+    ranking: Ranking,
+    /// What stands before each path, for the words.
+    above: &'a str,
+    /// The present path with what stands before it.
+    path: String,
     /// Bytes of a shown path that belong to the searched directory.
     below: usize,
-    candidate: Candidate,
+    /// The cost of ranking when the clock was last looked at.
+    checked_at: u64,
     total: usize,
     first: First<Fit>,
 }
 
+impl<T: Tree> Finder<'_, T> {
+    /// Whether the search must end, by the clock: asked after so much ranking as takes about a millisecond.
+    fn is_over(&mut self) -> bool {
+        const CELLS_A_CHECK: u64 = 1 << 18;
+        let cost = self.ranking.cost();
+        if cost - self.checked_at < CELLS_A_CHECK {
+            return false;
+        }
+        self.checked_at = cost;
+        self.deadline.check().is_err()
+    }
+}
+
 impl<T: Tree> Visitor<T> for Finder<'_, T> {
     fn visit(&mut self, entry: Entry<'_, T>) -> ControlFlow<()> {
-        /// More than any path has bytes, so that length only breaks ties.
-        const SCORE: i64 = 1 << 13;
         if entry.kind != EntryKind::File {
             return ControlFlow::Continue(());
         }
-        let shown = self.names.shown(entry.path);
-        self.candidate.set(shown.get(self.below..).unwrap_or_default());
-        let mut score = 0;
-        for word in self.words {
-            match self.candidate.score(word) {
-                Some(fit) => score += i64::from(fit),
-                None => return ControlFlow::Continue(()),
-            }
+        if self.is_over() {
+            return ControlFlow::Break(());
         }
+        let shown = self.names.shown(entry.path);
+        self.path.clear();
+        self.path.push_str(self.above);
+        self.path.push_str(shown.get(self.below..).unwrap_or_default());
+        let Some(rank) = self.ranking.rank(&self.path) else { return ControlFlow::Continue(()) };
         if !self.names.permits(self.guard, &[Operation::Glob], entry.path, &shown) {
             return ControlFlow::Continue(());
         }
         let Ok(metadata) = self.tree.metadata(entry.directory, entry.name) else { return ControlFlow::Continue(()) };
         if metadata.kind == FileKind::File {
             self.total += 1;
-            let rank = score * SCORE - shown.len() as i64;
             self.first.push(Fit { rank, path: shown.into_owned(), metadata });
         }
         ControlFlow::Continue(())

@@ -2,12 +2,9 @@
 //!
 //! The alignment of Smith and Waterman as fuzzy finders use it: the letters of the query must appear in order, gaps
 //! cost, runs and the beginnings of words gain, and so do letters in the file's own name. One letter in five of the
-//! query may be missing from the path, so that a slip still finds the file. Written here rather than taken from a
-//! crate: those that fit are either under a weak copyleft licence or hundreds of lines of unsafe vector code, which
-//! would read file names that anybody may have chosen.
-
-/// 128 characters: a name that somebody remembers, not a text.
-pub(super) const MAX_WORD_CHARS: usize = 128;
+//! query may be missing from the path, so that a slip still finds the file; where all are there, none is given up.
+//! Written here rather than taken from a crate: those that fit know no slips, and are either under a weak copyleft
+//! licence or hundreds of lines of unsafe vector code, which would read file names that anybody may have chosen.
 
 const MATCH: i32 = 16;
 /// For a letter right behind the one before it.
@@ -20,7 +17,8 @@ const IN_NAME: i32 = 5;
 const GAP: i32 = -1;
 /// For a letter of the query that the path does not have: more than a match gains.
 const MISSING: i32 = -22;
-/// For the file's whole name, and for its name without suffix.
+/// For the file's whole name, and for its name without suffix, where the query is one word: of several, one that is the
+/// whole name of some `error.js` must not outweigh that the others are in another's.
 const WHOLE_NAME: i32 = 120;
 const WHOLE_STEM: i32 = 90;
 /// Less than any alignment scores, with room to add to.
@@ -46,7 +44,7 @@ impl Word {
 }
 
 /// A path made ready to be held against words; reused from one to the next.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Candidate {
     letters: Vec<char>,
     /// What a match of each letter gains.
@@ -55,6 +53,8 @@ pub(super) struct Candidate {
     name_start: usize,
     /// Rows of the alignment.
     rows: Vec<i32>,
+    /// Cells of alignments so far: what scoring costs.
+    pub(super) cells: u64,
 }
 
 impl Candidate {
@@ -73,7 +73,12 @@ impl Candidate {
                 self.name_start = self.letters.len();
             }
             // One letter for each: what grows in lower case keeps its first character.
-            let letter = character.to_lowercase().next().unwrap_or(character);
+            // One letter for each: what grows in lower case keeps its first character.
+            let letter = if character.is_ascii() {
+                character.to_ascii_lowercase()
+            } else {
+                character.to_lowercase().next().unwrap_or(character)
+            };
             self.letters.push(letter);
             self.gains.push(if starts_word { MATCH + WORD_START } else { MATCH });
             self.present |= bit(letter);
@@ -84,12 +89,13 @@ impl Candidate {
         }
     }
 
-    /// How well the path fits `word`; `None` when too much of it is missing.
-    pub(super) fn score(&mut self, word: &Word) -> Option<i32> {
-        if (word.present & !self.present).count_ones() as usize > word.missing || word.letters.is_empty() {
+    /// How well the path fits `word`, one of `words`; `None` when too much of it is missing.
+    pub(super) fn score(&mut self, word: &Word, words: i32) -> Option<i32> {
+        if (word.present & !self.present).count_ones() as usize > word.missing {
             return None;
         }
-        let best = self.align(word)?;
+        let missing = self.fewest_missing(word)?;
+        let best = self.align(word, missing)?;
         let name = &self.letters[self.name_start..];
         let stem =
             name.iter().rposition(|letter| *letter == '.').filter(|dot| *dot > 0).map_or(name, |dot| &name[..dot]);
@@ -98,14 +104,33 @@ impl Candidate {
             letters if letters == stem => WHOLE_STEM,
             _ => 0,
         };
-        Some(best + whole)
+        Some(best + whole / (words * words).max(1))
     }
 
-    /// The best alignment. `matched[t][j]`: the letters so far, `t` of them missing, the last one at `j`;
+    /// How many letters of `word` must be given up for the others to stand in the path in order: one pass over both for
+    /// each that may be. `None` for more than may be, or all.
+    fn fewest_missing(&self, word: &Word) -> Option<usize> {
+        const NOWHERE: usize = usize::MAX;
+        // `ends[m]`: how much of the path the letters so far need with `m` of them given up.
+        let mut ends = [NOWHERE; MAX_MISSING + 1];
+        ends[0] = 0;
+        for letter in &word.letters {
+            for given_up in (0..=word.missing).rev() {
+                let rest = self.letters.get(ends[given_up]..).unwrap_or_default();
+                let here = rest.iter().position(|there| there == letter).map_or(NOWHERE, |at| ends[given_up] + at + 1);
+                let without = given_up.checked_sub(1).map_or(NOWHERE, |fewer| ends[fewer]);
+                ends[given_up] = here.min(without);
+            }
+        }
+        ends.iter().position(|end| *end != NOWHERE && *end > 0)
+    }
+
+    /// The best alignment with up to `missing` letters given up. `matched[t][j]`: the letters so far, `t` of them missing, the last one at `j`;
     /// `reached[t][j]`: the same, ended at `j` or before, with the gap since then paid.
-    fn align(&mut self, word: &Word) -> Option<i32> {
+    fn align(&mut self, word: &Word, missing: usize) -> Option<i32> {
         let width = self.letters.len();
-        let layers = word.missing + 1;
+        let layers = missing + 1;
+        self.cells += (word.letters.len() * layers * width) as u64;
         let Self { letters, gains, rows, .. } = self;
         rows.clear();
         rows.resize(4 * layers * width, IMPOSSIBLE);
@@ -175,7 +200,7 @@ mod tests {
     fn score(word: &str, path: &str) -> Option<i32> {
         let mut candidate = Candidate::default();
         candidate.set(path);
-        candidate.score(&Word::new(word))
+        candidate.score(&Word::new(word), 1)
     }
 
     #[test]
@@ -190,6 +215,10 @@ mod tests {
             ("abc", "ab", false),
             ("ÄRGER", "docs/ärger.md", true),
             ("", "a", false),
+            ("a", "", false),
+            ("supervizor", "src/supervisor.rs", true),
+            ("suprevisor", "src/supervisor.rs", true),
+            ("xubervizorq", "src/supervisor.rs", false),
         ] {
             assert_eq!(score(word, path).is_some(), fits, "{word} {path}");
         }

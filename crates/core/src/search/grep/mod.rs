@@ -90,6 +90,7 @@ fn grep_with<T: Tree, M: Matcher + Sync>(
                 filter: &filter,
                 entries: EntryFilter::Files,
                 links: false,
+                levels: u32::MAX,
                 respect_ignore: query.respect_ignore,
                 costly: true,
                 threads: threads(limits),

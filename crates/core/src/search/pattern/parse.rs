@@ -33,13 +33,29 @@ pub(super) enum Piece {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Class {
     negated: bool,
+    /// In order; no two share a character.
     ranges: Vec<(char, char)>,
 }
 
 impl Class {
+    fn new(negated: bool, mut ranges: Vec<(char, char)>) -> Self {
+        ranges.sort_unstable();
+        ranges.dedup_by(|next, kept| {
+            let overlaps = next.0 <= kept.1;
+            if overlaps {
+                kept.1 = kept.1.max(next.1);
+            }
+            overlaps
+        });
+        Self { negated, ranges }
+    }
+
     /// Whether a character is in the set; `None` stands for a byte that belongs to no character.
     pub(super) fn contains(&self, character: Option<char>) -> bool {
-        let listed = character.is_some_and(|c| self.ranges.iter().any(|&(from, to)| from <= c && c <= to));
+        let listed = character.is_some_and(|c| {
+            let after = self.ranges.partition_point(|&(from, _)| from <= c);
+            self.ranges[..after].last().is_some_and(|&(_, to)| c <= to)
+        });
         listed != self.negated
     }
 
@@ -209,7 +225,7 @@ fn class(pattern: &str, characters: &[char], start: usize) -> Result<(Class, usi
     loop {
         let from = match characters.get(at) {
             None => return Err(unclosed()),
-            Some(']') if at > first => return Ok((Class { negated, ranges }, at + 1)),
+            Some(']') if at > first => return Ok((Class::new(negated, ranges), at + 1)),
             Some('\\') => {
                 at += 1;
                 *characters.get(at).ok_or_else(unclosed)?

@@ -55,3 +55,130 @@ fn a_query_that_makes_no_sense_is_refused() {
     assert_eq!(kind(FindQuery::new("a", path("/w/a"))), ErrorKind::NotADirectory);
     assert_eq!(kind(FindQuery::new("a", path("/w/missing"))), ErrorKind::FileNotFound);
 }
+
+/// What models and people ask for, with the file that they mean among files like it.
+const MEANT: &[(&str, &str)] = &[
+    ("toolset call", "core/src/toolset/call.rs"),
+    ("native files", "ts/backend/native-files.ts"),
+    ("NativeFiles", "ts/backend/native-files.ts"),
+    ("composite search", "core/src/backend/composite/search.rs"),
+    ("edit file tool", "core/src/tool/edit_file.rs"),
+    ("editfile", "core/src/tool/edit_file.rs"),
+    ("terminal-approver", "ts/approval/terminal-approver.ts"),
+    ("approver test", "test/terminal-approver.test.ts"),
+    ("readme", "README.md"),
+    ("str_replace", "core/src/edit/str_replace.rs"),
+    ("strrep", "core/src/edit/str_replace.rs"),
+    ("ignore rules", "core/src/search/ignore_rules.rs"),
+    ("error code", "ts/errors/error-code.ts"),
+    ("local/backend", "core/src/backend/local/backend.rs"),
+    ("cargo.toml core", "core/Cargo.toml"),
+    ("Cargo.toml", "Cargo.toml"),
+    ("package.json", "package.json"),
+    ("command parser", "core/src/permissions/command/parser.rs"),
+    ("cmdparser", "core/src/permissions/command/parser.rs"),
+    ("view.rs", "core/src/tool/view.rs"),
+    ("window test", "core/src/text/window_tests.rs"),
+    // Slips: a letter wrong, missing, doubled, two exchanged.
+    ("supervizor protocol", "supervisor/src/protocol.rs"),
+    ("archetecture", "ARCHITECTURE.md"),
+    ("compsite routes", "core/src/backend/composite/routes.rs"),
+    ("deleet_file", "core/src/tool/delete_file.rs"),
+    ("enviroment shell", "core/src/backend/local/shell/environment.rs"),
+    ("permissoins checker", "core/src/permissions/checker.rs"),
+];
+
+/// Files that the same letters lead to.
+const LIKE_THEM: &[&str] = &[
+    "core/src/toolset/mod.rs",
+    "core/src/tool/mod.rs",
+    "core/src/tool/read_file.rs",
+    "core/src/backend/local/read.rs",
+    "core/src/backend/memory/search.rs",
+    "core/src/search/tests/ignoring.rs",
+    "core/src/error.rs",
+    "core/src/text/window.rs",
+    "core/src/permissions/mod.rs",
+    "core/src/permissions/command/paths.rs",
+    "core/README-old/index.md",
+    "docs/packages/json.md",
+    "lib/ignore.js",
+    "lib/error.js",
+    "lib/parser.js",
+    "lib/commander/lib/error.js",
+    "lib/commander/command.js",
+    "lib/config/cargo/toml.ts",
+    "lib/review.rs",
+    "test/toolset.test.ts",
+    "test/local-backend.test.ts",
+    "ts/backend/local.ts",
+    "ts/native.ts",
+    "ts/errors/index.ts",
+];
+
+#[test]
+fn the_file_that_is_meant_is_the_first_one() {
+    let files: Vec<(&str, &str)> =
+        MEANT.iter().map(|(_, path)| *path).chain(LIKE_THEM.iter().copied()).map(|path| (path, "")).collect();
+    let tree = HostTree::new(&files);
+    let backend = tree.backend(&[], Limits::default());
+    let mut wrong = Vec::new();
+    let mut reciprocal_ranks = 0.0;
+    for (text, meant) in MEANT {
+        let found = paths(&backend, &FindQuery::new(*text, path("/w")));
+        let place = found.iter().position(|path| path == &format!("/w/{meant}"));
+        reciprocal_ranks += place.map_or(0.0, |place| 1.0 / (place as f64 + 1.0));
+        if place != Some(0) {
+            wrong.push(format!("{text}: {meant} at {place:?}, first {:?}", found.first()));
+        }
+    }
+    let mean = reciprocal_ranks / MEANT.len() as f64;
+    println!("mean reciprocal rank {mean:.3} of {} queries", MEANT.len());
+    assert!(mean > 0.95, "{mean:.3}: {wrong:#?}");
+}
+
+#[test]
+fn names_made_to_be_slow_are_ranked_in_bounded_steps() {
+    use crate::search::find::Ranking;
+    // As long as a path can be, and each letter of the query everywhere in it.
+    let path = "ab/".repeat(crate::path::MAX_PATH_BYTES / 3);
+    for query in ["ab".repeat(64), "ab ".repeat(8), "a".repeat(128), format!("{}xy", "ab".repeat(60))] {
+        let mut ranking = Ranking::new(&query).unwrap();
+        let _ = ranking.rank(&path);
+        assert!(ranking.cost() <= 2_000_000, "{query}: {}", ranking.cost());
+    }
+    let mut ranking = Ranking::new("İßﬁ").unwrap();
+    assert!(ranking.rank("docs/i\u{307}ssfi.md").is_none());
+    for path in ["", "/", "\u{FFFD}\u{0}\n", "İSTANBUL/ẞ.md", &"x/".repeat(5_000)] {
+        let _ = ranking.rank(path);
+    }
+}
+
+#[test]
+fn a_cancelled_search_stops_while_it_ranks() {
+    use crate::access::{Guard, Operation};
+    use crate::cancel::{CancelToken, Deadline};
+    use std::sync::Arc;
+    /// Cancels at the first file, and counts how many were looked at after that.
+    struct Cancels(CancelToken, std::sync::atomic::AtomicUsize);
+    impl Guard for Cancels {
+        fn check(&self, _: Operation, path: &VirtualPath) -> Result<()> {
+            if path.as_str().ends_with(".txt") {
+                self.0.cancel();
+                self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            }
+            Ok(())
+        }
+    }
+    let tree = HostTree::new(&[]);
+    for index in 0..200 {
+        tree.add(&format!("{}/{index}.txt", index % 7), "");
+    }
+    let backend = tree.backend(&[], Limits { search_threads: 1, ..Limits::default() });
+    let cancel = CancelToken::new();
+    let guard = Arc::new(Cancels(cancel.clone(), Default::default()));
+    let call = Call { deadline: Deadline { cancel, at: None }, guard: guard.clone() };
+    let ended = host::block_on(backend.files().find(&FindQuery::new("txt", path("/w")), &call));
+    assert_eq!(ended.unwrap_err().kind(), ErrorKind::Aborted);
+    assert_eq!(guard.1.load(std::sync::atomic::Ordering::Relaxed), 1);
+}

@@ -5,6 +5,7 @@ mod globbing;
 mod grepping;
 mod host;
 mod ignoring;
+mod outlining;
 mod walking;
 
 use host::HostTree;

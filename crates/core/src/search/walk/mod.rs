@@ -11,11 +11,10 @@
 //! root. An entry that vanishes or cannot be read is left out and ends nothing (D74). Links are never entered.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::{Condvar, Mutex};
-
+use self::queue::{Busy, Queue, Task};
 use super::filter::{Filter, Place};
 use super::ignore_rules::{Present, Rules};
 use super::pattern::Hit;
@@ -25,6 +24,8 @@ use crate::backend::FileKind;
 use crate::cancel::Deadline;
 use crate::error::Result;
 use crate::path::{MAX_PATH_BYTES, VirtualPath};
+
+mod queue;
 
 /// 256: well below the descriptors that a process may have (1,024 where nobody raised it).
 const MAX_OPEN_DIRECTORIES: usize = 256;
@@ -43,6 +44,8 @@ pub(crate) struct Walk<'a, T> {
     pub(crate) entries: EntryFilter,
     /// Whether a link to a hit is one.
     pub(crate) links: bool,
+    /// Levels of directories to go down: 1 for the entries of the first one alone.
+    pub(crate) levels: u32,
     /// Whether ignore files are honoured.
     pub(crate) respect_ignore: bool,
     /// Whether a hit costs much more than its listing, so that one directory's hits are worth sharing out.
@@ -80,6 +83,8 @@ pub(crate) trait Visitor<T: Tree>: Send {
 pub(crate) struct Walked<V> {
     /// The visitors of all threads.
     pub(crate) visitors: Vec<V>,
+    /// Entries that ignore files left out, whatever lies below them not counted.
+    pub(crate) ignored: u64,
     /// Whether time or a budget ended it, or something could not be looked into for want of descriptors.
     pub(crate) incomplete: bool,
 }
@@ -88,6 +93,8 @@ struct Node<'a, D> {
     directory: D,
     /// Ends with `/`.
     path: Vec<u8>,
+    /// 1 for where the walk begins.
+    level: u32,
     place: Place,
     rules: Option<Arc<Rules>>,
     _open: OpenCount<'a>,
@@ -109,114 +116,6 @@ impl Drop for OpenCount<'_> {
     }
 }
 
-enum Task<'a, D> {
-    Enter { parent: Arc<Node<'a, D>>, name: Box<[u8]>, place: Place },
-    EnterFromRoot { path: Vec<u8>, place: Place, rules: Option<Arc<Rules>> },
-    Files { directory: Arc<Node<'a, D>>, files: Vec<(Box<[u8]>, EntryKind)> },
-}
-
-struct Queue<'a, D> {
-    state: Mutex<QueueState<'a, D>>,
-    changed: Condvar,
-    /// Set when the search is to end early.
-    stop: AtomicBool,
-    incomplete: AtomicBool,
-}
-
-struct QueueState<'a, D> {
-    tasks: Vec<Task<'a, D>>,
-    /// Threads that hold a task and may add others.
-    busy: usize,
-    waiting: usize,
-}
-
-impl<D> Default for Queue<'_, D> {
-    fn default() -> Self {
-        Self {
-            state: Mutex::new(QueueState { tasks: Vec::new(), busy: 0, waiting: 0 }),
-            changed: Condvar::new(),
-            stop: AtomicBool::new(false),
-            incomplete: AtomicBool::new(false),
-        }
-    }
-}
-
-impl<'a, D> Queue<'a, D> {
-    /// Takes note of an obstacle that makes the answer incomplete.
-    fn note(&self, obstacle: Obstacle) {
-        match obstacle {
-            Obstacle::Unusable => {}
-            Obstacle::Exhausted => self.incomplete.store(true, Ordering::Relaxed),
-        }
-    }
-
-    /// Adds tasks and empties `tasks`. Returns how many are waiting for a thread.
-    fn add(&self, tasks: &mut Vec<Task<'a, D>>) -> usize {
-        if tasks.is_empty() {
-            return 0;
-        }
-        let mut state = self.state.lock();
-        state.tasks.append(tasks);
-        let (open, waiting) = (state.tasks.len(), state.waiting);
-        drop(state);
-        match waiting {
-            0 => {}
-            1 => {
-                self.changed.notify_one();
-            }
-            _ => {
-                self.changed.notify_all();
-            }
-        }
-        open
-    }
-
-    /// The next task, or `None` when there is none and no thread is left that could add one.
-    fn next(&self) -> Option<Task<'a, D>> {
-        let mut state = self.state.lock();
-        loop {
-            if self.stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            if let Some(task) = state.tasks.pop() {
-                state.busy += 1;
-                return Some(task);
-            }
-            if state.busy == 0 {
-                return None;
-            }
-            state.waiting += 1;
-            self.changed.wait(&mut state);
-            state.waiting -= 1;
-        }
-    }
-
-    fn end(&self) {
-        self.stop.store(true, Ordering::Relaxed);
-        // Under the lock, so that no thread is between its look at `stop` and its wait.
-        drop(self.state.lock());
-        self.changed.notify_all();
-    }
-}
-
-/// Held while a thread works on a task; lets go of it also when the thread panics, so that no other waits for ever.
-struct Busy<'q, 'a, D>(&'q Queue<'a, D>);
-
-impl<D> Drop for Busy<'_, '_, D> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.end();
-        }
-        let mut state = self.0.state.lock();
-        state.busy -= 1;
-        let over = state.busy == 0 && state.tasks.is_empty();
-        drop(state);
-        if over {
-            self.0.changed.notify_all();
-        }
-    }
-}
-
 impl<T: Tree> Walk<'_, T> {
     /// Walks everything below `root`. `Aborted` when the caller cancelled; a deadline only makes it incomplete.
     pub(crate) fn run<V: Visitor<T>>(
@@ -232,7 +131,8 @@ impl<T: Tree> Walk<'_, T> {
             path.push(b'/');
         }
         let mut first = Worker::new(&shared, visitor());
-        first.list(root.directory, path, self.filter.start(), root.rules);
+        first.list(root.directory, path, 1, self.filter.start(), root.rules);
+        let mut ignored = 0;
         let mut visitors = Vec::with_capacity(self.threads.max(1));
         std::thread::scope(|scope| {
             let mut helpers = Vec::new();
@@ -244,23 +144,27 @@ impl<T: Tree> Walk<'_, T> {
                 let helper = move || {
                     let mut worker = Worker::new(shared, visitor());
                     worker.run(|_| {});
-                    worker.visitor
+                    (worker.visitor, worker.ignored)
                 };
                 // Without another thread the walk is slower, not wrong.
                 helpers.extend(std::thread::Builder::new().name("search".into()).spawn_scoped(scope, helper));
             });
             for helper in helpers {
                 match helper.join() {
-                    Ok(visitor) => visitors.push(visitor),
+                    Ok((visitor, left_out)) => {
+                        visitors.push(visitor);
+                        ignored += left_out;
+                    }
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
         });
+        ignored += first.ignored;
         visitors.push(first.visitor);
         if self.deadline.cancel.is_cancelled() {
             self.deadline.check()?;
         }
-        Ok(Walked { visitors, incomplete: queue.incomplete.load(Ordering::Relaxed) })
+        Ok(Walked { visitors, ignored, incomplete: queue.incomplete.load(Ordering::Relaxed) })
     }
 
     fn wants(&self, kind: EntryKind) -> bool {
@@ -296,6 +200,8 @@ struct Worker<'s, 'a, T: Tree, V> {
     path: Vec<u8>,
     /// Entries seen, for looking at the clock now and then only.
     seen: u32,
+    /// Entries that ignore files left out.
+    ignored: u64,
 }
 
 /// The names of one directory, one after the other.
@@ -326,6 +232,7 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
             waiting: 0,
             path: Vec::new(),
             seen: 0,
+            ignored: 0,
         }
     }
 
@@ -342,7 +249,7 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
 
     fn work(&mut self, task: Task<'a, T::Directory>) {
         let tree = self.shared.walk.tree;
-        let (directory, path, place, rules) = match task {
+        let (directory, path, level, place, rules) = match task {
             Task::Files { directory, files } => {
                 for (name, kind) in files {
                     if self.must_stop() || self.visit(&directory, &name, kind).is_break() {
@@ -356,12 +263,14 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
                 path.extend_from_slice(&parent.path);
                 path.extend_from_slice(&name);
                 path.push(b'/');
-                (tree.open_directory(&parent.directory, &name), path, place, parent.rules.clone())
+                (tree.open_directory(&parent.directory, &name), path, parent.level + 1, place, parent.rules.clone())
             }
-            Task::EnterFromRoot { path, place, rules } => (self.open_from_root(&path), path, place, rules),
+            Task::EnterFromRoot { path, level, place, rules } => {
+                (self.open_from_root(&path), path, level, place, rules)
+            }
         };
         match directory {
-            Ok(directory) => self.list(directory, path, place, rules),
+            Ok(directory) => self.list(directory, path, level, place, rules),
             Err(obstacle) => self.shared.queue.note(obstacle),
         }
     }
@@ -378,7 +287,7 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
     }
 
     /// Lists a directory, hands out its hits and shares the directories below it.
-    fn list(&mut self, directory: T::Directory, path: Vec<u8>, place: Place, above: Option<Arc<Rules>>) {
+    fn list(&mut self, directory: T::Directory, path: Vec<u8>, level: u32, place: Place, above: Option<Arc<Rules>>) {
         if self.must_stop() {
             return;
         }
@@ -390,7 +299,7 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
         } else {
             None
         };
-        let node = Arc::new(Node { directory, path, place, rules, _open: OpenCount::new(self.shared.open) });
+        let node = Arc::new(Node { directory, path, level, place, rules, _open: OpenCount::new(self.shared.open) });
         let _ = self.shared.root.get_or_init(|| Arc::clone(&node));
         self.path.clear();
         self.path.extend_from_slice(&node.path);
@@ -459,7 +368,7 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
         };
         let hit = match kind {
             EntryKind::Directory => {
-                let entered = walk.filter.enter(&node.place, name);
+                let entered = if node.level < walk.levels { walk.filter.enter(&node.place, name) } else { None };
                 if let Some((place, hit)) = entered
                     && (hit == Hit::Named || !self.is_ignored(node, name, true))
                 {
@@ -473,7 +382,11 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
         let taken = match hit {
             Hit::No => false,
             Hit::Named => true,
-            Hit::Pattern => !self.is_ignored(node, name, kind == EntryKind::Directory),
+            Hit::Pattern => {
+                let is_ignored = self.is_ignored(node, name, kind == EntryKind::Directory);
+                self.ignored += u64::from(is_ignored);
+                !is_ignored
+            }
         };
         taken.then_some(kind)
     }
@@ -497,7 +410,7 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
             Task::Enter { parent: Arc::clone(node), name: name.into(), place }
         } else {
             let path = [node.path.as_slice(), name, b"/"].concat();
-            Task::EnterFromRoot { path, place, rules: node.rules.clone() }
+            Task::EnterFromRoot { path, level: node.level + 1, place, rules: node.rules.clone() }
         });
     }
 
@@ -525,16 +438,18 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
         flow
     }
 
-    /// Whether the search is over; asks the clock for every 64th entry only, which is well within a millisecond.
+    /// Whether the search is over; asks the clock for the first entry and then every eighth, since one may take a while
+    /// to hold against a pattern that was made to be slow.
     fn must_stop(&mut self) -> bool {
+        const ENTRIES_A_LOOK: u32 = 8;
         let queue = self.shared.queue;
         if queue.stop.load(Ordering::Relaxed) {
             return true;
         }
-        let deadline = self.shared.walk.deadline;
+        let walk = self.shared.walk;
+        let look = walk.costly || self.seen.is_multiple_of(ENTRIES_A_LOOK);
         self.seen = self.seen.wrapping_add(1);
-        let over = deadline.cancel.is_cancelled()
-            || ((self.seen.is_multiple_of(64) || self.shared.walk.costly) && deadline.check().is_err());
+        let over = walk.deadline.cancel.is_cancelled() || (look && walk.deadline.check().is_err());
         if over {
             queue.incomplete.store(true, Ordering::Relaxed);
             queue.end();

@@ -1,0 +1,107 @@
+import { createToolset, InvalidInputError, type ToolName } from 'gloveport'
+import { expect, test } from 'vitest'
+
+import { localBackend, rejection, toolsetOver } from './support.js'
+
+const FILES = {
+  '.gitignore': 'out/\n',
+  'src/user/user_controller.ts': 'export class UserController {}\n',
+  'src/user/user.ts': 'export class User {}\n',
+  'test/user_controller.test.ts': '',
+  'out/user_controller.js': '',
+  '.cache/user.ts': '',
+}
+
+test('find ranks files by what is remembered of their path, page by page', async () => {
+  const backend = await localBackend(FILES)
+  const first = await backend.find('usr contrller', { limit: 1 })
+  expect(first.files.map((file) => file.name)).toEqual(['user_controller.ts'])
+  expect(first).toMatchObject({ total: 2, truncated: true, nextOffset: 1 })
+  expect(first.files[0]!.modifiedAt).toBeInstanceOf(Date)
+  const rest = await backend.find('usr contrller', { offset: first.nextOffset })
+  expect(rest.files.map((file) => file.name)).toEqual(['user_controller.test.ts'])
+  expect(rest).not.toHaveProperty('nextOffset')
+  expect((await backend.find('user', { path: 'src', hidden: true, ignore: false })).total).toBe(2)
+  expect((await backend.find('user', { hidden: true, ignore: false })).total).toBe(5)
+  expect(await rejection(backend.find(' '))).toBeInstanceOf(InvalidInputError)
+})
+
+test('ls shows one level whole, and a tree without what is ignored, its files counted', async () => {
+  const backend = await localBackend(FILES)
+  const names = (entries: readonly { readonly path: string }[]) =>
+    entries.map((entry) => entry.path.slice(backend.workingDirectory.length + 1))
+  expect(names(await backend.ls('.'))).toEqual(['.cache', 'out', 'src', 'test', '.gitignore'])
+  const tree = await backend.ls('.', { depth: 2, counts: true })
+  expect(tree.map(({ name, files }) => [name, files])).toEqual([
+    ['.cache', 1],
+    ['user.ts', undefined],
+    ['src', 2],
+    ['user', 2],
+    ['test', 1],
+    ['user_controller.test.ts', undefined],
+    ['.gitignore', undefined],
+  ])
+  expect(tree.truncated).toBe(false)
+  expect(names(await backend.ls('.', { depth: 2, ignore: false }))).toContain('out/user_controller.js')
+  expect(names(await backend.ls('.', { ignore: true }))).not.toContain('out')
+})
+
+test('glob finds files, directories, or both', async () => {
+  const backend = await localBackend({ 'a/b.ts': '' })
+  const found = async (type: 'file' | 'directory' | 'any') =>
+    (await backend.glob('**', { type, sort: 'path' })).files.map((file) => [file.name, file.type])
+  expect(await found('file')).toEqual([['b.ts', 'file']])
+  expect(await found('directory')).toEqual([['a', 'directory']])
+  expect(await found('any')).toEqual([
+    ['a', 'directory'],
+    ['b.ts', 'file'],
+  ])
+})
+
+test('the group `files` brings find_files, and rules about glob hold for it', async () => {
+  const toolset = await toolsetOver(FILES, { tools: ['files'] })
+  const { text, data } = await toolset.call('find_files', { query: 'user controller', limit: 1 })
+  expect(text).toMatch(/^Found 2 file\(s\) like 'user controller', best fit first:\n.*user_controller\.ts\n/)
+  expect(text).toContain('... and 1 more; continue with offset=1')
+  expect(data).toMatchObject({ total: 2, truncated: true, nextOffset: 1 })
+  const rules = { glob: { rules: [{ pattern: '**/user_controller.ts', action: 'deny' as const }] } }
+  const guarded = await toolsetOver(FILES, { tools: ['files'], permissions: { default: 'allow', ...rules } })
+  const found = await guarded.call('find_files', { query: 'user controller' })
+  expect(found.text).toMatch(/^Found 1 file/)
+  expect(found.text).not.toContain('user_controller.ts\n')
+})
+
+test('a tree for the model says what it leaves out', async () => {
+  const toolset = await toolsetOver(FILES)
+  const { text } = await toolset.call('ls', { path: '.', depth: 2, counts: true })
+  expect(text.split('\n').slice(1)).toEqual([
+    '  .cache/ (1 file)',
+    '    user.ts (0 bytes)',
+    '  src/ (2 files)',
+    '    user/ (2 files)',
+    '  test/ (1 file)',
+    '    user_controller.test.ts (0 bytes)',
+    '  .gitignore (5 bytes)',
+    '(1 entry that .gitignore or .ignore exclude left out; `include_ignored` shows them)',
+  ])
+  expect(text).toMatch(/^Contents of \/.* \(5 files\):/)
+  const all = await toolset.call('ls', { path: '.', depth: 2, include_ignored: true })
+  expect(all.text).toContain('user_controller.js')
+})
+
+test('the names that the types know are those of the core', async () => {
+  const backend = await localBackend()
+  const message = (make: () => unknown): string => {
+    try {
+      make()
+    } catch (error) {
+      return (error as Error).message
+    }
+    return ''
+  }
+  const listed = (text: string) => /are: (.*)\.$/.exec(text)?.[1]?.split(', ')
+  const ofCore = listed(message(() => createToolset({ backend, needApproval: ['nope' as ToolName] })))
+  const ofFacade = listed(message(() => createToolset({ backend, hooks: { tools: { nope: {} } as object } })))
+  expect(ofCore).toContain('find_files')
+  expect(ofFacade).toEqual(ofCore)
+})
