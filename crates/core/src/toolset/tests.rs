@@ -508,7 +508,7 @@ async fn options_choose_name_and_describe_the_tools() {
         (json!({"tools": ["grep", "ls", "grep"]}), "grep ls"),
         (
             json!({"tools": ["files"]}),
-            "ls read_file write_file edit_file glob grep mkdir delete_file move_file copy_file",
+            "ls read_file write_file edit_file glob grep find_files mkdir delete_file move_file copy_file",
         ),
         (json!({"permissions": "readonly"}), "ls read_file glob grep"),
         (json!({"names": {"execute": "Bash"}}), "ls read_file write_file edit_file glob grep Bash"),
