@@ -1,5 +1,5 @@
 //! [`LocalBackend`]: the traits of a backend over the machinery of this folder. Each file operation is one blocking
-//! task; nothing here looks at a disk on the caller's thread, except for the checks when a backend is made.
+//! task, but for what is as short as the read of a small file: see `inline.rs`.
 
 use std::collections::HashSet;
 use std::os::fd::AsFd;
@@ -10,11 +10,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use rustix::fs::{AtFlags, Dir, FlockOperation, flock, fstat, unlinkat};
 
-use super::facts::identity;
+use super::facts::{identity, size_of};
+use super::inline::{self, Turn};
 use super::lock::Locked;
 use super::open::{Opened, open};
 use super::options::{Confinement, Durability, LocalOptions};
-use super::resolve::{Directory, Resolver, Strategy};
+use super::resolve::{Directory, OpenFile, Resolver, Strategy};
 use super::shell::{CommandRunner, Environment};
 use super::{list, read, temp, transfer, tree, update, walk};
 use crate::access::Operation;
@@ -56,6 +57,8 @@ pub(super) struct Inner {
     /// Directories in which this backend has removed what a crash left.
     cleaned: Mutex<HashSet<(u64, u64)>>,
     closed: CancelToken,
+    /// Whether reads cannot hang: see `inline.rs`.
+    near: bool,
 }
 
 #[derive(Debug)]
@@ -93,6 +96,7 @@ impl LocalBackend {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let (resolver, working_directory) = resolver(open(&options)?);
         let inner = Arc::new(Inner {
+            near: inline::are_near(resolver.hosts()),
             writable: !resolver.table().writable_roots().is_empty(),
             resolver,
             working_directory,
@@ -124,6 +128,39 @@ impl LocalBackend {
         };
         let id = format!("local-{}", NEXT.fetch_add(1, Ordering::Relaxed));
         Ok(Self { id, inner, shell, no_shell_reason })
+    }
+
+    /// The right to do something short right here, where that is sensible.
+    fn turn(&self, call: &Call) -> Result<Option<Turn>> {
+        self.inner.require_open()?;
+        call.deadline.check()?;
+        Ok(if self.inner.near { Turn::take() } else { None })
+    }
+
+    /// Opens a file and reads it with `work`: right here when it is small.
+    async fn read_with<T: Send + 'static>(
+        &self,
+        path: &VirtualPath,
+        call: &Call,
+        work: impl FnOnce(&Inner, OpenFile, &VirtualPath, &Call) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let mut opened = None;
+        if let Some(turn) = self.turn(call)? {
+            let file = turn.run(|| read::open(&self.inner, path, Operation::Read, call))?;
+            if size_of(&file.facts) <= inline::MAX_BYTES {
+                return turn.run(|| work(&self.inner, file, path, call));
+            }
+            opened = Some(file);
+        }
+        let path = path.clone();
+        self.blocking(call, Waits::UntilStopped, move |inner, call| {
+            let file = match opened {
+                Some(file) => file,
+                None => read::open(inner, &path, Operation::Read, call)?,
+            };
+            work(inner, file, &path, call)
+        })
+        .await
     }
 
     /// Runs `work` on a thread that may block. A read is left alone when its call must stop; what changes files is
@@ -318,13 +355,23 @@ impl FileSystem for LocalBackend {
     }
 
     fn resolve<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Resolution>> {
-        let path = path.clone();
-        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, _| read::resolve(inner, &path)))
+        Box::pin(async move {
+            if let Some(turn) = self.turn(call)? {
+                return turn.run(|| read::resolve(&self.inner, path));
+            }
+            let path = path.clone();
+            self.blocking(call, Waits::UntilStopped, move |inner, _| read::resolve(inner, &path)).await
+        })
     }
 
     fn stat<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Option<FileInfo>>> {
-        let path = path.clone();
-        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| read::stat(inner, &path, call)))
+        Box::pin(async move {
+            if let Some(turn) = self.turn(call)? {
+                return turn.run(|| read::stat(&self.inner, path, call));
+            }
+            let path = path.clone();
+            self.blocking(call, Waits::UntilStopped, move |inner, call| read::stat(inner, &path, call)).await
+        })
     }
 
     fn list<'a>(&'a self, path: &'a VirtualPath, depth: u32, call: &'a Call) -> BoxFuture<'a, Result<Listing>> {
@@ -333,8 +380,9 @@ impl FileSystem for LocalBackend {
     }
 
     fn read<'a>(&'a self, path: &'a VirtualPath, window: Window, call: &'a Call) -> BoxFuture<'a, Result<FileSlice>> {
-        let path = path.clone();
-        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| read::read(inner, &path, window, call)))
+        Box::pin(
+            self.read_with(path, call, move |inner, file, path, call| read::window_of(inner, file, path, window, call)),
+        )
     }
 
     fn read_bytes<'a>(
@@ -343,12 +391,7 @@ impl FileSystem for LocalBackend {
         max_bytes: u64,
         call: &'a Call,
     ) -> BoxFuture<'a, Result<FileContent>> {
-        let path = path.clone();
-        Box::pin(
-            self.blocking(call, Waits::UntilStopped, move |inner, call| {
-                read::read_bytes(inner, &path, max_bytes, call)
-            }),
-        )
+        Box::pin(self.read_with(path, call, move |_, file, path, call| read::content(file, max_bytes, path, call)))
     }
 
     fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>> {

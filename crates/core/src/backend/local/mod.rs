@@ -1,11 +1,12 @@
 //! Files of this machine, behind walls: `{ root, allowed_directories }` or a sandbox of mounts, one machinery for both.
 //!
 //! ```text
-//! backend.rs  LocalBackend: the traits; each method is one blocking task
+//! backend.rs  LocalBackend: the traits; a method is one blocking task, but for short reads
 //! options.rs  what an author sets
 //! resolve/    virtual path → open handle: the only place where that happens
 //! read, list, update, tree, transfer      what is done with handles
 //! lock.rs     one writer for each directory, in this process and beyond
+//! inline.rs   short reads on the thread that asks
 //! walk.rs     glob and grep; walk_handles.rs has their system calls
 //! shell.rs    commands
 //! ```
@@ -21,6 +22,8 @@ mod backend;
 mod errors;
 #[cfg(unix)]
 mod facts;
+#[cfg(unix)]
+mod inline;
 #[cfg(unix)]
 mod list;
 #[cfg(unix)]

@@ -71,9 +71,15 @@ pub(super) fn stat(inner: &Inner, path: &VirtualPath, call: &Call) -> Result<Opt
     }
 }
 
-/// A window of lines.
-pub(super) fn read(inner: &Inner, path: &VirtualPath, window: Window, call: &Call) -> Result<FileSlice> {
-    let OpenFile { handle, facts, path: resolved } = open(inner, path, Operation::Read, call)?;
+/// A window of lines of an open file.
+pub(super) fn window_of(
+    inner: &Inner,
+    file: OpenFile,
+    path: &VirtualPath,
+    window: Window,
+    call: &Call,
+) -> Result<FileSlice> {
+    let OpenFile { handle, facts, path: resolved } = file;
     let file = File::from(handle);
     let request = WindowRequest {
         window,
@@ -95,12 +101,6 @@ pub(super) fn read(inner: &Inner, path: &VirtualPath, window: Window, call: &Cal
         resolved,
         version: version_of(&facts),
     })
-}
-
-/// A whole file.
-pub(super) fn read_bytes(inner: &Inner, path: &VirtualPath, max_bytes: u64, call: &Call) -> Result<FileContent> {
-    let file = open(inner, path, Operation::Read, call)?;
-    content(file, max_bytes, path, call)
 }
 
 /// Opens a regular file that its mount and the call's guard let be read.

@@ -148,6 +148,11 @@ impl Resolver {
         &self.table
     }
 
+    /// The host directories of the mounts.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = &Path> {
+        self.roots.iter().map(|root| root.host.as_path())
+    }
+
     /// The place of `asked` in the table, if it may be read (or written).
     pub(crate) fn locate(&self, asked: &VirtualPath, right: Right) -> Result<Located> {
         match right {
