@@ -169,6 +169,19 @@ describe.each([
     warn.mockRestore()
   })
 
+  test('a document reaches the model as a file with its name', async () => {
+    const document = Buffer.from('%PDF-1.4\n1 0 obj << /Type /Pages /Count 3 >> endobj\n')
+    const toolset = await toolsetOver({ 'a.pdf': document })
+    const steps = [[{ id: 'c1', tool: 'read_file', input: { path: 'a.pdf' } }], []]
+    const { outputs } = await run(steps, { tools: aiTools(toolset), messages: ASK })
+    const data = document.toString('base64')
+    const file =
+      version === 6
+        ? { type: 'file-data', mediaType: 'application/pdf', data, filename: 'a.pdf' }
+        : { type: 'file', mediaType: 'application/pdf', data: { type: 'data', data }, filename: 'a.pdf' }
+    expect(outputs['c1']).toMatchObject({ type: 'content', value: [{ type: 'text' }, file] })
+  })
+
   test('an abort ends the loop, and nothing else is thrown', async () => {
     const controller = new AbortController()
     const toolset = await toolsetOver(

@@ -77,6 +77,19 @@ test('an image is a content block', async () => {
   expect(await readFile!.invoke({ path: 'missing' })).toContain('missing')
 })
 
+test('a document is a content block with its name', async () => {
+  const document = Buffer.from('%PDF-1.4\n')
+  const toolset = await toolsetOver({ 'a.pdf': document })
+  const readFile = langchainTools(toolset).find((tool) => tool.name === 'read_file')
+  const args = { path: 'a.pdf' }
+  const message = (await readFile!.invoke({ type: 'tool_call', id: 'c1', name: 'read_file', args })) as ToolMessage
+  const data = document.toString('base64')
+  expect(message.content).toEqual([
+    { type: 'text', text: expect.stringContaining('PDF') },
+    { type: 'file', mimeType: 'application/pdf', data, metadata: { filename: 'a.pdf' } },
+  ])
+})
+
 test('an abort ends the agent', async () => {
   const controller = new AbortController()
   const toolset = await toolsetOver(

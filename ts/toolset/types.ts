@@ -62,7 +62,7 @@ export interface ToolsetOptions {
   readonly onError?: ((error: unknown) => void) | undefined
   /** Whether searches skip hidden names unless the model asks for them; default true. */
   readonly ignoreHidden?: boolean | undefined
-  /** Whether images are handed to the model; default true, up to 10 MiB each. */
+  /** Whether images and PDF documents are handed to the model; default true. An image with more than 1,568 pixels on its long edge is scaled to that; `maxBytes` (default 10 MiB) is held against what is handed over. Documents take up to 20 MiB. */
   readonly images?: boolean | { readonly maxBytes: number } | undefined
   /** Descriptions instead of ours. */
   readonly descriptions?: Readonly<Partial<Record<ToolName, string>>> | undefined

@@ -19,6 +19,7 @@ pub mod edit;
 pub mod error;
 pub mod hooks;
 pub mod limits;
+pub mod media;
 pub mod memory;
 pub mod path;
 pub mod permissions;

@@ -46,6 +46,10 @@ pub struct Limits {
     pub input_bytes: usize,
     /// Bytes of an image that is handed to a model. 10 MiB: what the model interfaces take.
     pub image_bytes: u64,
+    /// Bytes of a PDF document that is handed to a model. 20 MiB: encoded it fits into the requests that models take.
+    pub document_bytes: u64,
+    /// Bytes of all images and documents that one call hands to a model. 24 MiB: the same reason.
+    pub part_bytes: u64,
     /// Threads that one search uses; 0 is the machine's count, at most 8.
     pub search_threads: usize,
 }
@@ -69,6 +73,8 @@ impl Default for Limits {
             text_bytes: 256 << 10,
             input_bytes: 72 << 20,
             image_bytes: 10 << 20,
+            document_bytes: 20 << 20,
+            part_bytes: 24 << 20,
             search_threads: 0,
         }
     }

@@ -115,7 +115,19 @@ pub fn require_text(head: &[u8], path: &str) -> Result<Encoding> {
             format!("'{}' does not hold text: it looks like {kind}. It can only be read as bytes.", Shown(path)),
         )
         .with_path(path)
-        .with_details(serde_json::json!({ "looksLike": kind }))),
+        .with_details(serde_json::json!({ "looksLike": kind, "mediaType": media_type(kind) }))),
+    }
+}
+
+/// The media type of a kind that a model may be able to look at.
+fn media_type(kind: &str) -> Option<&'static str> {
+    match kind {
+        "a PNG image" => Some("image/png"),
+        "a JPEG image" => Some("image/jpeg"),
+        "a GIF image" => Some("image/gif"),
+        "a WebP image" => Some("image/webp"),
+        "a PDF document" => Some("application/pdf"),
+        _ => None,
     }
 }
 

@@ -28,6 +28,7 @@ mod ls;
 mod mkdir;
 mod move_file;
 mod read_file;
+mod read_media;
 mod result;
 pub mod schema;
 #[cfg(test)]

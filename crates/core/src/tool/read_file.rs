@@ -1,19 +1,17 @@
-//! `read_file`: a window of lines, numbered; an image or a document as a part.
+//! `read_file`: a window of lines, numbered; an image or a document as a part; a notebook as cells.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::batch::items;
-use super::view::image_media_type;
+use super::read_media::{self, PartsLeft};
 use crate::access::{Access, Operation};
 use crate::backend::{BoxFuture, FileSlice, Window};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
 use crate::text::numbered::{self, Style, ViewOptions};
-use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `read_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -35,6 +33,9 @@ pub(super) struct ReadFile {
     /// Characters of the first line to skip, to read on in a line that was cut.
     #[serde(default)]
     column: usize,
+    /// Whether to show a notebook (.ipynb) as the JSON that it is, which is what edits work on, instead of its cells.
+    #[serde(default)]
+    raw: bool,
 }
 
 fn default_limit() -> u64 {
@@ -54,8 +55,9 @@ impl Tool for ReadFile {
         groups: &[Group::Console, Group::Files],
         description: "Reads a text file and shows its lines with numbers. Shows 2000 lines at most unless `limit` says \
                       otherwise; `offset` skips lines, and the end of the text says where to read on. Lines over 2000 \
-                      characters are cut. Images (png, jpg, gif, webp) are shown as images where that is supported. Use \
-                      `paths` for several small files at once, and `grep` to find a place in a large file.",
+                      characters are cut. Images (png, jpg, gif, webp) and PDF documents are shown as such where that is \
+                      supported, notebooks (.ipynb) as their cells. Use `paths` for several small files at once, and \
+                      `grep` to find a place in a large file.",
         instruction: "`read_file` shows a file with line numbers; use `offset` and `limit` for large files.",
         operation: Operation::Read,
         needs: Need::Files,
@@ -80,14 +82,15 @@ impl Tool for ReadFile {
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let targets = self.targets()?;
+            let mut left = PartsLeft::of(view.limits);
             if let [only] = targets.as_slice() {
-                return self.read(view, only, view.limits.read_bytes).await;
+                return self.read(view, only, view.limits.read_bytes, &mut left).await;
             }
             let share = view.limits.read_bytes / targets.len() as u64;
             let mut all = ToolResult::default();
             let mut files: Vec<Value> = Vec::with_capacity(targets.len());
             for target in targets {
-                let one = match self.read(view, target, share.max(1)).await {
+                let one = match self.read(view, target, share.max(1), &mut left).await {
                     Ok(one) => one,
                     Err(error) if matches!(error.kind(), ErrorKind::Aborted | ErrorKind::Timeout) => return Err(error),
                     Err(error) => ToolResult::from_error(&error),
@@ -107,14 +110,23 @@ impl Tool for ReadFile {
 }
 
 impl ReadFile {
-    async fn read(&self, view: &View<'_>, target: &str, max_bytes: u64) -> Result<ToolResult> {
+    async fn read(&self, view: &View<'_>, target: &str, max_bytes: u64, left: &mut PartsLeft) -> Result<ToolResult> {
         let path = view.path(target)?;
-        if let (Some(media_type), Some(limit)) = (image_media_type(&path), view.settings.image_bytes) {
-            return image(view, &path, media_type, limit).await;
-        }
         let window = Window { offset: self.offset, limit: self.limit, max_bytes };
-        let slice = view.files().read(&path, window, view.call).await?;
+        if !self.raw
+            && read_media::is_notebook(&path)
+            && let Some(cells) = read_media::notebook(view, &path, window, self.column, left).await?
+        {
+            return Ok(cells);
+        }
+        let slice = match view.files().read(&path, window, view.call).await {
+            Ok(slice) => slice,
+            Err(error) => return read_media::instead_of(error, view, &path, left).await,
+        };
         view.check_binding(&path, Some(slice.version))?;
+        if slice.bytes == 0 && read_media::is_named_like_media(&path) {
+            return Err(read_media::empty(&path));
+        }
         view.memory.shown(&slice);
         Ok(shape(view, &path, &slice, self.column))
     }
@@ -135,16 +147,4 @@ fn shape(view: &View<'_>, path: &VirtualPath, slice: &FileSlice, column: usize) 
         "bytes": slice.bytes, "nextOffset": slice.next_offset, "truncated": slice.truncated,
     });
     ToolResult { truncated: slice.truncated, ..ToolResult::new(text, data) }
-}
-
-async fn image(view: &View<'_>, path: &VirtualPath, media_type: &str, limit: u64) -> Result<ToolResult> {
-    let content = view.files().read_bytes(path, limit, view.call).await?;
-    view.check_binding(path, Some(content.version))?;
-    if content.bytes.is_empty() {
-        return Err(Error::new(ErrorKind::BinaryFile, format!("The image '{path}' is empty.")).with_path(path.as_str()));
-    }
-    let size = content.bytes.len();
-    let data = json!({ "path": path.as_str(), "bytes": size, "mediaType": media_type });
-    let part = Part::Image { media_type: media_type.to_owned(), data: STANDARD.encode(&content.bytes) };
-    Ok(ToolResult { parts: vec![part], ..ToolResult::new(format!("Image {path} ({media_type}, {size} bytes)."), data) })
 }

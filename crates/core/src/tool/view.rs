@@ -1,6 +1,5 @@
 //! What a tool holds while it runs: the backend behind a [`View`], never a host path and never the rules.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use crate::access::Operation;
@@ -12,6 +11,7 @@ use crate::backend::{
 use crate::change::Bounds;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::media::Gate;
 use crate::memory::ReadMemory;
 use crate::path::VirtualPath;
 
@@ -20,7 +20,7 @@ use crate::path::VirtualPath;
 pub struct ToolSettings {
     /// Whether searches skip hidden names unless the model asks for them.
     pub ignore_hidden: bool,
-    /// Bytes of the largest image that becomes a part; `None` when images are refused as binary.
+    /// Bytes of the largest image that becomes a part; `None` when images and documents are refused as binary.
     pub image_bytes: Option<u64>,
     /// Whether files are read with hashline tags.
     pub hashline: bool,
@@ -38,6 +38,8 @@ pub struct View<'a> {
     pub settings: &'a ToolSettings,
     /// What this toolset showed before.
     pub memory: &'a Arc<ReadMemory>,
+    /// Where images are decoded.
+    pub media: &'a Gate,
     /// The states of files that an approval showed; empty when nobody was asked.
     pub bindings: &'a [Binding],
     /// Takes output of a command as it comes.
@@ -120,16 +122,4 @@ fn changed_since_approval(path: &VirtualPath) -> Error {
         format!("'{path}' changed after the approval was asked for, so the call was not run. Read it again and repeat the call."),
     )
     .with_path(path.as_str())
-}
-
-/// The media type of an image by the suffix of its name.
-pub(super) fn image_media_type(path: &VirtualPath) -> Option<&'static str> {
-    let name = Path::new(path.as_str());
-    match name.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "png" => Some("image/png"),
-        "jpg" | "jpeg" => Some("image/jpeg"),
-        "gif" => Some("image/gif"),
-        "webp" => Some("image/webp"),
-        _ => None,
-    }
 }

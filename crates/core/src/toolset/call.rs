@@ -255,6 +255,7 @@ impl Toolset {
             limits: &self.shared.limits,
             settings: &self.shared.settings,
             memory: &self.shared.memory,
+            media: &self.shared.media,
             bindings,
             on_output,
         }

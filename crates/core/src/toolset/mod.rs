@@ -28,6 +28,7 @@ use crate::backend::Backend;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::{Hooks, NoHooks};
 use crate::limits::Limits;
+use crate::media::Gate;
 use crate::memory::ReadMemory;
 use crate::permissions::{CommandContext, PermissionChecker, Ruleset};
 use crate::tool::{self, Entry, Group, Need, ToolSettings};
@@ -70,6 +71,7 @@ struct Shared {
     remembered: ApprovalMemory,
     assessed: Mutex<Assessed>,
     memory: Arc<ReadMemory>,
+    media: Gate,
     failures: Mutex<HashMap<&'static str, u32>>,
     calls: AtomicU64,
     closed: AtomicBool,
@@ -135,6 +137,7 @@ impl Toolset {
             remembered: ApprovalMemory::default(),
             assessed: Mutex::default(),
             memory: Arc::default(),
+            media: Gate::default(),
             failures: Mutex::default(),
             calls: AtomicU64::new(1),
             closed: AtomicBool::new(false),

@@ -31,7 +31,7 @@ pub struct ToolsetOptions {
     pub approval_mode: ApprovalMode,
     /// Whether searches skip hidden names unless the model asks for them; default yes.
     pub ignore_hidden: bool,
-    /// Bytes of the largest image handed to a model; 0 refuses images. Default: `Limits::image_bytes`.
+    /// Bytes of the largest image handed to a model; 0 refuses images and documents. Default: `Limits::image_bytes`.
     pub image_bytes: Option<u64>,
     /// Descriptions that replace ours, by our tool name.
     pub descriptions: BTreeMap<String, String>,
