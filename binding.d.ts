@@ -18,6 +18,8 @@ export declare class NativeBackend {
    * of prefixes.
    */
   static composite(rest: NativeBackend, prefixes: Array<string>, backends: Array<NativeBackend>, stripJson: string): NativeBackendMade
+  /** A backend that an application wrote. `options_json` is `{ methods, workingDirectory? }`; `answer` calls the methods. */
+  static remote(optionsJson: string, answer: (requestJson: string, content?: Buffer | null) => Promise<NativeAnswer>): NativeBackendMade
   /** Names the backend in logs. */
   get id(): string
   /** Facts that are fixed for the backend's life, as JSON. */
@@ -114,6 +116,18 @@ export declare function analyzeCommand(command: string, contextJson: string): Na
 
 /** The ruleset that the answers in `options_json` describe, as JSON in `value`. */
 export declare function createRuleset(optionsJson: string): NativeOutcome
+
+/** What a JavaScript backend answers. */
+export interface NativeAnswer {
+  /** Structured values, as JSON. */
+  value?: string
+  /** Content that is text. */
+  text?: string
+  /** Content that is bytes; nobody else holds them. */
+  bytes?: Uint8Array
+  /** The failure. */
+  error?: NativeError
+}
 
 /** A backend, or why there is none. */
 export interface NativeBackendMade {

@@ -23,6 +23,7 @@ export const {
   PermissionDeniedError,
   Sandbox,
   SandboxError,
+  ShellBackend,
   StaleFileError,
   StateBackend,
   SuffixNotAllowedError,

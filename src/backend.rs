@@ -8,11 +8,12 @@ use gloveport_core::backend::{Backend, Call};
 use gloveport_core::error::Result;
 use gloveport_core::limits::Limits;
 use gloveport_core::wire::{self, Content, Reply, Request};
-use napi::bindgen_prelude::{Buffer, ClassInstance, Either, Env, Function, PromiseRaw, Uint8Array};
+use napi::bindgen_prelude::{Buffer, ClassInstance, Either, Env, FnArgs, Function, Promise, PromiseRaw, Uint8Array};
 use napi_derive::napi;
 
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
 use crate::options::LocalJson;
+use crate::remote::{self, NativeAnswer};
 use crate::sandbox::NativeSandbox;
 
 /// A backend, or why there is none.
@@ -53,6 +54,16 @@ impl NativeBackend {
         let made = parse::<Strip>(&strip_json)
             .and_then(|strip| CompositeBackend::new(Arc::clone(&rest.inner), routes, &strip, Limits::default()));
         made.into()
+    }
+
+    /// A backend that an application wrote. `options_json` is `{ methods, workingDirectory? }`; `answer` calls the methods.
+    #[napi(catch_unwind)]
+    pub fn remote(
+        options_json: String,
+        #[napi(ts_arg_type = "(requestJson: string, content?: Buffer | null) => Promise<NativeAnswer>")]
+        answer: Function<'_, FnArgs<(String, Option<Buffer>)>, Promise<NativeAnswer>>,
+    ) -> napi::Result<NativeBackendMade> {
+        remote::make(&options_json, answer)
     }
 
     /// Names the backend in logs.

@@ -9,6 +9,7 @@ mod convert;
 mod host;
 mod options;
 mod permissions;
+mod remote;
 mod sandbox;
 mod state;
 #[cfg(target_os = "linux")]
@@ -18,6 +19,7 @@ mod toolset;
 pub use backend::{NativeBackend, NativeBackendMade};
 pub use convert::{NativeCancel, NativeError, NativeOutcome};
 pub use permissions::{NativeChecker, NativeCheckerMade, analyze_command, create_ruleset, presets};
+pub use remote::NativeAnswer;
 pub use sandbox::{NativeSandbox, NativeSandboxMade};
 pub use state::{NativeState, NativeStateMade};
 pub use toolset::{NativeToolset, NativeToolsetMade};

@@ -11,6 +11,7 @@ export type {
 export { terminalApprover, type TerminalApproverOptions } from './approval/terminal-approver.js'
 export { CompositeBackend, type CompositeBackendOptions } from './backend/composite.js'
 export { LocalBackend, type LocalBackendOptions } from './backend/local.js'
+export { ShellBackend, type ShellBackendOptions } from './backend/shell.js'
 export {
   StateBackend,
   type StateBackendOptions,
@@ -19,6 +20,7 @@ export {
   type StateLimits,
 } from './backend/state.js'
 export type * from './backend/types.js'
+export type * from './backend/user-types.js'
 export * from './errors/index.js'
 export type { OnOutput, OutputChunk } from './output.js'
 export { analyzeCommand, createRuleset, PermissionChecker, presets } from './permission-checker.js'

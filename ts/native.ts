@@ -11,4 +11,4 @@ export {
   NativeToolset,
   presets,
 } from '../binding.js'
-export type { NativeError, NativeOutcome } from '../binding.js'
+export type { NativeAnswer, NativeError, NativeOutcome } from '../binding.js'

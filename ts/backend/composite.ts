@@ -1,15 +1,17 @@
-import { checkOptions, describe, encodeJson } from '../encode.js'
+import { checkOptions, encodeJson } from '../encode.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { NativeBackend } from '../native.js'
-import { NativeFiles, nativeOf } from './native-files.js'
+import { NativeFiles } from './native-files.js'
 import type { Backend } from './types.js'
+import type { UserBackend } from './user-types.js'
+import { nativeFor } from './user.js'
 
 /** What an author sets on a {@link CompositeBackend}. */
 export interface CompositeBackendOptions {
   /** Has every path that no route has, and runs the commands. */
-  readonly default: Backend
+  readonly default: Backend | UserBackend
   /** Backends by path: `/memories/` and `memories` are the same route, and do not capture `/memories-of-old`. */
-  readonly routes?: Readonly<Record<string, Backend>> | undefined
+  readonly routes?: Readonly<Record<string, Backend | UserBackend>> | undefined
   /**
    * Which routes hand on paths without their own prefix, so that `/memories/a.md` is `a.md` in the working directory of the
    * routed backend: all, none, or those named. Default none: backends are asked for the path that the agent uses.
@@ -38,20 +40,16 @@ export class CompositeBackend extends NativeFiles {
     }
     const routed = Object.entries(checkOptions(routes, 'routes') as NonNullable<typeof routes>)
     const prefixes = routed.map(([prefix]) => checkPrefix(prefix))
-    const backends = routed.map(([prefix, backend]) => checkBackend(backend, `routes['${prefix}']`))
-    super(
-      NativeBackend.composite(checkBackend(rest, 'default'), prefixes, backends, encodeJson(strip ?? false, 'strip')),
-    )
+    const backends = routed.map(([prefix, backend]) => nativeFor(backend, `routes['${prefix}']`))
+    const own = nativeFor(rest, 'default')
+    super(NativeBackend.composite(own, prefixes, backends, encodeJson(strip ?? false, 'strip')), [
+      rest,
+      ...routed.map(([, backend]) => backend),
+    ])
   }
 }
 
 function checkPrefix(prefix: string): string {
   if (prefix.isWellFormed()) return prefix
   throw new InvalidInputError('A route holds half a surrogate pair, which no encoding can carry; use whole characters.')
-}
-
-function checkBackend(backend: unknown, name: string): NativeBackend {
-  const native = typeof backend === 'object' && backend !== null ? nativeOf(backend) : undefined
-  if (native) return native
-  throw new InvalidInputError(`\`${name}\` must be a backend, not ${describe(backend)}.`)
 }

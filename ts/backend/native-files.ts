@@ -30,10 +30,17 @@ import type {
 
 /** The addon's side of each backend; kept apart so that nothing of it shows on the object. */
 const NATIVE = new WeakMap<object, NativeBackend>()
+/** The backends that a backend asks, which live at least as long. */
+const PARTS = new WeakMap<object, readonly object[]>()
 
 /** The addon's side of a backend of this package; undefined for any other object. */
 export function nativeOf(backend: object): NativeBackend | undefined {
   return NATIVE.get(backend)
+}
+
+/** The backends that a backend asks, and with which whoever holds it must keep them alive. */
+export function partsOf(backend: object): readonly object[] {
+  return PARTS.get(backend) ?? []
 }
 
 /** A `FileInfo` as the addon sends it: the time in milliseconds since 1970. */
@@ -50,13 +57,17 @@ export abstract class NativeFiles implements Backend {
   readonly id: string
   readonly #native: NativeBackend
 
-  /** `made` is what a factory of the addon returned. */
-  protected constructor(made: { readonly backend?: NativeBackend; readonly error?: NativeOutcome['error'] }) {
+  /** `made` is what a factory of the addon returned, `parts` are the backends that it asks. */
+  protected constructor(
+    made: { readonly backend?: NativeBackend; readonly error?: NativeOutcome['error'] },
+    parts: readonly object[] = [],
+  ) {
     if (!made.backend)
       throw errorFromNative(made.error ?? { code: 'INTERNAL', message: 'The backend could not be made.' })
     this.#native = made.backend
     this.id = made.backend.id
     NATIVE.set(this, made.backend)
+    PARTS.set(this, parts)
   }
 
   /** What relative paths are relative to. */

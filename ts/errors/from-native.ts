@@ -21,6 +21,7 @@ import { SuffixNotAllowedError } from './suffix-not-allowed-error.js'
 import { TimeoutError } from './timeout-error.js'
 import { UnsupportedError } from './unsupported-error.js'
 import type { ErrorCode } from './error-code.js'
+import { takeFailure } from './failures.js'
 import { type ErrorFacts, GloveportError } from './gloveport-error.js'
 
 type ErrorClass = new (message: string, facts?: ErrorFacts) => GloveportError
@@ -51,10 +52,12 @@ const CLASSES: { readonly [Code in ErrorCode]?: ErrorClass } = {
 /** The typed error for a native failure. */
 export function errorFromNative(failure: NativeError, cause?: unknown): GloveportError {
   const code = failure.code as ErrorCode
+  const details: unknown = failure.details == null ? undefined : JSON.parse(failure.details)
+  const thrown = takeFailure(details)
   const facts: ErrorFacts = {
     path: failure.path ?? undefined,
-    details: failure.details == null ? undefined : JSON.parse(failure.details),
-    cause,
+    details: thrown ? undefined : details,
+    cause: thrown ? thrown.error : cause,
   }
   const Class = CLASSES[code]
   return Class ? new Class(failure.message, facts) : new GloveportError(code, failure.message, facts)

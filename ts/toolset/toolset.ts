@@ -3,7 +3,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 
-import { nativeOf } from '../backend/native-files.js'
+import { nativeFor, watchFailures } from '../backend/user.js'
 import { checkOptions, describe, encodeJson } from '../encode.js'
 import { AbortError } from '../errors/abort-error.js'
 import { errorFromNative } from '../errors/from-native.js'
@@ -38,12 +38,7 @@ import {
  */
 export function createToolset(options: ToolsetOptions): Toolset {
   const { backend, approve, hooks, onEvent, onError, images, ...settings } = checkOptions(options) as ToolsetOptions
-  const native = typeof backend === 'object' && backend !== null ? nativeOf(backend) : undefined
-  if (!native) {
-    throw new InvalidInputError(
-      `\`backend\` must be a backend of gloveport, such as new LocalBackend({ root }), not ${describe(backend)}.`,
-    )
-  }
+  const native = nativeFor(backend, 'backend')
   const host = new Host({
     hooks: checkHooks(hooks),
     approve: checkFunction(approve, 'approve'),
@@ -53,7 +48,9 @@ export function createToolset(options: ToolsetOptions): Toolset {
   const optionsJson = encodeJson({ ...settings, ...imageBytes(images) }, 'options')
   const made = NativeToolset.create(native, optionsJson, host.description, host.answer)
   const ourNames = new Map(Object.entries(settings.names ?? {}).map(([ours, exposed]) => [exposed as string, ours]))
-  return Toolset.of(made, host, ourNames)
+  const toolset = Toolset.of(made, host, ourNames, backend)
+  watchFailures(backend, host)
+  return toolset
 }
 
 /** See {@link createToolset}. */
@@ -69,10 +66,14 @@ export class Toolset {
   /** From names that the model sees to ours. */
   readonly #ourNames: ReadonlyMap<string, string>
 
-  private constructor(native: NativeToolset, host: Host, ourNames: ReadonlyMap<string, string>) {
+  /** Held because the addon's side of an application's own backend does not hold it. */
+  readonly #backend: object
+
+  private constructor(native: NativeToolset, host: Host, ourNames: ReadonlyMap<string, string>, backend: object) {
     this.#native = native
     this.#host = host
     this.#ourNames = ourNames
+    this.#backend = backend
     this.id = native.id
     this.instructions = native.instructions()
     const specs = JSON.parse(native.specs()) as Omit<ToolSpec, '~standard'>[]
@@ -84,10 +85,11 @@ export class Toolset {
     made: { readonly toolset?: NativeToolset; readonly error?: NativeError },
     host: Host,
     ourNames: ReadonlyMap<string, string>,
+    backend: object,
   ): Toolset {
     if (!made.toolset)
       throw errorFromNative(made.error ?? { code: 'INTERNAL', message: 'The toolset could not be made.' })
-    return new Toolset(made.toolset, host, ourNames)
+    return new Toolset(made.toolset, host, ourNames, backend)
   }
 
   /** Whether somebody is asked when a call needs an approval. */
@@ -164,7 +166,7 @@ export class Toolset {
 
   /** The same toolset with only the named tools: it shares everything with this one, also its end. */
   subset(names: readonly string[]): Toolset {
-    return Toolset.of(this.#native.subset(checkNames(names)), this.#host, this.#ourNames)
+    return Toolset.of(this.#native.subset(checkNames(names)), this.#host, this.#ourNames, this.#backend)
   }
 
   /** Ends what the toolset started; later calls reject with `ClosedError`. The backend stays open. */

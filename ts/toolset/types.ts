@@ -2,6 +2,7 @@
 
 import type { ApprovalGrant, ApprovalRequest, Approver } from '../approval/types.js'
 import type { Backend } from '../backend/types.js'
+import type { UserBackend } from '../backend/user-types.js'
 import type { GloveportError } from '../errors/gloveport-error.js'
 import type { ErrorCode } from '../errors/error-code.js'
 import type { OnOutput } from '../output.js'
@@ -34,8 +35,8 @@ export type ToolGroup = 'console' | 'files'
 
 /** What `createToolset` takes. */
 export interface ToolsetOptions {
-  /** Where the tools work. The toolset never closes it. */
-  readonly backend: Backend
+  /** Where the tools work: a backend, or an object of yours with the methods that it can offer. The toolset never closes it. */
+  readonly backend: Backend | UserBackend
   /** Tools and groups; default `['console']`. A tool of a group that the backend cannot run is left out. */
   readonly tools?: readonly (ToolName | ToolGroup)[] | undefined
   /** `hashline`: `hashline_edit` instead of `edit_file`. Default `str_replace`. */

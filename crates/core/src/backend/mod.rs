@@ -27,6 +27,10 @@ mod derived;
 pub mod local;
 pub mod memory;
 
+pub mod posix;
+pub mod remote;
+mod temp;
+
 /// A future that a trait object returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

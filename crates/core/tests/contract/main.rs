@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cases;
+mod remote;
+#[cfg(unix)]
+mod shells;
 mod steps;
 
 use std::sync::Arc;

@@ -17,8 +17,9 @@ use super::open::{Opened, open};
 use super::options::{Confinement, Durability, LocalOptions};
 use super::resolve::{Directory, OpenFile, Resolver, Strategy};
 use super::shell::{CommandRunner, Environment};
-use super::{list, read, temp, transfer, tree, update, walk};
+use super::{list, read, transfer, tree, update, walk};
 use crate::access::Operation;
+use crate::backend::temp;
 use crate::backend::{
     Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileContent, FileInfo, FileSlice, FileSystem, Listing,
     Missing, Resolution, Shell, Transform, Updated, Window, WritableFileSystem,

@@ -37,8 +37,6 @@ mod resolve;
 #[cfg(unix)]
 pub mod shell;
 #[cfg(unix)]
-mod temp;
-#[cfg(unix)]
 mod transfer;
 #[cfg(unix)]
 mod tree;

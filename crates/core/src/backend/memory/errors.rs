@@ -6,16 +6,16 @@ use super::tree::names_of;
 use crate::error::{Error, ErrorKind, Shown};
 use crate::path::VirtualPath;
 
-pub(super) fn not_found(path: &VirtualPath) -> Error {
+pub(in crate::backend) fn not_found(path: &VirtualPath) -> Error {
     Error::not_found(path)
 }
 
-pub(super) fn not_a_file(path: &VirtualPath) -> Error {
+pub(in crate::backend) fn not_a_file(path: &VirtualPath) -> Error {
     about(path, ErrorKind::NotAFile, format!("'{}' is a directory, not a file.", shown(path)))
 }
 
 /// The first `names` names of `path` lead to a file.
-pub(super) fn not_a_directory(path: &VirtualPath, names: usize) -> Error {
+pub(in crate::backend) fn not_a_directory(path: &VirtualPath, names: usize) -> Error {
     let file = names_of(path).take(names).fold(String::new(), |file, name| file + "/" + name);
     about(
         path,
@@ -24,11 +24,11 @@ pub(super) fn not_a_directory(path: &VirtualPath, names: usize) -> Error {
     )
 }
 
-pub(super) fn already_a_file(path: &VirtualPath) -> Error {
+pub(in crate::backend) fn already_a_file(path: &VirtualPath) -> Error {
     about(path, ErrorKind::AlreadyExists, format!("'{}' is a file; no directory can have its name.", shown(path)))
 }
 
-pub(super) fn already_exists(path: &VirtualPath) -> Error {
+pub(in crate::backend) fn already_exists(path: &VirtualPath) -> Error {
     about(
         path,
         ErrorKind::AlreadyExists,
@@ -36,12 +36,12 @@ pub(super) fn already_exists(path: &VirtualPath) -> Error {
     )
 }
 
-pub(super) fn directory_not_empty(path: &VirtualPath, entries: usize) -> Error {
+pub(in crate::backend) fn directory_not_empty(path: &VirtualPath, entries: usize) -> Error {
     let message = format!("'{}' is a directory that holds entries; remove it recursively.", shown(path));
     about(path, ErrorKind::DirectoryNotEmpty, message).with_details(json!({ "entries": entries }))
 }
 
-pub(super) fn is_the_root() -> Error {
+pub(in crate::backend) fn is_the_root() -> Error {
     about(
         &VirtualPath::root(),
         ErrorKind::PathNotWritable,
@@ -49,17 +49,17 @@ pub(super) fn is_the_root() -> Error {
     )
 }
 
-pub(super) fn into_itself(from: &VirtualPath, to: &VirtualPath) -> Error {
+pub(in crate::backend) fn into_itself(from: &VirtualPath, to: &VirtualPath) -> Error {
     let message = format!("'{}' cannot be moved into itself ('{}').", shown(from), shown(to));
     about(to, ErrorKind::InvalidInput, message)
 }
 
-pub(super) fn paths_too_long(from: &VirtualPath, to: &VirtualPath) -> Error {
+pub(in crate::backend) fn paths_too_long(from: &VirtualPath, to: &VirtualPath) -> Error {
     let message = format!("'{}' holds names whose paths would become too long below '{}'.", shown(from), shown(to));
     about(to, ErrorKind::InvalidInput, message)
 }
 
-pub(super) fn too_deep(path: &VirtualPath, limit: usize) -> Error {
+pub(in crate::backend) fn too_deep(path: &VirtualPath, limit: usize) -> Error {
     about(
         path,
         ErrorKind::InvalidInput,
@@ -67,12 +67,12 @@ pub(super) fn too_deep(path: &VirtualPath, limit: usize) -> Error {
     )
 }
 
-pub(super) fn file_too_large(path: &VirtualPath, size: u64, limit: u64) -> Error {
+pub(in crate::backend) fn file_too_large(path: &VirtualPath, size: u64, limit: u64) -> Error {
     let message = format!("'{}' has {size} bytes; at most {limit} are allowed here.", shown(path));
     about(path, ErrorKind::FileTooLarge, message).with_details(json!({ "size": size, "limit": limit }))
 }
 
-pub(super) fn storage_full(path: &VirtualPath, limit: u64) -> Error {
+pub(in crate::backend) fn storage_full(path: &VirtualPath, limit: u64) -> Error {
     let message = format!(
         "'{}' could not be written: the storage holds at most {limit} bytes in all. Remove what is no longer needed.",
         shown(path)
@@ -80,7 +80,7 @@ pub(super) fn storage_full(path: &VirtualPath, limit: u64) -> Error {
     about(path, ErrorKind::Io, message).with_details(json!({ "limit": limit }))
 }
 
-pub(super) fn too_many_entries(path: &VirtualPath, limit: u64) -> Error {
+pub(in crate::backend) fn too_many_entries(path: &VirtualPath, limit: u64) -> Error {
     let message = format!(
         "'{}' could not be created: the storage holds at most {limit} files and directories. Remove what is no longer \
          needed.",
@@ -89,7 +89,7 @@ pub(super) fn too_many_entries(path: &VirtualPath, limit: u64) -> Error {
     about(path, ErrorKind::Io, message).with_details(json!({ "limit": limit }))
 }
 
-pub(super) fn closed() -> Error {
+pub(in crate::backend) fn closed() -> Error {
     Error::new(ErrorKind::Closed, "This backend was closed.")
 }
 

@@ -25,7 +25,7 @@ use crate::limits::Limits;
 use crate::path::VirtualPath;
 
 mod document;
-mod errors;
+pub(super) mod errors;
 mod names;
 mod read;
 mod time;

@@ -1,5 +1,6 @@
 //! The names of temporary files: how a write hides its half-done work, and how what a crash left is known again.
 
+#[cfg(unix)]
 use std::ffi::CStr;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -25,6 +26,7 @@ pub(super) fn is_temporary(name: &[u8]) -> bool {
 }
 
 /// [`is_temporary`] for what a directory read gives.
+#[cfg(unix)]
 pub(super) fn is_temporary_entry(name: &CStr) -> bool {
     is_temporary(name.to_bytes())
 }
