@@ -10,6 +10,7 @@ const { join } = require('node:path')
 const gloveport = require('gloveport')
 const { aiTools } = require('gloveport/ai-sdk')
 const { langchainTools } = require('gloveport/langchain')
+const { testBackend } = require('gloveport/testing')
 
 const { createToolset, FileNotFoundError, GloveportError, LocalBackend } = gloveport
 
@@ -72,3 +73,5 @@ test('the adapters work', async () => {
   const [ls] = langchainTools(toolset)
   expect(await ls.invoke({})).toContain('a.txt')
 })
+
+testBackend('a backend of the realm of jest', () => ({ backend: new gloveport.StateBackend() }), { describe, test })

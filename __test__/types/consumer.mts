@@ -10,16 +10,21 @@ import {
   type ErrorCode,
   type FileInfo,
   GloveportError,
+  CompositeBackend,
   LocalBackend,
   type Operation,
   PathNotInSandboxError,
   type SandboxError,
+  ShellBackend,
+  StateBackend,
   terminalApprover,
   Toolset,
   type ToolResult,
+  type UserBackend,
 } from 'gloveport'
 import { aiToolApproval, aiTools } from 'gloveport/ai-sdk'
 import { langchainTools } from 'gloveport/langchain'
+import { contractCases, testBackend } from 'gloveport/testing'
 
 const backend = new LocalBackend({
   root: '.',
@@ -70,6 +75,16 @@ export async function use(): Promise<void> {
   await using scoped = toolset.subset(['ls'])
   scoped.instructions.toString()
 }
+
+// Backends of every kind, and somebody's own.
+const own: UserBackend = { read: (path) => (path === '/a' ? 'a' : { content: '' }), ls: async () => [] }
+const memory = StateBackend.fromJSON(new StateBackend({ files: { '/a': 'a', '/b': Uint8Array.of(1) } }).toJSON())
+export const composite = new CompositeBackend({ default: memory.clone(), routes: { '/own': own, '/local': backend } })
+export const shell = new ShellBackend({ execute: async () => ({ output: '', exitCode: 0 }) })
+createToolset({ backend: own })
+testBackend('mine', () => ({ backend: own }), { test: (_name, _body) => contractCases.length })
+// @ts-expect-error a method with another shape
+createToolset({ backend: { read: (path: number) => path } })
 
 // The adapters' tools fit the frameworks' own types, beside tools of the user.
 const tools = aiTools(toolset, { approval: 'framework' })

@@ -1,6 +1,8 @@
 // An application's own object as a backend. The core asks, the object's methods answer; answers cross as data and are judged
 // there. What is told apart here is only what JSON cannot: bytes, dates, and what was thrown.
 
+import { types } from 'node:util'
+
 import { describe } from '../encode.js'
 import { keepFailure } from '../errors/failures.js'
 import { GloveportError } from '../errors/gloveport-error.js'
@@ -166,7 +168,7 @@ function answerOf({ method, maxBytes }: Question, answer: unknown): NativeAnswer
 function plainInfo(info: unknown): object {
   if (typeof info !== 'object' || info === null) return {}
   const { name, path, type, size, modifiedAt } = info as UserFileInfo
-  const time: unknown = modifiedAt instanceof Date ? modifiedAt.getTime() : modifiedAt
+  const time: unknown = types.isDate(modifiedAt) ? modifiedAt.getTime() : modifiedAt
   return {
     name: text(name),
     path: text(path),
@@ -182,7 +184,7 @@ function text(value: unknown): unknown {
 
 function contentOf(answer: unknown, maxBytes: number): NativeAnswer {
   if (typeof answer === 'string') return checkSize(Buffer.byteLength(answer), maxBytes, { text: answer.toWellFormed() })
-  if (ArrayBuffer.isView(answer) || answer instanceof ArrayBuffer) {
+  if (ArrayBuffer.isView(answer) || types.isAnyArrayBuffer(answer)) {
     const view = ArrayBuffer.isView(answer)
       ? new Uint8Array(answer.buffer, answer.byteOffset, answer.byteLength)
       : new Uint8Array(answer)

@@ -409,7 +409,7 @@ pub enum Stream {
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecuteOutcome {
     /// Both streams in the order in which they arrived, bounded: head and tail are kept, with an honest marker between.

@@ -44,7 +44,9 @@ impl Questions for Served {
                 (Some(text), _) => Some(Payload::Text(text)),
                 (None, bytes) => bytes.map(Payload::Bytes),
             };
-            Ok(Answer { value: reply.value, content })
+            // A listing tells more than its entries.
+            let value = reply.value.map(|value| value.get("entries").cloned().unwrap_or(value));
+            Ok(Answer { value, content })
         })
     }
 

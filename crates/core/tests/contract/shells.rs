@@ -32,16 +32,8 @@ impl Shell for Program {
             Ok(ExecuteOutcome {
                 output: stdout.clone(),
                 stdout,
-                stderr: String::new(),
                 exit_code: ended.status.code(),
-                signal: None,
-                timed_out: false,
-                aborted: false,
-                truncated: false,
-                duration_ms: 0,
-                processes_left: None,
-                peak_memory_bytes: None,
-                ceiling: None,
+                ..ExecuteOutcome::default()
             })
         })
     }

@@ -393,7 +393,7 @@ impl Shell for PeerShell {
                 Err(error) if matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Aborted) => ExecuteOutcome {
                     timed_out: error.kind() == ErrorKind::Timeout,
                     aborted: error.kind() == ErrorKind::Aborted,
-                    ..ended(None)
+                    ..ExecuteOutcome::default()
                 },
                 Err(error) => return Err(error),
             };
@@ -462,23 +462,6 @@ fn whole_number(value: &Value) -> Option<u64> {
     number.filter(|number| *number <= MAX)
 }
 
-fn ended(exit_code: Option<i32>) -> ExecuteOutcome {
-    ExecuteOutcome {
-        output: String::new(),
-        stdout: String::new(),
-        stderr: String::new(),
-        exit_code,
-        signal: None,
-        timed_out: false,
-        aborted: false,
-        truncated: false,
-        duration_ms: 0,
-        processes_left: None,
-        peak_memory_bytes: None,
-        ceiling: None,
-    }
-}
-
 /// `{ stdout?, stderr?, output?, exitCode, signal?, timedOut?, truncated? }`; streams that were not told apart are all
 /// standard output.
 fn outcome(value: &Value) -> Result<ExecuteOutcome> {
@@ -508,9 +491,10 @@ fn outcome(value: &Value) -> Result<ExecuteOutcome> {
         stdout,
         stderr: stderr.unwrap_or_default(),
         signal,
+        exit_code,
         timed_out: flag("timedOut"),
         truncated: flag("truncated"),
-        ..ended(exit_code)
+        ..ExecuteOutcome::default()
     })
 }
 

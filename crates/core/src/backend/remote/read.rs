@@ -14,7 +14,9 @@ use crate::backend::{
 use crate::cancel::Deadline;
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
-use crate::search::{self, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery};
+use crate::search::{
+    self, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery,
+};
 use crate::text::window::{self, ReadAt, TextWindow, Window, WindowRequest};
 
 /// 4 MiB: larger files are read piece by piece where the place can, so that a window costs what it shows.
@@ -327,5 +329,9 @@ impl FileSystem for RemoteBackend {
 
     fn find<'a>(&'a self, query: &'a FindQuery, call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
         Box::pin(self.search(query, &query.path, call, search::find))
+    }
+
+    fn outline<'a>(&'a self, query: &'a OutlineQuery, call: &'a Call) -> BoxFuture<'a, Result<Outline>> {
+        Box::pin(self.search(query, &query.path, call, search::outline))
     }
 }
