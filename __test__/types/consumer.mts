@@ -2,6 +2,7 @@
 
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { StructuredToolInterface } from '@langchain/core/tools'
+import type { BackendProtocolV2 } from 'deepagents'
 import type { generateText as generateText7, ToolSet as ToolSet7 } from 'ai'
 import type { generateText as generateText6, ToolSet as ToolSet6 } from 'ai6'
 import {
@@ -23,6 +24,7 @@ import {
   type UserBackend,
 } from 'gloveport'
 import { aiToolApproval, aiTools } from 'gloveport/ai-sdk'
+import { deepagentsBackend, fromDeepagents } from 'gloveport/deepagents'
 import { langchainTools } from 'gloveport/langchain'
 import { contractCases, testBackend } from 'gloveport/testing'
 
@@ -83,6 +85,8 @@ export const composite = new CompositeBackend({ default: memory.clone(), routes:
 export const shell = new ShellBackend({ execute: async () => ({ output: '', exitCode: 0 }) })
 createToolset({ backend: own })
 testBackend('mine', () => ({ backend: own }), { test: (_name, _body) => contractCases.length })
+export const there: BackendProtocolV2 = deepagentsBackend(own)
+export const andBack: UserBackend = fromDeepagents(there)
 // @ts-expect-error a method with another shape
 createToolset({ backend: { read: (path: number) => path } })
 

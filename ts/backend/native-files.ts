@@ -51,6 +51,7 @@ interface Description {
   readonly workingDirectory: string
   readonly readableRoots: readonly string[]
   readonly writableRoots: readonly string[]
+  readonly executes: boolean
 }
 
 export abstract class NativeFiles implements Backend {
@@ -83,6 +84,11 @@ export abstract class NativeFiles implements Backend {
   /** The directories that can be written. */
   get writableRoots(): readonly string[] {
     return this.#describe().writableRoots
+  }
+
+  /** Whether commands can run. */
+  get executes(): boolean {
+    return this.#describe().executes
   }
 
   async ls(path: string, options?: LsOptions): Promise<LsResult> {
