@@ -118,15 +118,15 @@ pub fn read(source: &mut impl ReadAt, request: &WindowRequest<'_>) -> Result<Tex
     let mut text = Vec::new();
 
     // What lies before the window is counted, each chunk over the last.
-    let (mut ended, mut start) = (0, 0);
+    let (mut ended, mut start, mut length) = (0, 0, 0);
     while ended < offset {
-        text.clear();
-        if !chunks.append(&mut text)? {
+        let Some(read) = chunks.over(&mut text)? else {
             return Err(past_the_end(request.path, offset, ended + chunks.unended()));
-        }
-        let (skipped, used) = skip_lines(&text, offset - ended);
-        (ended, start) = (ended + skipped, used);
+        };
+        let (skipped, used) = skip_lines(&text[..read], offset - ended);
+        (ended, start, length) = (ended + skipped, used, read);
     }
+    text.truncate(length);
 
     // The window itself is read into the buffer that becomes its content.
     let mut found = Found::new(start, limit, max_bytes);
@@ -150,25 +150,22 @@ pub fn read(source: &mut impl ReadAt, request: &WindowRequest<'_>) -> Result<Tex
     // What lies behind it is counted where the file is small enough, and else only noticed.
     let mut scratch = Vec::new();
     let mut behind = &text[found.behind..];
-    while found.passing_over && chunks.append(&mut scratch)? {
+    while found.passing_over {
+        let Some(read) = chunks.over(&mut scratch)? else { break };
         behind = &[];
-        if let Some(at) = memchr(b'\n', &scratch) {
+        if let Some(at) = memchr(b'\n', &scratch[..read]) {
             found.passing_over = false;
             ended += 1;
-            scratch.drain(..=at);
-            behind = &scratch;
+            behind = &scratch[at + 1..read];
             break;
         }
-        scratch.clear();
     }
     let more = !behind.is_empty() || chunks.remaining() > 0;
     let count_all = request.size <= request.count_lines_bytes;
     if more && count_all {
         ended += memchr_iter(b'\n', behind).count() as u64;
-        scratch.clear();
-        while chunks.append(&mut scratch)? {
-            ended += memchr_iter(b'\n', &scratch).count() as u64;
-            scratch.clear();
+        while let Some(read) = chunks.over(&mut scratch)? {
+            ended += memchr_iter(b'\n', &scratch[..read]).count() as u64;
         }
     }
     let total_lines = (count_all || !more).then(|| ended + chunks.unended());
@@ -314,13 +311,30 @@ impl<'a, S: ReadAt> Chunks<'a, S> {
         u64::from(self.last != b'\n')
     }
 
+    /// Reads the next chunk over what is in `text`, and says how long it is; what lies behind that is left over. `None` at
+    /// the end. Where a file is only counted this spares clearing the buffer for each chunk, a sixth of the time.
+    fn over(&mut self, text: &mut Vec<u8>) -> Result<Option<usize>> {
+        if self.position == 0 || self.decoder.is_some() {
+            text.clear();
+            return Ok(self.append(text)?.then_some(text.len()));
+        }
+        self.request.deadline.check()?;
+        let read = self.fill(text, 0)?;
+        if let Some(last) = read.checked_sub(1) {
+            self.last = text[last];
+        }
+        Ok((read > 0).then_some(read))
+    }
+
     /// Appends the next chunk to `text`; `false` at the end.
     fn append(&mut self, text: &mut Vec<u8>) -> Result<bool> {
         self.request.deadline.check()?;
         let first = self.position == 0;
         let start = text.len();
         if self.decoder.is_none() {
-            if !self.fill(text)? {
+            let end = self.fill(text, start)?;
+            text.truncate(end);
+            if end == start {
                 return Ok(false);
             }
             if first {
@@ -333,10 +347,10 @@ impl<'a, S: ReadAt> Chunks<'a, S> {
             }
         } else {
             let mut raw = std::mem::take(&mut self.raw);
-            raw.clear();
-            let more = self.fill(&mut raw)?;
+            let end = self.fill(&mut raw, 0)?;
+            raw.truncate(end);
             self.raw = raw;
-            if !more {
+            if end == 0 {
                 return Ok(false);
             }
         }
@@ -352,12 +366,14 @@ impl<'a, S: ReadAt> Chunks<'a, S> {
         Ok(true)
     }
 
-    /// Reads a chunk, or what is left, behind what is in `buffer`; `false` at the end.
-    fn fill(&mut self, buffer: &mut Vec<u8>) -> Result<bool> {
+    /// Reads a chunk, or what is left, into `buffer` from `start` on, and says where it ends: at `start` at the end of the
+    /// source. `buffer` may be longer than that afterwards.
+    fn fill(&mut self, buffer: &mut Vec<u8>, start: usize) -> Result<usize> {
         let left = usize::try_from(self.request.size.saturating_sub(self.position)).unwrap_or(usize::MAX);
-        let start = buffer.len();
         let end = start + CHUNK.min(left);
-        buffer.resize(end, 0);
+        if buffer.len() < end {
+            buffer.resize(end, 0);
+        }
         let mut filled = start;
         while filled < end {
             match self.source.read_at(self.position, &mut buffer[filled..end]) {
@@ -377,8 +393,7 @@ impl<'a, S: ReadAt> Chunks<'a, S> {
                 }
             }
         }
-        buffer.truncate(filled);
-        Ok(filled > start)
+        Ok(filled)
     }
 }
 
