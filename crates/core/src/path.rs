@@ -137,6 +137,12 @@ impl VirtualPath {
     }
 }
 
+impl From<VirtualPath> for String {
+    fn from(path: VirtualPath) -> Self {
+        path.0
+    }
+}
+
 impl fmt::Display for VirtualPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Shown(&self.0).fmt(f)

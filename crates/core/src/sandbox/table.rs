@@ -247,6 +247,16 @@ impl MountTable {
             || self.mounts.iter().flat_map(|mount| &mount.aliases).any(|alias| alias != path && alias.is_within(path))
     }
 
+    /// Whether every name below the directory `path` belongs to its mount and may be read, so that none need be judged
+    /// by itself.
+    pub fn reads_all_below(&self, path: &VirtualPath) -> bool {
+        let all_of_the_mount = match &self.readable {
+            Scope::Mounts => true,
+            Scope::Listed(_) => false,
+        };
+        all_of_the_mount && self.can_read(path) && !self.holds_other_names(path)
+    }
+
     /// Whether `path` is a mount point.
     pub fn is_mount_point(&self, path: &VirtualPath) -> bool {
         self.find(path).is_some_and(|id| self.mount(id).mount_point == *path)

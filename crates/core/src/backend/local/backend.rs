@@ -138,17 +138,19 @@ impl LocalBackend {
         Ok(if self.inner.near { Turn::take() } else { None })
     }
 
-    /// Opens a file and reads it with `work`: right here when it is small.
+    /// Opens a file and reads it with `work`: right here when it is small, or when `looks_at_little` of a large one.
     async fn read_with<T: Send + 'static>(
         &self,
         path: &VirtualPath,
         call: &Call,
+        looks_at_little: impl FnOnce(u64) -> bool,
         work: impl FnOnce(&Inner, OpenFile, &VirtualPath, &Call) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let mut opened = None;
         if let Some(turn) = self.turn(call)? {
             let file = turn.run(|| read::open(&self.inner, path, Operation::Read, call))?;
-            if size_of(&file.facts) <= inline::MAX_BYTES {
+            let size = size_of(&file.facts);
+            if size <= inline::MAX_BYTES || looks_at_little(size) {
                 return turn.run(|| work(&self.inner, file, path, call));
             }
             opened = Some(file);
@@ -381,9 +383,12 @@ impl FileSystem for LocalBackend {
     }
 
     fn read<'a>(&'a self, path: &'a VirtualPath, window: Window, call: &'a Call) -> BoxFuture<'a, Result<FileSlice>> {
-        Box::pin(
-            self.read_with(path, call, move |inner, file, path, call| read::window_of(inner, file, path, window, call)),
-        )
+        // The beginning of a file whose lines are not counted.
+        let counted = self.inner.limits.count_lines_bytes;
+        let is_beginning = move |size| window.offset == 0 && window.max_bytes <= inline::MAX_BYTES && size > counted;
+        Box::pin(self.read_with(path, call, is_beginning, move |inner, file, path, call| {
+            read::window_of(inner, file, path, window, call)
+        }))
     }
 
     fn read_bytes<'a>(
@@ -392,7 +397,8 @@ impl FileSystem for LocalBackend {
         max_bytes: u64,
         call: &'a Call,
     ) -> BoxFuture<'a, Result<FileContent>> {
-        Box::pin(self.read_with(path, call, move |_, file, path, call| read::content(file, max_bytes, path, call)))
+        let work = move |_: &Inner, file, path: &VirtualPath, call: &Call| read::content(file, max_bytes, path, call);
+        Box::pin(self.read_with(path, call, |_| false, work))
     }
 
     fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>> {

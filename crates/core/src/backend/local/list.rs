@@ -26,6 +26,8 @@ struct Level {
     directory: Option<Directory>,
     /// As the agent asked for it.
     shown: VirtualPath,
+    /// Whether every name in it belongs to its mount and may be read, so that none is judged by itself.
+    plain: bool,
     /// In reverse order: the next one is at the end.
     entries: Vec<Entry>,
 }
@@ -56,6 +58,7 @@ pub(super) fn list(inner: &Inner, path: &VirtualPath, depth: u32, call: &Call) -
     } else {
         call.guard.check(Operation::Ls, path)?;
     }
+    let open = call.guard.is_open();
     let depth = usize::try_from(depth).unwrap_or(MAX_DEPTH).min(MAX_DEPTH);
     if depth == 0 {
         return Ok(listing);
@@ -74,8 +77,8 @@ pub(super) fn list(inner: &Inner, path: &VirtualPath, depth: u32, call: &Call) -
             listing.truncated = true;
             break;
         }
-        let Some(info) = level.describe(&entry, inner, call) else { continue };
         let below = if entry.descends && levels_open < depth { level.open_below(&entry, inner) } else { None };
+        let Some(info) = level.describe(entry, inner, call, open) else { continue };
         listing.entries.push(info);
         // A directory that cannot be opened is shown, without its entries (D74).
         if let Some((shown, directory)) = below
@@ -97,6 +100,7 @@ fn open_level(
 ) -> Result<Level> {
     let table = inner.resolver.table();
     let here = directory.as_ref().map_or(path, |directory| &directory.path);
+    let plain = directory.is_some() && table.reads_all_below(here);
     let nested: BTreeSet<String> = inner.resolver.virtual_children(here).collect();
     let mut entries: Vec<Entry> = nested
         .iter()
@@ -116,14 +120,29 @@ fn open_level(
                 *truncated = true;
                 break;
             }
-            if let Some(entry) = visible(inner, directory, &nested, path, item.file_name(), item.file_type()) {
-                entries.push(entry);
-            }
+            let (name, kind) = (item.file_name(), item.file_type());
+            let entry = match kind {
+                FileType::Symlink | FileType::Unknown => visible(inner, directory, &nested, path, name, kind),
+                _ if plain => plain_entry(name, kind),
+                _ => visible(inner, directory, &nested, path, name, kind),
+            };
+            entries.extend(entry);
         }
     }
     // Directories first, then by name; reversed, because entries are taken from the end.
     entries.sort_unstable_by(|one, other| (!other.is_directory, &other.name).cmp(&(!one.is_directory, &one.name)));
-    Ok(Level { directory, shown: path.clone(), entries })
+    Ok(Level { directory, shown: path.clone(), plain, entries })
+}
+
+/// The entry where no name is judged by itself and nothing is followed.
+fn plain_entry(name: &CStr, kind: FileType) -> Option<Entry> {
+    let bytes = name.to_bytes();
+    if bytes == b"." || bytes == b".." || temp::is_temporary_entry(name) {
+        return None;
+    }
+    let is_directory = kind == FileType::Directory;
+    let descends = is_directory && std::str::from_utf8(bytes).is_ok();
+    Some(Entry { name: bytes.to_vec(), info: None, is_directory, descends })
 }
 
 /// The entry, unless it is hidden: by a nested mount, by the rights of a derived sandbox, or because it leads out.
@@ -182,34 +201,40 @@ impl Level {
         Some((shown, Some(opened.ok()?)))
     }
 
-    /// What is told of an entry; `None` when it is gone or the guard denies it.
-    fn describe(&self, entry: &Entry, inner: &Inner, call: &Call) -> Option<FileInfo> {
-        let text = shown_name(&entry.name);
-        let here = self.directory.as_ref().map_or(&self.shown, |directory| &directory.path);
-        let real = here.join(&text).ok()?;
-        call.guard.check(Operation::Ls, &real).ok()?;
-        if let Some(info) = &entry.info {
-            return Some(info.clone());
+    /// What is told of an entry; `None` when it is gone or the guard denies it. A guard that is `open` is not asked.
+    fn describe(&self, entry: Entry, inner: &Inner, call: &Call, open: bool) -> Option<FileInfo> {
+        let name = shown_name(&entry.name);
+        let shown = self.shown.join(&name).ok()?;
+        let elsewhere = match &self.directory {
+            Some(directory) if directory.path != self.shown => Some(directory.path.join(&name).ok()?),
+            Some(_) | None => None,
+        };
+        let real = elsewhere.as_ref().unwrap_or(&shown);
+        if !open {
+            call.guard.check(Operation::Ls, real).ok()?;
         }
-        let shown = self.shown.join(&text).ok()?;
-        let facts = self.directory.as_ref().and_then(|directory| self.facts(directory, entry, inner, &real));
+        if let Some(info) = entry.info {
+            return Some(info);
+        }
+        let facts = self.directory.as_ref().and_then(|directory| self.facts(directory, &entry.name, inner, real));
         match facts {
-            Some(facts) => Some(named_info(text, shown.as_str().to_owned(), &facts)),
-            None if entry.is_directory && inner.resolver.table().find(&real).is_some() => inner
+            Some(facts) => Some(named_info(name, shown.into(), &facts)),
+            None if entry.is_directory && inner.resolver.table().find(real).is_some() => inner
                 .resolver
-                .inspect(&real)
+                .inspect(real)
                 .map(|found| info_of(&shown, &found.facts))
                 .ok()
-                .or_else(|| inner.resolver.table().is_virtual_directory(&real).then(|| virtual_directory(&shown))),
-            None if inner.resolver.table().is_virtual_directory(&real) => Some(virtual_directory(&shown)),
+                .or_else(|| inner.resolver.table().is_virtual_directory(real).then(|| virtual_directory(&shown))),
+            None if inner.resolver.table().is_virtual_directory(real) => Some(virtual_directory(&shown)),
             None => None,
         }
     }
 
-    fn facts(&self, directory: &Directory, entry: &Entry, inner: &Inner, real: &VirtualPath) -> Option<Stat> {
-        if inner.resolver.is_shadowed(directory, real) || inner.resolver.table().holds_mount(real) {
+    fn facts(&self, directory: &Directory, name: &[u8], inner: &Inner, real: &VirtualPath) -> Option<Stat> {
+        let table = inner.resolver.table();
+        if !self.plain && (inner.resolver.is_shadowed(directory, real) || table.holds_mount(real)) {
             return None;
         }
-        statat(&directory.handle, entry.name.as_slice(), AtFlags::SYMLINK_NOFOLLOW).ok()
+        statat(&directory.handle, name, AtFlags::SYMLINK_NOFOLLOW).ok()
     }
 }
