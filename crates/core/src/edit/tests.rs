@@ -108,6 +108,18 @@ fn several_occurrences_are_listed_with_their_lines() {
 }
 
 #[test]
+fn occurrences_that_overlap_are_ambiguous() {
+    for (text, old, times) in [("aaa\n", "aa", 2), ("x aaaa\n", "aa", 3), ("abababa", "aba", 3)] {
+        let error = edit(text, &[replace(old, "z")]).unwrap_err();
+        assert_eq!(
+            (reason(&error), error.details().unwrap()["occurrences"].as_u64()),
+            ("ambiguous", Some(times)),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_miss_shows_the_nearest_text_and_what_differs() {
     let table = [
         ("def f():\n\treturn 1\n", "def f():\n    return 1\n", "whitespace", [1, 2]),

@@ -141,10 +141,13 @@ fn shape(view: &View<'_>, path: &VirtualPath, slice: &FileSlice, column: usize) 
         truncated: slice.truncated,
     };
     let style = if view.settings.hashline { Style::Tagged } else { Style::Numbered };
-    let text = numbered::render(&shown, &ViewOptions { style, line_chars: view.limits.line_chars, column });
+    let mut text = numbered::render(&shown, &ViewOptions { style, line_chars: view.limits.line_chars, column });
+    if let Some(note) = slice.encoding.note() {
+        text.push_str(&format!("\n\n({note})"));
+    }
     let data = json!({
         "path": path.as_str(), "offset": slice.offset, "lines": slice.lines, "totalLines": slice.total_lines,
-        "bytes": slice.bytes, "nextOffset": slice.next_offset, "truncated": slice.truncated,
+        "bytes": slice.bytes, "nextOffset": slice.next_offset, "truncated": slice.truncated, "encoding": slice.encoding,
     });
     ToolResult { truncated: slice.truncated, ..ToolResult::new(text, data) }
 }
