@@ -39,7 +39,7 @@ fn compare(backend: &LocalBackend, host: &std::path::Path, path: &VirtualPath, w
         walled.push(sample(|| drop(black_box(backend.open_file(path).unwrap()))));
     }
     let (plain, walled) = (median(plain), median(walled));
-    println!("{what:<24} open {plain:>7.0} ns   sandbox {walled:>7.0} ns   {:.2} x (at most {most})", walled / plain);
+    println!("{what:<32} open {plain:>7.0} ns   sandbox {walled:>7.0} ns   {:.2} x (at most {most})", walled / plain);
 }
 
 fn main() {
@@ -54,9 +54,21 @@ fn main() {
         fs::create_dir_all(&below).unwrap();
         fs::write(below.join("file"), "x").unwrap();
         symlink("file", below.join("link")).unwrap();
-        for (name, most) in [("file", 2.0), ("link", 6.0)] {
-            let path = VirtualPath::absolute(&format!("/work/{directories}{name}")).unwrap();
-            compare(&backend, &below.join(name), &path, &format!("depth {depth}, a {name}"), most);
+        // A link to the directory in the middle of the way; at depth 1 one in front of the only name.
+        let middle = depth / 2;
+        let above: String = (1..middle).map(|level| format!("d{level}/")).collect();
+        let behind: String = (middle + 1..depth).map(|level| format!("d{level}/")).collect();
+        let target = if middle == 0 { ".".to_owned() } else { format!("d{middle}") };
+        let through = format!("{above}to-the-middle-{depth}/{behind}");
+        symlink(&target, root.join("root").join(&above).join(format!("to-the-middle-{depth}"))).unwrap();
+        for (what, relative, most) in [
+            ("no link", format!("{directories}file"), 2.0),
+            ("a link at the end", format!("{directories}link"), 6.0),
+            ("a link in the middle", format!("{through}file"), 6.0),
+            ("links at both", format!("{through}link"), 6.0),
+        ] {
+            let path = VirtualPath::absolute(&format!("/work/{relative}")).unwrap();
+            compare(&backend, &root.join("root").join(&relative), &path, &format!("depth {depth}, {what}"), most);
         }
     }
 
@@ -73,5 +85,5 @@ fn main() {
         black_box(table.can_read(black_box(path)));
     }
     let rate = f64::from(CHECKS) / begin.elapsed().as_secs_f64() / 1e6;
-    println!("mount table of 100       {rate:.1} million checks a second (at least 1)");
+    println!("mount table of 100               {rate:.1} million checks a second (at least 1)");
 }

@@ -1,0 +1,97 @@
+//! Opening directories: by a path, or by a name in another open directory.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::Errno;
+
+use super::beneath::{Links, open_beneath};
+use super::steps::{End, Last};
+use super::{DIRECTORY, Directory, MAX_SWAPS, Resolver, Right, Strategy};
+use crate::backend::local::errors::{Explain, busy, explain, not_a_directory};
+use crate::error::{Error, Result};
+use crate::path::VirtualPath;
+use crate::sandbox::Located;
+
+impl Resolver {
+    /// Opens a directory, links followed, and judges where it lies.
+    pub(crate) fn open_directory(&self, asked: &VirtualPath) -> Result<Directory> {
+        let located = self.locate(asked, Right::Read)?;
+        self.open_located(&located, asked, Some(Right::Read))
+    }
+
+    /// Opens a directory to work on names in it, which the caller judges: only that it lies in the mount of its path is
+    /// checked. `asked` is what errors speak of.
+    pub(crate) fn open_for_names(&self, path: &VirtualPath, asked: &VirtualPath) -> Result<Directory> {
+        let located = self.table.locate(path).ok_or_else(|| self.table.outside(asked))?;
+        self.open_located(&located, asked, None)
+    }
+
+    /// `right` is judged on the resolved path; `None` where the caller judges a name in it.
+    pub(super) fn open_located(
+        &self,
+        located: &Located,
+        asked: &VirtualPath,
+        right: Option<Right>,
+    ) -> Result<Directory> {
+        let mount = located.mount;
+        let root = self.root(mount);
+        for _ in 0..MAX_SWAPS {
+            let opened = match self.strategy {
+                Strategy::Kernel => {
+                    let relative = self.relative(located);
+                    match open_beneath(root.handle.as_fd(), relative, DIRECTORY, Links::Refuse) {
+                        Ok(handle) => Some((handle, located.path.clone())),
+                        Err(Errno::LOOP) => {
+                            let handle = open_beneath(root.handle.as_fd(), relative, DIRECTORY, Links::Follow)
+                                .map_err(|errno| self.directory_error(errno, asked))?;
+                            self.name_of(mount, handle.as_fd(), asked)?.map(|path| (handle, path))
+                        }
+                        Err(errno) => return Err(self.directory_error(errno, asked)),
+                    }
+                }
+                Strategy::Walk => {
+                    let walked = self.walk(located, asked, Last::Follow)?;
+                    match &walked.end {
+                        End::Directory => {}
+                        End::Entry { .. } => return Err(not_a_directory(asked)),
+                        End::Missing { .. } => return Err(explain(Errno::NOENT, asked, &self.table)),
+                    }
+                    let path = self.path_of(mount, walked.names(), asked)?;
+                    let handle = openat(walked.directory(root.handle.as_fd()), ".", DIRECTORY, Mode::empty())
+                        .explain(asked, &self.table)?;
+                    self.confirmed(mount, handle.as_fd(), path, asked)?.map(|path| (handle, path))
+                }
+            };
+            if let Some((handle, path)) = opened {
+                if path != located.path {
+                    self.judge_mount(located, asked, &path)?;
+                    if let Some(right) = right {
+                        self.judge(located, asked, &path, right)?;
+                    }
+                }
+                self.refuse_system(&handle, root, asked)?;
+                return Ok(Directory { handle, mount, path });
+            }
+        }
+        Err(busy(asked))
+    }
+
+    /// Opens the directory `name` of `parent` for reading. Never follows a link; refused where the name belongs to
+    /// another mount or may not be read.
+    pub(crate) fn open_child_directory(&self, parent: &Directory, name: &str) -> Result<Directory> {
+        let path = parent.path.join(name)?;
+        self.require_child(parent, &path)?;
+        let handle = openat(&parent.handle, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())
+            .map_err(|errno| self.directory_error(errno, &path))?;
+        self.refuse_system(&handle, self.root(parent.mount), &path)?;
+        Ok(Directory { handle, mount: parent.mount, path })
+    }
+
+    fn directory_error(&self, errno: Errno, asked: &VirtualPath) -> Error {
+        match errno {
+            Errno::NOTDIR | Errno::LOOP | Errno::MLINK => not_a_directory(asked),
+            errno => explain(errno, asked, &self.table),
+        }
+    }
+}
