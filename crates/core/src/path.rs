@@ -13,6 +13,9 @@ pub const MAX_PATH_BYTES: usize = 4096;
 /// 255 bytes: the longest name that common file systems take (`NAME_MAX`).
 pub const MAX_NAME_BYTES: usize = 255;
 
+/// Whether file systems of this system commonly take `A` for `a`, so that rules about names must not tell them apart.
+pub const NAMES_FOLD: bool = cfg!(any(target_vendor = "apple", windows));
+
 /// An absolute, normalised path as the agent sees it. Invariants: starts with `/`; no empty, `.` or `..` segment; no
 /// NUL; no trailing `/` except for the root itself; within [`MAX_PATH_BYTES`] and [`MAX_NAME_BYTES`].
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -1,5 +1,5 @@
-//! The race: another process swaps a directory for a link that leads out, as fast as it can, while this one reads,
-//! writes, lists, copies, moves and removes beneath it. Nothing may be read from outside, and nothing may change there.
+//! The race: another process swaps a directory for a link that leads out, as fast as it can, while this one reads (also
+//! through an inner link), writes, lists, globs, greps, copies, moves and removes beneath it. Nothing may be read from outside, and nothing may change there.
 //!
 //! Two halves, each `GLOVEPORT_RACE_SECONDS` long (10 by default). In the first the other process never rests. In the
 //! second it rests 2 ms in each state and says in a shared counter which one it is: of the calls that begin and end in
@@ -22,6 +22,7 @@ use gloveport_core::backend::{Backend, Call, Missing, Transform, Window};
 use gloveport_core::error::{Error, ErrorKind, Result};
 use gloveport_core::path::VirtualPath;
 use gloveport_core::sandbox::{Mount, Sandbox};
+use gloveport_core::search::{GlobQuery, GrepQuery};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 /// Tells a re-executed test binary to be the other process, where, and how long it rests (in µs).
@@ -127,6 +128,25 @@ impl Race {
         assert!(fits, "{name}: {error:?}");
     }
 
+    /// A glob and a grep below `base`, which find the file that is always there, or fail; never what lies outside.
+    fn search(&mut self, base: &VirtualPath, stable: &VirtualPath) {
+        let call = Call::default();
+        let missed = || Error::not_found(stable);
+        let glob = GlobQuery::new("**/*", base.clone());
+        self.call("glob", async |backend| {
+            let found = backend.files().glob(&glob, &call).await?;
+            let escaped = |path: &str| path.ends_with("outside-only") || path.ends_with("kept");
+            assert!(!found.files.iter().any(|info| escaped(&info.path)), "a glob escaped: {:?}", found.files);
+            if found.files.iter().any(|info| info.path == stable.as_str()) { Ok(()) } else { Err(missed()) }
+        });
+        let grep = GrepQuery::new("SIDE", base.clone());
+        self.call("grep", async |backend| {
+            let found = backend.files().grep(&grep, &call).await?;
+            assert!(!found.matches.iter().any(|line| line.line.contains("OUT")), "a grep escaped: {:?}", found.matches);
+            if found.matches.iter().any(|line| line.path == stable.as_str()) { Ok(()) } else { Err(missed()) }
+        });
+    }
+
     fn round(&mut self, number: u64) {
         let call = Call::default();
         let window = Window { offset: 0, limit: 10, max_bytes: 1 << 16 };
@@ -153,6 +173,16 @@ impl Race {
         }
         if let Some(listing) = self.call("list", async |backend| backend.files().list(&at(""), 1, &call).await) {
             assert!(!listing.entries.iter().any(|entry| entry.name == "outside-only"), "a listing escaped");
+        }
+        let linked = VirtualPath::absolute("/m/stable").unwrap();
+        if let Some(content) =
+            self.call("read through a link", async |backend| backend.files().read_bytes(&linked, 99, &call).await)
+        {
+            assert_eq!(content.bytes, b"INSIDE", "a read escaped");
+        }
+        // From the directory itself, and from above, where the swapped name is met on the way down.
+        for base in [at(""), VirtualPath::root()] {
+            self.search(&base, &stable);
         }
         self.call("overwrite", async |backend| {
             let writer = backend.writer().unwrap();
@@ -185,6 +215,7 @@ fn run(rest: Duration, length: Duration) -> Tally {
     fs::create_dir_all(base.join("root/d")).unwrap();
     fs::create_dir_all(base.join("outside/deep")).unwrap();
     symlink("../outside", base.join("root/l")).unwrap();
+    symlink("d", base.join("root/m")).unwrap();
     fs::write(base.join("root/d/stable"), "INSIDE").unwrap();
     for name in ["stable", "outside-only", "deep/kept"] {
         fs::write(base.join("outside").join(name), "OUTSIDE").unwrap();

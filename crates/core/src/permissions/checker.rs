@@ -1,10 +1,13 @@
 //! [`PermissionChecker`]: a ruleset made ready to judge.
 
+use std::borrow::Cow;
+
 use crate::access::Operation;
 use crate::error::{Error, Result, Shown};
+use crate::path::NAMES_FOLD;
 
 use super::command::CommandContext;
-use super::pattern::{Pattern, Slash, shown};
+use super::pattern::{IGNORING_CASE, Pattern, Slash, shown};
 use super::ruleset::{Action, Rule, Ruleset};
 use super::shape::Shape;
 
@@ -33,8 +36,11 @@ impl Section {
         let rules = rules_of(ruleset, operation);
         Ok(Self {
             default: ruleset.default_of(operation),
-            patterns: compile(operation, rules)?,
-            shapes: rules.iter().map(|rule| Shape::new(&rule.pattern, slash_of(operation, rule))).collect(),
+            patterns: compile(operation, rules, NAMES_FOLD)?,
+            shapes: rules
+                .iter()
+                .map(|rule| Shape::new(&compared(operation, rule, NAMES_FOLD), slash_of(operation, rule)))
+                .collect(),
         })
     }
 
@@ -233,7 +239,7 @@ impl PermissionChecker {
 }
 
 /// Makes one automaton of a section's patterns and checks the examples of its rules.
-fn compile(operation: Operation, rules: &[Rule]) -> Result<Option<Pattern>> {
+pub(super) fn compile(operation: Operation, rules: &[Rule], names_fold: bool) -> Result<Option<Pattern>> {
     if rules.is_empty() {
         return Ok(None);
     }
@@ -247,7 +253,18 @@ fn compile(operation: Operation, rules: &[Rule]) -> Result<Option<Pattern>> {
     for (index, rule) in rules.iter().enumerate() {
         check_examples(operation, index, rule)?;
     }
-    Pattern::ordered(rules.iter().map(|rule| (rule.pattern.as_str(), slash_of(operation, rule)))).map(Some)
+    let patterns: Vec<_> =
+        rules.iter().map(|rule| (compared(operation, rule, names_fold), slash_of(operation, rule))).collect();
+    Pattern::ordered(patterns.iter().map(|(pattern, slash)| (pattern.as_ref(), *slash))).map(Some)
+}
+
+/// The pattern of a rule as it is compared. Where file systems take `.ENV` for `.env`, a rule about one is about both
+/// (R-FS-9): a name that does not exist yet has no spelling of its own that could be judged.
+fn compared(operation: Operation, rule: &Rule, names_fold: bool) -> Cow<'_, str> {
+    if !names_fold || operation == Operation::Execute || rule.pattern.starts_with(IGNORING_CASE) {
+        return Cow::Borrowed(&rule.pattern);
+    }
+    Cow::Owned(format!("{IGNORING_CASE}{}", rule.pattern))
 }
 
 /// A `*` in a command is meant for its words, and words hold paths. A rule that takes away is read that way (D18, D20);

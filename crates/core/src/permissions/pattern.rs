@@ -11,6 +11,8 @@
 //! | `(?i)` at the very beginning | the rest without regard to the case of ASCII letters |
 //! | anything else | itself: `{`, `}`, `\`, and a `[` that is never closed |
 //!
+//! Where file systems commonly take `A` for `a` (macOS, Windows), every pattern for paths is read as with `(?i)`.
+//!
 //! A pattern matches a whole target. A range that runs backwards (`[z-a]`) holds no character. Patterns become one finite
 //! automaton for each section, so a match takes time in proportion to the target, whatever the pattern.
 
@@ -28,6 +30,9 @@ const PATTERN_BYTES: usize = 4_096;
 const AUTOMATON_BYTES: usize = 4 << 20;
 /// 256 KiB of remembered states for each thread that matches.
 const CACHE_BYTES: usize = 256 << 10;
+
+/// Begins a pattern that does not regard the case of ASCII letters.
+pub(super) const IGNORING_CASE: &str = "(?i)";
 
 /// Patterns in order, matched together.
 #[derive(Debug, Clone)]
@@ -88,7 +93,7 @@ pub(super) enum Slash {
 
 /// The regular expression of a pattern.
 fn expression(pattern: &str, slash: Slash) -> String {
-    let (mut rest, mut out) = match pattern.strip_prefix("(?i)") {
+    let (mut rest, mut out) = match pattern.strip_prefix(IGNORING_CASE) {
         Some(rest) => (rest, String::from("(?i-u)")),
         None => (pattern, String::new()),
     };

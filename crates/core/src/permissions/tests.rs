@@ -567,3 +567,22 @@ proptest! {
         }
     }
 }
+
+/// CVE-2025-59944: on a volume that takes `.ENV` for `.env`, the rule about one did not hold for the other.
+#[test]
+fn where_names_fold_a_rule_about_a_path_is_about_every_case_of_its_letters() {
+    let rules = [Rule::new("**/.env", Action::Deny), Rule::new("(?i)**/readme", Action::Deny)];
+    for (folds, target, expected) in [
+        (false, "/p/.env", Some(0)),
+        (false, "/p/.ENV", None),
+        (true, "/p/.ENV", Some(0)),
+        (true, "/p/.Env", Some(0)),
+        (true, "/p/README", Some(1)),
+        (true, "/p/env", None),
+    ] {
+        let patterns = super::checker::compile(Operation::Write, &rules, folds).unwrap().unwrap();
+        assert_eq!(patterns.first_match(target), expected, "{target}, {folds}");
+    }
+    let command = super::checker::compile(Operation::Execute, &rules, true).unwrap().unwrap();
+    assert_eq!(command.first_match("/p/.ENV"), None, "commands are compared as they are");
+}

@@ -86,6 +86,15 @@ impl LocalBackend {
         })
     }
 
+    /// A backend whose mounts lie on file systems that fold names.
+    #[cfg(test)]
+    pub(super) fn with_folded_names(options: LocalOptions, strategy: Strategy) -> Result<Self> {
+        Self::with_resolver(options, |Opened { table, roots, working_directory }| {
+            let roots = roots.into_iter().map(super::resolve::Root::folding).collect();
+            (Resolver::new(table, roots, strategy), working_directory)
+        })
+    }
+
     /// Opens a regular file for reading, on the caller's thread, which it blocks for a few system calls. The mounts
     /// judge it as [`FileSystem::read`] does; there is no call, and no guard.
     pub fn open_file(&self, path: &VirtualPath) -> Result<std::fs::File> {

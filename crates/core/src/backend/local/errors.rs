@@ -89,3 +89,21 @@ pub(super) fn not_text_name(path: &VirtualPath) -> Error {
     )
     .with_path(path.as_str())
 }
+
+pub(super) fn other_spelling(path: &VirtualPath) -> Error {
+    Error::new(
+        ErrorKind::FileNotFound,
+        format!("Nothing is spelled like '{path}'; names are compared letter by letter, so look at a listing."),
+    )
+    .with_path(path.as_str())
+}
+
+pub(super) fn spelled_otherwise(path: &VirtualPath) -> Error {
+    Error::new(
+        ErrorKind::AlreadyExists,
+        format!(
+            "For the file system '{path}' is an entry that is spelled otherwise; use the name that a listing shows."
+        ),
+    )
+    .with_path(path.as_str())
+}

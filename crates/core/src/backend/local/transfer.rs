@@ -33,7 +33,7 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, call: 
     inner.require_writable(to)?;
     let source = inner.resolver.place(from)?;
     refuse_mounts(inner, &source.path, "moved").map_err(|error| error.with_path(from.as_str()))?;
-    let facts = look(&source, from, table)?.ok_or_else(|| Error::not_found(from).with_path(from.as_str()))?;
+    let facts = look(inner, &source, from)?.ok_or_else(|| Error::not_found(from).with_path(from.as_str()))?;
     call.guard.check(Operation::Delete, &source.path)?;
     judge_moved(inner, &source, &facts, from, to, call)?;
     if to.is_within(from) || table.holds_mount(to) || table.is_mount_point(to) {
@@ -45,7 +45,7 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, call: 
         judge_moved(inner, &source, &facts, from, &target.path, call)?;
     }
     let _locked = lock_both(&source.directory, &target.directory, to, table, call)?;
-    if let Some(there) = look(&target, to, table)? {
+    if let Some(there) = look(inner, &target, to)? {
         // POSIX says yes to this and does nothing.
         return Err(if same_file(&there, &facts) { same(from, to) } else { exists(to) });
     }
@@ -99,7 +99,7 @@ fn judge_moved(
     })
 }
 
-/// Copies one regular file, with its permission bits; how many bytes.
+/// Copies one regular file, with its permission bits and the time of its last change; how many bytes.
 pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, call: &Call) -> Result<u64> {
     let table = inner.resolver.table();
     inner.require_writable(to)?;
@@ -109,7 +109,7 @@ pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, call: &C
     call.guard.check(Operation::Write, &target.path)?;
     table.check_suffix(&target.path).map_err(|error| error.with_path(to.as_str()))?;
     let _locked = lock(&target.directory, to, table, call)?;
-    if let Some(there) = look(&target, to, table)? {
+    if let Some(there) = look(inner, &target, to)? {
         return Err(if same_file(&there, &source.facts) { same(from, to) } else { exists(to) });
     }
     let copied = copy_bytes(inner, source, &target, to, call)?;
@@ -126,7 +126,8 @@ fn copy_bytes(inner: &Inner, source: OpenFile, target: &Place, to: &VirtualPath,
     if size > limit {
         return Err(file_too_large(to.as_str(), size, limit));
     }
-    let mut new = NewFile::create(&target.directory, Some(&source.facts), to, table)?;
+    let source_facts = source.facts;
+    let mut new = NewFile::create(&target.directory, Some(&source_facts), to, table)?;
     let mut reader = File::from(source.handle);
     let mut copied = 0;
     loop {
@@ -140,6 +141,7 @@ fn copy_bytes(inner: &Inner, source: OpenFile, target: &Place, to: &VirtualPath,
             break;
         }
     }
+    new.keep_time_of(&source_facts)?;
     new.settle(inner.durability)?;
     new.name(&target.name, exists)?;
     Ok(copied)

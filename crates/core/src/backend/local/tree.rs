@@ -10,6 +10,7 @@ use super::errors::{Explain, busy, exists, explain, is_directory, not_a_director
 use super::facts::{shown_name, type_of};
 use super::lock::lock;
 use super::resolve::{Directory, Place, Reach, Right, Target};
+use super::update::look;
 use crate::access::Operation;
 use crate::backend::Call;
 use crate::error::{Error, ErrorKind, Result};
@@ -79,9 +80,13 @@ fn make_all(inner: &Inner, path: &VirtualPath, asked: &VirtualPath, call: &Call)
         }
         table.require_write(&child).map_err(|error| error.with_path(asked.as_str()))?;
         call.guard.check(Operation::Write, &child)?;
+        inner.resolver.require_own_spelling(&directory, &name, &child)?;
         created = match mkdirat(&directory.handle, &name, Mode::from_raw_mode(0o777)) {
             Ok(()) => true,
-            Err(Errno::EXIST) => false,
+            Err(Errno::EXIST) => {
+                inner.resolver.require_own_spelling(&directory, &name, &child)?;
+                false
+            }
             Err(errno) => return Err(explain(errno, asked, table)),
         };
         let handle = match openat(&directory.handle, &name, DIRECTORY, Mode::empty()) {
@@ -102,7 +107,7 @@ pub(super) fn remove(inner: &Inner, path: &VirtualPath, recursive: bool, call: &
     let place = inner.resolver.place(path)?;
     refuse_mounts(inner, &place.path, "removed").map_err(|error| error.with_path(path.as_str()))?;
     call.guard.check(Operation::Delete, &place.path)?;
-    let facts = statat(&place.directory.handle, &place.name, AtFlags::SYMLINK_NOFOLLOW).explain(path, table)?;
+    let facts = look(inner, &place, path)?.ok_or_else(|| Error::not_found(path).with_path(path.as_str()))?;
     if type_of(&facts) != FileType::Directory {
         let _locked = lock(&place.directory, path, table, call)?;
         unlinkat(&place.directory.handle, &place.name, AtFlags::empty()).explain(path, table)?;

@@ -10,8 +10,8 @@ use std::io::Write;
 use std::os::fd::AsFd;
 
 use rustix::fs::{
-    Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Uid, accessat, fchmod, fchown, fstat, fsync, openat, renameat,
-    statat, unlinkat,
+    Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, Uid, accessat, fchmod, fchown,
+    fstat, fsync, futimens, openat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -63,7 +63,7 @@ pub(super) fn update(
         call.guard.check(operation, &place.path)?;
         {
             let locked = lock(&place.directory, path, table, call)?;
-            let old = look(&place, path, table)?;
+            let old = look(inner, &place, path)?;
             if !old.as_ref().is_some_and(|facts| type_of(facts) == FileType::Symlink) {
                 inner.clean(&place.directory, &locked);
                 return replace(inner, &place, old, path, missing, transform, call);
@@ -88,11 +88,12 @@ pub(super) fn append(inner: &Inner, path: &VirtualPath, added: Vec<u8>, call: &C
 }
 
 /// What has the name of `place`, not followed.
-pub(super) fn look(place: &Place, asked: &VirtualPath, table: &MountTable) -> Result<Option<Stat>> {
+pub(super) fn look(inner: &Inner, place: &Place, asked: &VirtualPath) -> Result<Option<Stat>> {
+    inner.resolver.require_own_spelling(&place.directory, &place.name, asked)?;
     match statat(&place.directory.handle, &place.name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(facts) => Ok(Some(facts)),
         Err(Errno::NOENT) => Ok(None),
-        Err(errno) => Err(explain(errno, asked, table)),
+        Err(errno) => Err(explain(errno, asked, inner.resolver.table())),
     }
 }
 
@@ -129,7 +130,7 @@ fn replace(
     new.settle(inner.durability)?;
     let facts = match &before {
         Some((version, _)) => {
-            let now = look(place, asked, table)?;
+            let now = look(inner, place, asked)?;
             if now.as_ref().map(version_of) != Some(*version) {
                 return Err(stale(asked));
             }
@@ -248,6 +249,15 @@ impl<'a> NewFile<'a> {
     pub(super) fn unwritten(&self, error: &std::io::Error) -> Error {
         let errno = error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error);
         explain(errno, self.asked, self.table)
+    }
+
+    /// Gives the file the time at which `like` was changed last.
+    pub(super) fn keep_time_of(&self, like: &Stat) -> Result<()> {
+        let kept = Timestamps {
+            last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
+            last_modification: Timespec { tv_sec: like.st_mtime, tv_nsec: like.st_mtime_nsec as _ },
+        };
+        futimens(&self.file, &kept).explain(self.asked, self.table)
     }
 
     /// Brings the bytes to the disk as `durability` asks.

@@ -37,7 +37,7 @@ impl Resolver {
         let mount = located.mount;
         let root = self.root(mount);
         for _ in 0..MAX_SWAPS {
-            let opened = match self.strategy {
+            let opened = match self.strategy_in(root) {
                 Strategy::Kernel => {
                     let relative = self.relative(located);
                     match open_beneath(root.handle.as_fd(), relative, DIRECTORY, Links::Refuse) {

@@ -24,7 +24,7 @@ impl Resolver {
         if self.table.holds_mount(&located.path) {
             return Err(is_directory(asked));
         }
-        if self.strategy == Strategy::Kernel && !root.may_hold_devices {
+        if self.strategy_in(root) == Strategy::Kernel && !root.may_hold_devices {
             match open_beneath(root.handle.as_fd(), relative, CONTENT, Links::Refuse) {
                 Ok(handle) => {
                     let facts = fstat(&handle).explain(asked, &self.table)?;
@@ -53,7 +53,7 @@ impl Resolver {
     /// Looks first, opens then, and compares; `None` when somebody swapped the file in between.
     fn open_file_slowly(&self, located: &Located, asked: &VirtualPath) -> Result<Option<OpenFile>> {
         let root = self.root(located.mount);
-        match self.strategy {
+        match self.strategy_in(root) {
             Strategy::Kernel => {
                 let seen = open_beneath(root.handle.as_fd(), self.relative(located), HANDLE, Links::Follow)
                     .explain(asked, &self.table)?;

@@ -24,7 +24,7 @@
 //! file.rs, directory.rs, reach.rs, place.rs   what is asked of a resolver, a file each
 //! beneath.rs   following names by the kernel; steps.rs: by us
 //! opened.rs    judging what was opened; names.rs: the system calls that name it
-//! root.rs      the open directory of one mount
+//! root.rs      the open directory of one mount; spelling.rs: names where the file system folds them
 //! ```
 
 mod beneath;
@@ -35,16 +35,21 @@ mod opened;
 mod place;
 mod reach;
 mod root;
+mod spelling;
 mod steps;
+#[cfg(test)]
+pub(crate) mod storm;
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::{OFlags, Stat};
 use rustix::io::Errno;
 
+use self::spelling::{Names, OTHER_SPELLING, require_own};
 use self::steps::{Last, Walked, walk};
-use super::errors::{explain, not_text_name};
+use super::errors::{explain, not_text_name, other_spelling, spelled_otherwise};
 use super::facts::identity;
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
@@ -200,6 +205,24 @@ impl Resolver {
         self.root(mount).may_hold_devices
     }
 
+    /// How names in a mount are followed: where the file system may fold them, one at a time.
+    fn strategy_in(&self, root: &Root) -> Strategy {
+        match root.names {
+            Names::Distinct => self.strategy,
+            Names::Folded => Strategy::Walk,
+        }
+    }
+
+    /// `AlreadyExists` when the system takes `name` in `directory` for an entry that is spelled otherwise: nothing is
+    /// made, replaced or removed under such a name.
+    pub(crate) fn require_own_spelling(&self, directory: &Directory, name: &str, asked: &VirtualPath) -> Result<()> {
+        match require_own(directory.handle.as_fd(), name, self.root(directory.mount).names) {
+            Ok(()) => Ok(()),
+            Err(OTHER_SPELLING) => Err(spelled_otherwise(asked)),
+            Err(errno) => Err(explain(errno, asked, &self.table)),
+        }
+    }
+
     fn root(&self, mount: MountId) -> &Root {
         &self.roots[mount.index()]
     }
@@ -209,7 +232,8 @@ impl Resolver {
     }
 
     fn walk_raw(&self, located: &Located, last: Last) -> std::result::Result<Walked, Errno> {
-        walk(self.root(located.mount).handle.as_fd(), self.relative(located), last)
+        let root = self.root(located.mount);
+        walk(root.handle.as_fd(), self.relative(located), last, root.names)
     }
 
     fn walk(&self, located: &Located, asked: &VirtualPath, last: Last) -> Result<Walked> {
@@ -217,7 +241,11 @@ impl Resolver {
     }
 
     fn walk_error(&self, errno: Errno, asked: &VirtualPath) -> Error {
-        if errno == Errno::ILSEQ { not_text_name(asked) } else { explain(errno, asked, &self.table) }
+        match errno {
+            Errno::ILSEQ => not_text_name(asked),
+            OTHER_SPELLING => other_spelling(asked),
+            errno => explain(errno, asked, &self.table),
+        }
     }
 
     fn path_of<'a>(

@@ -27,7 +27,7 @@ impl Resolver {
     pub(crate) fn reach(&self, asked: &VirtualPath, right: Right) -> Result<Reach> {
         let located = self.locate(asked, right)?;
         let root = self.root(located.mount);
-        if self.strategy == Strategy::Kernel {
+        if self.strategy_in(root) == Strategy::Kernel {
             let relative = self.relative(&located);
             match open_beneath(root.handle.as_fd(), relative, HANDLE, Links::Refuse) {
                 Ok(handle) => {

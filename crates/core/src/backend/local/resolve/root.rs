@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat, stat};
 use rustix::io::Errno;
 
+use super::names;
+use super::spelling::Names;
 use crate::backend::local::facts::identity;
 
 /// How a directory is held: on Linux a handle that grants nothing but being a starting point.
@@ -24,6 +26,8 @@ pub(crate) struct Root {
     pub(super) device: u64,
     /// Whether device nodes may lie beneath, so that nothing is opened before its kind is known (R-FS-4).
     pub(super) may_hold_devices: bool,
+    /// Whether the file system may take one name for another.
+    pub(super) names: Names,
 }
 
 impl Root {
@@ -34,7 +38,16 @@ impl Root {
         let devices = Path::new("/dev");
         let same_device = stat(devices).is_ok_and(|facts| identity(&facts).0 == device);
         let may_hold_devices = same_device || devices.starts_with(host) || host.starts_with(devices);
-        Ok(Self { handle, host: host.to_owned(), device, may_hold_devices })
+        // The kernel's own spelling, where links or case may hide it from a canonical path.
+        let host = if cfg!(target_vendor = "apple") { names::host_path(handle.as_fd())? } else { host.to_owned() };
+        let names = Names::of(handle.as_fd());
+        Ok(Self { handle, host, device, may_hold_devices, names })
+    }
+
+    /// The same root, said to lie on a file system that folds names.
+    #[cfg(test)]
+    pub(crate) fn folding(self) -> Self {
+        Self { names: Names::Folded, ..self }
     }
 
     /// The handle: a starting point, not a right to read.

@@ -7,10 +7,13 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
+use super::MAX_SWAPS;
 use super::root::DIRECTORY_HANDLE;
+use super::spelling::{Names, as_found, require_own};
+use crate::backend::local::facts::type_of;
 
 /// 40 links: where Linux gives up too.
 const MAX_LINKS: usize = 40;
@@ -56,11 +59,12 @@ impl Walked {
     }
 }
 
-/// Follows `relative` from `root`. `XDEV` when it leads out; `ILSEQ` when a link holds bytes that are not UTF-8.
-pub(super) fn walk(root: BorrowedFd<'_>, relative: &str, last: Last) -> Result<Walked, Errno> {
+/// Follows `relative` from `root`. `XDEV` when it leads out; `ILSEQ` when a link holds bytes that are not UTF-8;
+/// `OTHER_SPELLING` when a name on the way is not spelled like the entry that it finds.
+pub(super) fn walk(root: BorrowedFd<'_>, relative: &str, last: Last, names: Names) -> Result<Walked, Errno> {
     let mut stack: Vec<(OwnedFd, String)> = Vec::new();
     let mut pending: Vec<String> = names_of(relative).rev().collect();
-    let mut links = 0;
+    let (mut links, mut swaps) = (0, 0);
     // A link whose text ends with a slash names a directory, as it does for the kernel.
     let mut directory_wanted = false;
     while let Some(name) = pending.pop() {
@@ -69,17 +73,27 @@ pub(super) fn walk(root: BorrowedFd<'_>, relative: &str, last: Last) -> Result<W
             continue;
         }
         let here = stack.last().map_or(root, |(handle, _)| handle.as_fd());
+        // What was found is compared after it was found, so that no swap in between is believed.
+        let found = as_found(here, &name, names);
         if pending.is_empty() && last == Last::Keep {
-            let end = match statat(here, &name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(facts) => End::Entry { name, facts: Box::new(facts) },
+            let end = match statat(here, &*found, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(facts) => {
+                    require_own(here, &name, names)?;
+                    drop(found);
+                    End::Entry { name, facts: Box::new(facts) }
+                }
                 Err(Errno::NOENT) => End::Missing { names: vec![name] },
                 Err(errno) => return Err(errno),
             };
             return Ok(Walked { stack, end });
         }
-        match openat(here, &name, DIRECTORY_HANDLE | OFlags::NOFOLLOW | OFlags::NONBLOCK, Mode::empty()) {
+        match openat(here, &*found, DIRECTORY_HANDLE | OFlags::NOFOLLOW | OFlags::NONBLOCK, Mode::empty()) {
             Ok(_) if stack.len() == MAX_LEVELS => return Err(Errno::NAMETOOLONG),
-            Ok(handle) => stack.push((handle, name)),
+            Ok(handle) => {
+                require_own(here, &name, names)?;
+                drop(found);
+                stack.push((handle, name));
+            }
             Err(Errno::NOENT) => {
                 let mut names = vec![name];
                 names.extend(pending.into_iter().rev());
@@ -88,8 +102,10 @@ pub(super) fn walk(root: BorrowedFd<'_>, relative: &str, last: Last) -> Result<W
                 }
                 return Ok(Walked { stack, end: End::Missing { names } });
             }
-            Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => match readlinkat(here, &name, Vec::with_capacity(256)) {
+            Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => match readlinkat(here, &*found, Vec::with_capacity(256))
+            {
                 Ok(target) => {
+                    require_own(here, &name, names)?;
                     links += 1;
                     if links > MAX_LINKS {
                         return Err(Errno::LOOP);
@@ -104,8 +120,18 @@ pub(super) fn walk(root: BorrowedFd<'_>, relative: &str, last: Last) -> Result<W
                     pending.extend(names_of(&target).rev());
                 }
                 Err(Errno::INVAL) if pending.is_empty() && !directory_wanted => {
-                    let facts = Box::new(statat(here, &name, AtFlags::SYMLINK_NOFOLLOW)?);
-                    return Ok(Walked { stack, end: End::Entry { name, facts } });
+                    let facts = Box::new(statat(here, &*found, AtFlags::SYMLINK_NOFOLLOW)?);
+                    require_own(here, &name, names)?;
+                    drop(found);
+                    // What is no directory now, and no link a moment later, is neither: otherwise it was swapped.
+                    if !matches!(type_of(&facts), FileType::Directory | FileType::Symlink) {
+                        return Ok(Walked { stack, end: End::Entry { name, facts } });
+                    }
+                    swaps += 1;
+                    if swaps > MAX_SWAPS {
+                        return Err(Errno::AGAIN);
+                    }
+                    pending.push(name);
                 }
                 Err(Errno::INVAL) => return Err(Errno::NOTDIR),
                 Err(errno) => return Err(errno),

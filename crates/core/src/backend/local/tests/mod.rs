@@ -3,6 +3,8 @@
 mod escapes;
 mod model;
 mod mounts;
+mod odd;
+mod spelling;
 mod writing;
 
 use std::fs;
