@@ -9,6 +9,16 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** A file of records. */
+export declare class NativeAuditLog {
+  /** Opens a file for appending. `on_error` is told, as JSON `{ code, message }`, what could not be written. */
+  static open(path: string, onError: (arg: string) => void): NativeAuditLogMade
+  /** Hands over one record, as JSON; never waits. */
+  append(record: string): void
+  /** Ends when all records are in the file. */
+  flush(): Promise<NativeOutcome>
+}
+
 /** A place with files, and perhaps a shell. */
 export declare class NativeBackend {
   /** Files of this machine: those that `options_json` (`LocalBackendOptions`) names, or the mounts of a sandbox. */
@@ -99,12 +109,17 @@ export declare class NativeToolset {
   get id(): string
   /** The tools, as JSON. */
   specs(): string
-  /** Text for the system prompt. */
-  instructions(): string
+  /** Text for the system prompt, less what the tools named in `without` say. */
+  instructions(without: Array<string>): string
   /** The same toolset with only the named tools. */
   subset(names: Array<string>): NativeToolsetMade
-  /** Runs one call. `value` is the result as JSON without its text; `text` is what the model reads. */
+  /**
+   * Runs one call. `value` is the result as JSON without its text; `text` is what the model reads; `verdict` says how
+   * the call was judged, as JSON.
+   */
   call(name: string, inputJson: string, callJson: string, cancel?: NativeCancel | undefined | null, onOutput?: ((json: string) => void) | undefined | null): Promise<NativeOutcome>
+  /** Whether an input is right for a tool: `error` says what is wrong with it. */
+  validate(name: string, inputJson: string, callJson: string): Promise<NativeOutcome>
   /** Whether a call would run, as JSON in `value`. */
   assess(name: string, inputJson: string, callJson: string, cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
   /** Ends what the toolset started; never the backend. */
@@ -117,6 +132,9 @@ export declare function analyzeCommand(command: string, contextJson: string): Na
 /** The ruleset that the answers in `options_json` describe, as JSON in `value`. */
 export declare function createRuleset(optionsJson: string): NativeOutcome
 
+/** A record, as JSON, without its secrets. */
+export declare function maskJson(record: string): string
+
 /** What a JavaScript backend answers. */
 export interface NativeAnswer {
   /** Structured values, as JSON. */
@@ -125,6 +143,14 @@ export interface NativeAnswer {
   text?: string
   /** Content that is bytes; nobody else holds them. */
   bytes?: Uint8Array
+  /** The failure. */
+  error?: NativeError
+}
+
+/** A log, or why there is none. */
+export interface NativeAuditLogMade {
+  /** The log. */
+  log?: NativeAuditLog
   /** The failure. */
   error?: NativeError
 }
@@ -167,6 +193,8 @@ export interface NativeOutcome {
   bytes?: Buffer
   /** The failure. */
   error?: NativeError
+  /** How a call was judged, as JSON. */
+  verdict?: string
 }
 
 /** A sandbox, or why there is none. */

@@ -835,6 +835,7 @@ function __napiStampBindingTarget(exportsObject, target) {
 // linked import resolves to `undefined`.
 module.exports.__napiBindingTarget = __napiStampBindingTarget(nativeBinding, __napiLoadedBindingTarget)
 module.exports = nativeBinding
+module.exports.NativeAuditLog = nativeBinding.NativeAuditLog
 module.exports.NativeBackend = nativeBinding.NativeBackend
 module.exports.NativeCancel = nativeBinding.NativeCancel
 module.exports.NativeChecker = nativeBinding.NativeChecker
@@ -843,4 +844,5 @@ module.exports.NativeState = nativeBinding.NativeState
 module.exports.NativeToolset = nativeBinding.NativeToolset
 module.exports.analyzeCommand = nativeBinding.analyzeCommand
 module.exports.createRuleset = nativeBinding.createRuleset
+module.exports.maskJson = nativeBinding.maskJson
 module.exports.presets = nativeBinding.presets

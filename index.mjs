@@ -33,6 +33,7 @@ export const {
   analyzeCommand,
   createRuleset,
   createToolset,
+  defineTool,
   presets,
   terminalApprover,
 } = gloveport

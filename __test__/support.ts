@@ -26,9 +26,9 @@ export async function localBackend(files?: Readonly<Record<string, string | Uint
 }
 
 /** A toolset over a folder with these files. */
-export async function toolsetOver(
+export async function toolsetOver<Own extends string = never>(
   files: Readonly<Record<string, string | Uint8Array>>,
-  options: Omit<ToolsetOptions, 'backend'> = {},
+  options: Omit<ToolsetOptions<Own>, 'backend'> = {},
 ): Promise<Toolset> {
   const toolset = createToolset({ backend: await localBackend(files), ...options })
   onTestFinished(() => toolset.close())

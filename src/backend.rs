@@ -125,7 +125,7 @@ impl From<Reply> for NativeOutcome {
             value: reply.value.map(|value| value.to_string()),
             text: reply.text,
             bytes: reply.bytes.map(Buffer::from),
-            error: None,
+            ..Self::default()
         }
     }
 }

@@ -51,6 +51,8 @@ pub struct NativeOutcome {
     pub bytes: Option<Buffer>,
     /// The failure.
     pub error: Option<NativeError>,
+    /// How a call was judged, as JSON.
+    pub verdict: Option<String>,
 }
 
 impl<T: Into<Self>> From<Result<T>> for NativeOutcome {

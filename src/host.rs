@@ -1,20 +1,24 @@
-//! The application's own code: hooks and approver, reached through one JavaScript function.
+//! The application's own code (hooks, approver, command policy, tools), reached through one JavaScript function.
 //!
 //! A request and its answer are JSON. The facade keeps the JavaScript objects (context, metadata, thrown errors) and
 //! finds them by `callKey`; only values cross.
 
 use std::collections::HashSet;
+use std::pin::pin;
 
 use gloveport_core::approval::{ApprovalDecision, ApprovalRequest, Approver};
 use gloveport_core::backend::BoxFuture;
+use gloveport_core::cancel::Deadline;
+use gloveport_core::custom::{CustomPlan, CustomTools};
 use gloveport_core::error::{Error, ErrorKind, Result};
-use gloveport_core::hooks::{CallInfo, Ended, Hooks, Scope};
+use gloveport_core::hooks::{CallInfo, CommandJudge, Ended, Hooks, Scope};
+use gloveport_core::permissions::{Action, CommandAnalysis};
 use gloveport_core::tool::ToolResult;
 use napi::Status;
 use napi::bindgen_prelude::{Function, Promise};
-use napi::threadsafe_function::ThreadsafeFunction;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What the application brought along.
 #[derive(Default, Deserialize)]
@@ -22,6 +26,8 @@ use serde_json::{Value, json};
 pub(crate) struct HostDescription {
     /// Whether somebody approves.
     pub(crate) approver: bool,
+    /// Whether the application judges commands itself.
+    pub(crate) commands: bool,
     global_pre: bool,
     global_post: bool,
     /// Names of tools with a pre hook.
@@ -36,6 +42,36 @@ pub(crate) struct Host {
     call: ThreadsafeFunction<String, Promise<String>, String, Status, false, true, 0>,
 }
 
+/// What the facade is asked.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Request<'a> {
+    call_key: &'a str,
+    tool: &'a str,
+    #[serde(flatten)]
+    what: What<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+enum What<'a> {
+    Pre { scope: &'a str, input: &'a Value },
+    Post { scope: &'a str, input: &'a Value, result: Option<&'a ToolResult>, error: Option<Failure<'a>> },
+    Approve { request: &'a ApprovalRequest },
+    Judge { analysis: &'a CommandAnalysis },
+    Plan { input: &'a Value },
+    Run { input: &'a Value },
+    Stop { code: &'a str, message: &'a str },
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    code: &'a str,
+    message: &'a str,
+    path: Option<&'a str>,
+    details: Option<&'a Value>,
+}
+
 /// What the facade answers. An empty object changes nothing.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -43,6 +79,10 @@ struct Answer {
     input: Option<Value>,
     result: Option<ToolResult>,
     decision: Option<ApprovalDecision>,
+    action: Option<Action>,
+    plan: Option<CustomPlan>,
+    /// What a model may read of the failure of a tool.
+    message: Option<String>,
     /// Whether the application's code threw; the facade keeps what.
     failed: bool,
 }
@@ -56,15 +96,23 @@ impl Host {
         Ok(Self { description, call })
     }
 
-    async fn ask(&self, request: Value) -> Result<Answer> {
-        let failed = || Error::new(ErrorKind::HookFailed, "Code of the application (a hook or the approver) failed.");
-        let promise = self.call.call_async_catch(request.to_string()).await.map_err(|_| failed())?;
-        let answer = promise.await.map_err(|_| failed())?;
+    async fn ask(&self, call: CallInfo<'_>, what: What<'_>) -> Result<Answer> {
+        let failed = |message: Option<String>| match message {
+            Some(message) => Error::new(ErrorKind::ToolFailed, message),
+            None => Error::new(ErrorKind::HookFailed, "Code of the application (a hook or the approver) failed."),
+        };
+        let promise = self.call.call_async_catch(encode(call, what)?).await.map_err(|_| failed(None))?;
+        let answer = promise.await.map_err(|_| failed(None))?;
         let answer: Answer = serde_json::from_str(&answer).map_err(|error| {
-            Error::new(ErrorKind::HookFailed, format!("A hook or the approver answered something unusable: {error}."))
+            Error::new(ErrorKind::HookFailed, format!("Code of the application answered something unusable: {error}."))
         })?;
-        if answer.failed { Err(failed()) } else { Ok(answer) }
+        if answer.failed { Err(failed(answer.message)) } else { Ok(answer) }
     }
+}
+
+fn encode(call: CallInfo<'_>, what: What<'_>) -> Result<String> {
+    serde_json::to_string(&Request { call_key: call.key, tool: call.tool, what })
+        .map_err(|_| Error::internal("A request to the application could not be written."))
 }
 
 impl Hooks for Host {
@@ -83,12 +131,7 @@ impl Hooks for Host {
     }
 
     fn pre<'a>(&'a self, scope: Scope, call: CallInfo<'a>, input: &'a Value) -> BoxFuture<'a, Result<Option<Value>>> {
-        Box::pin(async move {
-            let request = json!({
-                "type": "pre", "scope": scope.name(), "callKey": call.key, "tool": call.tool, "input": input,
-            });
-            Ok(self.ask(request).await?.input)
-        })
+        Box::pin(async move { Ok(self.ask(call, What::Pre { scope: scope.name(), input }).await?.input) })
     }
 
     fn post<'a>(
@@ -99,19 +142,14 @@ impl Hooks for Host {
         ended: Ended<'a>,
     ) -> BoxFuture<'a, Result<Option<ToolResult>>> {
         Box::pin(async move {
-            let mut request = json!({
-                "type": "post", "scope": scope.name(), "callKey": call.key, "tool": call.tool, "input": input,
+            let error = ended.err().map(|error| Failure {
+                code: error.kind().code(),
+                message: error.message(),
+                path: error.path(),
+                details: error.details(),
             });
-            match ended {
-                Ok(result) => request["result"] = json!(result),
-                Err(error) => {
-                    request["error"] = json!({
-                        "code": error.kind().code(), "message": error.message(),
-                        "path": error.path(), "details": error.details(),
-                    });
-                }
-            }
-            Ok(self.ask(request).await?.result)
+            let what = What::Post { scope: scope.name(), input, result: ended.ok(), error };
+            Ok(self.ask(call, what).await?.result)
         })
     }
 }
@@ -123,11 +161,51 @@ impl Approver for Host {
         request: &'a ApprovalRequest,
     ) -> BoxFuture<'a, Result<ApprovalDecision>> {
         Box::pin(async move {
-            let request = json!({ "type": "approve", "callKey": call.key, "tool": call.tool, "request": request });
-            let answer = self.ask(request).await?;
-            answer
-                .decision
-                .ok_or_else(|| Error::new(ErrorKind::HookFailed, "The approver gave no decision: answer { approved }."))
+            let answer = self.ask(call, What::Approve { request }).await?;
+            answer.decision.ok_or_else(|| missing("The approver gave no decision: answer { approved }."))
         })
     }
+}
+
+impl CommandJudge for Host {
+    fn judge<'a>(&'a self, call: CallInfo<'a>, analysis: &'a CommandAnalysis) -> BoxFuture<'a, Result<Action>> {
+        Box::pin(async move {
+            let answer = self.ask(call, What::Judge { analysis }).await?;
+            answer.action.ok_or_else(|| missing("`allowCommand` gave no action."))
+        })
+    }
+}
+
+impl CustomTools for Host {
+    fn plan<'a>(&'a self, call: CallInfo<'a>, input: &'a Value) -> BoxFuture<'a, Result<CustomPlan>> {
+        Box::pin(async move {
+            let answer = self.ask(call, What::Plan { input }).await?;
+            answer.plan.ok_or_else(|| missing("The tool gave no plan."))
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        call: CallInfo<'a>,
+        input: &'a Value,
+        deadline: &'a Deadline,
+    ) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let mut asked = pin!(self.ask(call, What::Run { input }));
+            let answer = tokio::select! {
+                biased;
+                answer = &mut asked => answer,
+                stop = deadline.reached() => {
+                    let what = What::Stop { code: stop.kind().code(), message: stop.message() };
+                    self.call.call(encode(call, what)?, ThreadsafeFunctionCallMode::NonBlocking);
+                    asked.await
+                }
+            };
+            answer?.result.ok_or_else(|| missing("The tool gave no result."))
+        })
+    }
+}
+
+fn missing(what: &'static str) -> Error {
+    Error::new(ErrorKind::HookFailed, what)
 }

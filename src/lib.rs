@@ -4,6 +4,7 @@
 //! bytes cross as themselves. An outcome is data, also when it is a failure: the TypeScript facade makes typed errors of
 //! it. Every synchronous export catches panics, because one that escapes would end the Node process.
 
+mod audit;
 mod backend;
 mod convert;
 mod host;
@@ -16,6 +17,7 @@ mod state;
 mod supervisor;
 mod toolset;
 
+pub use audit::{NativeAuditLog, NativeAuditLogMade, mask_json};
 pub use backend::{NativeBackend, NativeBackendMade};
 pub use convert::{NativeCancel, NativeError, NativeOutcome};
 pub use permissions::{NativeChecker, NativeCheckerMade, analyze_command, create_ruleset, presets};

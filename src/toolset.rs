@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use gloveport_core::approval::{ApprovalGrant, Approver};
+use gloveport_core::custom::CustomTools;
 use gloveport_core::error::{Error, Result};
-use gloveport_core::hooks::Hooks;
+use gloveport_core::hooks::{CommandJudge, Hooks};
 use gloveport_core::tool::ToolResult;
-use gloveport_core::toolset::{Assessment, CallOptions, Toolset};
+use gloveport_core::toolset::{Application, Assessment, CallOptions, CallReport, Toolset};
 use napi::bindgen_prelude::{Env, Function, Promise, PromiseRaw};
 use napi_derive::napi;
 use serde::Deserialize;
@@ -58,12 +59,16 @@ impl NativeToolset {
             Ok(description) => description,
             Err(error) => return Ok(NativeToolsetMade { toolset: None, error: Some(error.into()) }),
         };
-        let has_approver = description.approver;
+        let (has_approver, judges) = (description.approver, description.commands);
         let host = Arc::new(Host::new(description, host)?);
-        let approver: Option<Arc<dyn Approver>> = has_approver.then(|| Arc::clone(&host) as Arc<dyn Approver>);
-        let hooks = Some(host as Arc<dyn Hooks>);
+        let application = Application {
+            approver: has_approver.then(|| Arc::clone(&host) as Arc<dyn Approver>),
+            commands: judges.then(|| Arc::clone(&host) as Arc<dyn CommandJudge>),
+            tools: Some(Arc::clone(&host) as Arc<dyn CustomTools>),
+            hooks: Some(host as Arc<dyn Hooks>),
+        };
         let made =
-            parse(&options_json).and_then(|options| Toolset::new(Arc::clone(&backend.inner), options, hooks, approver));
+            parse(&options_json).and_then(|options| Toolset::new(Arc::clone(&backend.inner), options, application));
         Ok(made.into())
     }
 
@@ -79,10 +84,10 @@ impl NativeToolset {
         Ok(serde_json::to_string(&self.inner.specs())?)
     }
 
-    /// Text for the system prompt.
+    /// Text for the system prompt, less what the tools named in `without` say.
     #[napi(catch_unwind)]
-    pub fn instructions(&self) -> String {
-        self.inner.instructions()
+    pub fn instructions(&self, without: Vec<String>) -> String {
+        self.inner.instructions(&without)
     }
 
     /// The same toolset with only the named tools.
@@ -91,7 +96,8 @@ impl NativeToolset {
         self.inner.subset(&names).into()
     }
 
-    /// Runs one call. `value` is the result as JSON without its text; `text` is what the model reads.
+    /// Runs one call. `value` is the result as JSON without its text; `text` is what the model reads; `verdict` says how
+    /// the call was judged, as JSON.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
     pub fn call<'env>(
         &self,
@@ -110,7 +116,29 @@ impl NativeToolset {
         }
         let toolset = self.inner.clone();
         env.spawn_future(async move {
-            let ended = async { toolset.call(&name, input(&input_json)?, options?).await }.await;
+            let (input, options) = match (input(&input_json), options) {
+                (Ok(input), Ok(options)) => (input, options),
+                (Err(error), _) | (_, Err(error)) => return Ok(Result::<ToolResult>::Err(error).into()),
+            };
+            let CallReport { verdict, ended } = toolset.call_reported(&name, input, options).await;
+            let verdict = verdict.and_then(|verdict| serde_json::to_string(&verdict).ok());
+            Ok(NativeOutcome { verdict, ..ended.into() })
+        })
+    }
+
+    /// Whether an input is right for a tool: `error` says what is wrong with it.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn validate<'env>(
+        &self,
+        env: &'env Env,
+        name: String,
+        input_json: String,
+        call_json: String,
+    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let options = options_of(&call_json, None);
+        let toolset = self.inner.clone();
+        env.spawn_future(async move {
+            let ended = async { toolset.validate(&name, &input(&input_json)?, options?).await }.await;
             Ok(ended.into())
         })
     }

@@ -35,6 +35,14 @@ export function checkText(text: string, name: string): string {
   return text
 }
 
+/** The caller's function, or an error. */
+export function checkFunction<F>(value: F | undefined, name: string): F | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'function')
+    throw new InvalidInputError(`\`${name}\` must be a function, not ${describe(value)}.`)
+  return value
+}
+
 /** The caller's options as an object, or an error. */
 export function checkOptions<T extends object>(options: T | undefined, name = 'options'): Partial<T> {
   if (options === undefined || options === null) return {}

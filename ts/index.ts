@@ -22,12 +22,25 @@ export {
 export type * from './backend/types.js'
 export type * from './backend/user-types.js'
 export * from './errors/index.js'
+export type { Limits } from './limits.js'
 export type { OnOutput, OutputChunk } from './output.js'
 export { analyzeCommand, createRuleset, PermissionChecker, presets } from './permission-checker.js'
 export type * from './permissions.js'
 export { Sandbox } from './sandbox/sandbox.js'
 export type * from './sandbox/types.js'
-export type { AuditEvent } from './toolset/events.js'
+export {
+  type CustomTool,
+  type CustomToolAnswer,
+  type CustomToolCall,
+  type CustomToolOptions,
+  defineTool,
+  type JsonSchema,
+  type StandardIssue,
+  type StandardOutcome,
+  type StandardSchema,
+  type ToolTouch,
+} from './toolset/custom-tool.js'
+export type { AuditEvent, CallVerdict, EventError } from './toolset/events.js'
 export type { StandardProps, StandardResult } from './toolset/standard-schema.js'
 export { createToolset, Toolset } from './toolset/toolset.js'
 export type * from './toolset/types.js'

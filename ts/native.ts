@@ -3,6 +3,8 @@
 export {
   analyzeCommand,
   createRuleset,
+  maskJson,
+  NativeAuditLog,
   NativeBackend,
   NativeCancel,
   NativeChecker,

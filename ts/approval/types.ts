@@ -19,6 +19,8 @@ export interface ApprovalRequest {
   readonly diff?: string
   /** The parsed picture of a command. */
   readonly command?: CommandAnalysis
+  /** What a tool of the application says to whoever is asked. */
+  readonly metadata?: unknown
 }
 
 /** One path or command that a call touches. */

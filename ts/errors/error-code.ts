@@ -25,5 +25,6 @@ export type ErrorCode =
   | 'CLOSED'
   | 'BUSY'
   | 'HOOK_FAILED'
+  | 'TOOL_FAILED'
   | 'IO'
   | 'INTERNAL'

@@ -1,7 +1,9 @@
-// What a toolset tells an application's `onEvent`: enough to log, trace or audit every call.
+// What a toolset tells an application's `onEvent` and writes into its audit log: enough to log, trace or audit every call.
+// Secrets are masked, and long texts cut.
 
 import type { ApprovalRequest } from '../approval/types.js'
 import type { ErrorCode } from '../errors/error-code.js'
+import type { Action } from '../permissions.js'
 
 interface EventOfCall {
   /** Milliseconds since 1970. */
@@ -12,21 +14,46 @@ interface EventOfCall {
   readonly tool: string
 }
 
+/** How the rules judged a call before it ran. */
+export interface CallVerdict {
+  /** `allow`: it ran as it was. `ask`: somebody had to say yes. `deny`: it did not run. */
+  readonly action: Action
+  /** Empty where the call was allowed. */
+  readonly reason: string
+}
+
+/** What an event says of an error. */
+export interface EventError {
+  readonly name: string
+  readonly code?: ErrorCode
+  readonly message: string
+}
+
 /** Something that happened to a call. */
 export type AuditEvent =
-  | (EventOfCall & { readonly type: 'call-started'; readonly input: unknown })
+  | (EventOfCall & { readonly type: 'call-started'; readonly input?: unknown })
   | (EventOfCall & { readonly type: 'approval-requested'; readonly request: ApprovalRequest })
-  | (EventOfCall & { readonly type: 'approval-decided'; readonly approved: boolean; readonly reason?: string })
+  | (EventOfCall & {
+      readonly type: 'approval-decided'
+      readonly approved: boolean
+      readonly reason?: string
+      readonly remember?: 'none' | 'session'
+    })
   | (EventOfCall & {
       readonly type: 'call-ended'
+      /** Absent where the call ended before it was judged. */
+      readonly verdict?: CallVerdict
       readonly isError: boolean
       readonly code?: ErrorCode
+      /** Bytes of the text for the model. */
+      readonly textBytes: number
       readonly truncated: boolean
       readonly durationMs: number
     })
   | (EventOfCall & {
       /** The call rejected. */
       readonly type: 'call-failed'
-      readonly error: unknown
+      readonly verdict?: CallVerdict
+      readonly error: EventError
       readonly durationMs: number
     })

@@ -8,7 +8,11 @@ import type { ApprovalDecision, ApprovalRequest, Approver } from '../approval/ty
 import { describe, encodeJson } from '../encode.js'
 import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
-import type { AuditEvent } from './events.js'
+import type { Action, CommandAnalysis } from '../permissions.js'
+import { Audit } from './audit.js'
+import { failureText, isWithheld, type Planned, planCustom, runCustom } from './custom-run.js'
+import type { CustomTool } from './custom-tool.js'
+import type { AuditEvent, CallVerdict } from './events.js'
 import type { Ended, HookCall, Hooks, ToolHooks, ToolResult } from './types.js'
 
 /** One call of the application, whatever its number of runs. */
@@ -16,6 +20,8 @@ export interface Call extends HookCall {
   readonly toolsetId: string
   /** Enters the caller's async context. */
   readonly scope: AsyncResource
+  /** How its last run was judged. */
+  verdict?: CallVerdict
 }
 
 /** One run of a call through the core. */
@@ -23,13 +29,20 @@ export interface Run {
   readonly key: string
   /** What the application's code threw last in this run. */
   failure?: { readonly error: unknown }
+  /** What a custom tool made of the input. */
+  planned?: Planned
+  /** Stops a custom tool. */
+  stop?: AbortController
 }
 
 /** What the application brought along. */
 export interface HostOptions {
-  readonly hooks: Hooks
+  readonly hooks: Hooks<string>
   readonly approve: Approver | undefined
+  readonly allowCommand: ((analysis: CommandAnalysis) => Action | Promise<Action>) | undefined
+  readonly tools: ReadonlyMap<string, CustomTool>
   readonly onEvent: ((event: AuditEvent) => void) | undefined
+  readonly auditLog: string | undefined
   readonly onError: ((error: unknown) => void) | undefined
 }
 
@@ -39,10 +52,13 @@ type Request = { readonly callKey: string; readonly tool: string } & (
       readonly type: 'post'
       readonly scope: Scope
       readonly input: unknown
-      readonly result?: ToolResult
-      readonly error?: Failure
+      readonly result?: ToolResult | null
+      readonly error?: Failure | null
     }
   | { readonly type: 'approve'; readonly request: ApprovalRequest }
+  | { readonly type: 'judge'; readonly analysis: CommandAnalysis }
+  | { readonly type: 'plan' | 'run'; readonly input: unknown }
+  | { readonly type: 'stop'; readonly code: string; readonly message: string }
 )
 type Scope = 'global' | 'tool'
 interface Failure {
@@ -61,21 +77,24 @@ const FAILED = '{"failed":true}'
 
 export class Host {
   readonly #options: HostOptions
+  readonly #audit: Audit
   readonly #runs = new Map<string, { readonly run: Run; readonly call: Call }>()
   #started = 0
   #calls = 0
 
   constructor(options: HostOptions) {
     this.#options = options
+    this.#audit = Audit.open(options.onEvent, options.auditLog, (error) => this.report(error))
   }
 
   /** For the addon: which hooks there are, so that absent ones cost nothing. */
   get description(): string {
-    const { hooks, approve } = this.#options
+    const { hooks, approve, allowCommand } = this.#options
     const named = (phase: 'pre' | 'post'): string[] =>
       Object.entries(hooks.tools ?? {}).flatMap(([tool, own]) => (own?.[phase] ? [tool] : []))
     return JSON.stringify({
       approver: approve !== undefined,
+      commands: allowCommand !== undefined,
       globalPre: hooks.pre !== undefined,
       globalPost: hooks.post !== undefined,
       pre: named('pre'),
@@ -105,12 +124,34 @@ export class Host {
     }
   }
 
+  /** Whether anybody is told of events. */
+  get listens(): boolean {
+    return this.#audit.listens
+  }
+
+  /** Ends when the audit log holds everything. */
+  async flush(): Promise<void> {
+    await this.#audit.flush()
+  }
+
+  /** Whether a tool of the application is there now. One that cannot say so is not. */
+  isAvailable(tool: string): boolean {
+    const available = this.#options.tools.get(tool)?.definition.available
+    if (typeof available !== 'function') return available ?? true
+    try {
+      return available() === true
+    } catch (error) {
+      this.report(error)
+      return false
+    }
+  }
+
   /** Tells the application what happened to a call. A listener that fails is no reason to fail the call. */
   tell({ toolsetId, callId, tool, scope }: Call, event: Happening): void {
-    const { onEvent } = this.#options
-    if (!onEvent) return
+    if (!this.#audit.listens) return
     try {
-      scope.runInAsyncScope(onEvent, undefined, { time: Date.now(), toolsetId, callId, tool, ...event } as AuditEvent)
+      const told = { time: Date.now(), toolsetId, callId, tool, ...event } as AuditEvent
+      scope.runInAsyncScope(() => this.#audit.tell(told))
     } catch (error) {
       this.report(error)
     }
@@ -142,8 +183,10 @@ export class Host {
       return await call.scope.runInAsyncScope(() => this.#handle(request, call, run))
     } catch (error) {
       run.failure = { error }
-      if (request.type === 'approve') this.report(error)
-      return FAILED
+      if (request.type === 'approve' || request.type === 'judge') this.report(error)
+      if (request.type !== 'plan' && request.type !== 'run') return FAILED
+      if (isWithheld(error)) this.report(error)
+      return JSON.stringify({ failed: true, message: failureText(request.tool, error) })
     }
   }
 
@@ -168,11 +211,39 @@ export class Host {
         const { context, metadata, signal } = call
         this.tell(call, { type: 'approval-requested', request: request.request })
         const decision = checkDecision(await this.#options.approve?.(request.request, { context, metadata, signal }))
-        const { approved, reason } = decision
-        this.tell(call, { type: 'approval-decided', approved, ...(reason === undefined ? {} : { reason }) })
+        const { approved, reason, remember } = decision
+        const told = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) }
+        this.tell(call, { type: 'approval-decided', approved, ...told })
         return `{"decision":${encodeJson(decision, 'decision')}}`
       }
+      case 'judge':
+        return JSON.stringify({ action: checkAction(await this.#options.allowCommand?.(request.analysis)) })
+      case 'plan': {
+        run.planned = await planCustom(this.#tool(request.tool), request.input)
+        return `{"plan":${encodeJson(run.planned.plan, 'plan')}}`
+      }
+      case 'run': {
+        run.stop = new AbortController()
+        // A schema of the application's own made the input what the tool takes.
+        const input = run.planned && 'value' in run.planned ? run.planned.value : request.input
+        const signal = run.stop.signal
+        const result = await runCustom(this.#tool(request.tool), input, { ...shown(call), tool: request.tool, signal })
+        return `{"result":${JSON.stringify(result)}}`
+      }
+      case 'stop': {
+        const { code, message } = request
+        run.stop?.abort(
+          code === 'ABORTED' && call.signal?.aborted ? call.signal.reason : errorFromNative({ code, message }),
+        )
+        return UNCHANGED
+      }
     }
+  }
+
+  #tool(name: string): CustomTool {
+    const tool = this.#options.tools.get(name)
+    if (!tool) throw new InvalidInputError(`There is no tool '${name}'.`)
+    return tool
   }
 
   #hook(request: { readonly scope: Scope; readonly tool: string }): ToolHooks | undefined {
@@ -190,10 +261,10 @@ function shown({ callId, context, metadata, signal }: Call): Omit<HookCall, 'too
 }
 
 /** How the run ended; an error of the application's own code is that very error. */
-function ended(request: { readonly result?: ToolResult; readonly error?: Failure }, run: Run): Ended {
+function ended(request: { readonly result?: ToolResult | null; readonly error?: Failure | null }, run: Run): Ended {
   const { result, error } = request
   if (result) return { result }
-  if (error?.code === 'HOOK_FAILED' && run.failure) {
+  if ((error?.code === 'HOOK_FAILED' || error?.code === 'TOOL_FAILED') && run.failure) {
     const own = run.failure.error
     return { error: own instanceof Error ? own : new Error(String(own), { cause: own }) }
   }
@@ -214,6 +285,11 @@ function checkResult(result: ToolResult): ToolResult {
     )
   }
   return { ...result, isError: result.isError ?? false, truncated: result.truncated ?? false }
+}
+
+function checkAction(action: unknown): Action {
+  if (action === 'allow' || action === 'deny' || action === 'ask') return action
+  throw new InvalidInputError(`\`allowCommand\` must answer 'allow', 'deny' or 'ask', not ${describe(action)}.`)
 }
 
 const DECISION_FIELDS = new Set(['approved', 'reason', 'remember', 'input'])

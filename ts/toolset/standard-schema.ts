@@ -3,7 +3,7 @@
 
 import { GloveportError } from '../errors/gloveport-error.js'
 import { UnsupportedError } from '../errors/unsupported-error.js'
-import type { Assessment, JsonSchemaObject } from './types.js'
+import type { JsonSchemaObject } from './types.js'
 
 /** What stands under `~standard`. */
 export interface StandardProps {
@@ -26,11 +26,8 @@ export type StandardResult =
 /** The schemas use only what means the same in both. */
 const TARGETS: readonly string[] = ['draft-07', 'draft-2020-12']
 
-/** The `~standard` of a tool with this schema; `assess` decodes. */
-export function standardProps(
-  schema: JsonSchemaObject,
-  assess: (value: unknown) => Promise<Assessment>,
-): StandardProps {
+/** The `~standard` of a tool with this schema; `decode` rejects with what is wrong with an input. */
+export function standardProps(schema: JsonSchemaObject, decode: (value: unknown) => Promise<void>): StandardProps {
   const convert = ({ target }: { readonly target: string }): Record<string, unknown> => {
     if (!TARGETS.includes(target)) {
       throw new UnsupportedError(`There is no '${target}' schema of a tool; ask for one of ${TARGETS.join(', ')}.`)
@@ -42,9 +39,8 @@ export function standardProps(
     vendor: 'gloveport',
     validate: async (value) => {
       try {
-        const assessment = await assess(value)
-        const wrong = assessment.status === 'blocked' && assessment.code === 'INVALID_INPUT'
-        return wrong ? { issues: [{ message: assessment.reason }] } : { value }
+        await decode(value)
+        return { value }
       } catch (error) {
         if (GloveportError.isInstance(error) && error.code === 'INVALID_INPUT')
           return { issues: [{ message: error.message }] }

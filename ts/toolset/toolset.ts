@@ -4,27 +4,21 @@
 import { AsyncResource } from 'node:async_hooks'
 
 import { nativeFor, watchFailures } from '../backend/user.js'
-import { checkOptions, describe, encodeJson } from '../encode.js'
+import { checkFunction, checkOptions, describe, encodeJson } from '../encode.js'
 import { AbortError } from '../errors/abort-error.js'
 import { errorFromNative } from '../errors/from-native.js'
 import { GloveportError } from '../errors/gloveport-error.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
+import { UnsupportedError } from '../errors/unsupported-error.js'
 import { checkSignal, refuseAborted, runNative } from '../native-call.js'
 import { type NativeError, NativeToolset } from '../native.js'
+import { eventError } from './audit.js'
+import { CustomTool } from './custom-tool.js'
+import type { CallVerdict } from './events.js'
 import { type Call, Host } from './host.js'
+import { checkHooks, customTools, imageBytes } from './options.js'
 import { standardProps } from './standard-schema.js'
-import {
-  type Assessment,
-  type AssessOptions,
-  type CallOptions,
-  type Hooks,
-  type Next,
-  TOOL_NAMES,
-  type ToolHooks,
-  type ToolResult,
-  type ToolsetOptions,
-  type ToolSpec,
-} from './types.js'
+import type { Assessment, AssessOptions, CallOptions, Next, ToolResult, ToolsetOptions, ToolSpec } from './types.js'
 
 /**
  * Named tools over a backend. The toolset never closes the backend.
@@ -36,16 +30,29 @@ import {
  * @throws {InvalidInputError} an option has the wrong type or value, or is not known
  * @throws {UnsupportedError} a tool was named that the backend cannot run
  */
-export function createToolset(options: ToolsetOptions): Toolset {
-  const { backend, approve, hooks, onEvent, onError, images, ...settings } = checkOptions(options) as ToolsetOptions
+export function createToolset<Own extends string = never>(options: ToolsetOptions<Own>): Toolset {
+  const { backend, tools, approve, allowCommand, hooks, onEvent, auditLog, onError, images, ...settings } =
+    checkOptions(options) as ToolsetOptions<string>
   const native = nativeFor(backend, 'backend')
+  const custom = customTools(tools)
+  const checkedHooks = checkHooks(hooks, custom)
   const host = new Host({
-    hooks: checkHooks(hooks),
+    hooks: checkedHooks,
     approve: checkFunction(approve, 'approve'),
+    allowCommand: checkFunction(allowCommand, 'allowCommand'),
+    tools: custom,
     onEvent: checkFunction(onEvent, 'onEvent'),
+    auditLog: auditLog === undefined ? undefined : checkText(auditLog, 'auditLog'),
     onError: checkFunction(onError, 'onError'),
   })
-  const optionsJson = encodeJson({ ...settings, ...imageBytes(images) }, 'options')
+  const plain = {
+    ...settings,
+    ...imageBytes(images),
+    tools: Array.isArray(tools) ? tools.map((tool) => (tool instanceof CustomTool ? tool.name : tool)) : tools,
+    customTools: Array.from(custom.values(), (tool) => tool.spec),
+    alwaysPost: checkedHooks.alwaysPost,
+  }
+  const optionsJson = encodeJson(plain, 'options')
   const made = NativeToolset.create(native, optionsJson, host.description, host.answer)
   const ourNames = new Map(Object.entries(settings.names ?? {}).map(([ours, exposed]) => [exposed as string, ours]))
   const toolset = Toolset.of(made, host, ourNames, backend)
@@ -57,10 +64,7 @@ export function createToolset(options: ToolsetOptions): Toolset {
 export class Toolset {
   /** Names the toolset in logs; unique within the process. */
   readonly id: string
-  /** The tools that a model may be given, in order. */
-  readonly tools: readonly ToolSpec[]
-  /** For the system prompt: where the agent is, and a line for each tool. */
-  readonly instructions: string
+  readonly #specs: readonly ToolSpec[]
   readonly #native: NativeToolset
   readonly #host: Host
   /** From names that the model sees to ours. */
@@ -75,9 +79,28 @@ export class Toolset {
     this.#ourNames = ourNames
     this.#backend = backend
     this.id = native.id
-    this.instructions = native.instructions()
     const specs = JSON.parse(native.specs()) as Omit<ToolSpec, '~standard'>[]
-    this.tools = Object.freeze(specs.map((spec) => this.#spec(spec)))
+    this.#specs = Object.freeze(specs.map((spec) => this.#spec(spec)))
+  }
+
+  /** The tools that a model may be given, in order: those that are available now. */
+  get tools(): readonly ToolSpec[] {
+    const missing = this.#missing()
+    return missing.length === 0 ? this.#specs : this.#specs.filter(({ name }) => !missing.includes(name))
+  }
+
+  /** For the system prompt: where the agent is, and what each available tool says of itself. */
+  get instructions(): string {
+    return this.#native.instructions(this.#missing())
+  }
+
+  /** Tools of the application that are not there now. */
+  #missing(): string[] {
+    return this.#specs.filter(({ name }) => !this.#host.isAvailable(this.#ours(name))).map(({ name }) => name)
+  }
+
+  #ours(name: string): string {
+    return this.#ourNames.get(name) ?? name
   }
 
   /** @internal Made by `createToolset` and `subset` only. */
@@ -115,7 +138,7 @@ export class Toolset {
     const call: Call = {
       toolsetId: this.id,
       callId: given.callId === undefined ? this.#host.nextCallId(this.id) : checkText(given.callId, 'callId'),
-      tool: this.#ourNames.get(name) ?? name,
+      tool: this.#ours(name),
       context: given.context,
       metadata: {},
       signal,
@@ -125,12 +148,16 @@ export class Toolset {
     this.#host.tell(call, { type: 'call-started', input })
     try {
       const result = await this.#around(call, name, input, given)
-      const { isError, code, truncated } = result
-      const durationMs = performance.now() - started
-      this.#host.tell(call, { type: 'call-ended', isError, ...(code ? { code } : {}), truncated, durationMs })
+      if (this.#host.listens) {
+        const { isError, code, truncated } = result
+        const durationMs = performance.now() - started
+        const facts = { isError, ...(code ? { code } : {}), textBytes: Buffer.byteLength(result.text), truncated }
+        this.#host.tell(call, { type: 'call-ended', ...verdictOf(call), ...facts, durationMs })
+      }
       return result
     } catch (error) {
-      this.#host.tell(call, { type: 'call-failed', error, durationMs: performance.now() - started })
+      const durationMs = performance.now() - started
+      this.#host.tell(call, { type: 'call-failed', ...verdictOf(call), error: eventError(error), durationMs })
       throw error
     }
   }
@@ -159,9 +186,26 @@ export class Toolset {
     const { signal, ...call } = checkOptions(options)
     checkText(name, 'name')
     const inputJson = encodeJson(input, 'input')
-    const callJson = encodeJson(call, 'options')
-    const outcome = await runNative({ signal }, (cancel) => this.#native.assess(name, inputJson, callJson, cancel))
-    return JSON.parse(outcome.value ?? 'null') as Assessment
+    return this.#host.withRun(this.#looking(name, signal), async (run) => {
+      const callJson = encodeJson({ ...call, callKey: run.key }, 'options')
+      const outcome = await runNative({ signal }, (cancel) => this.#native.assess(name, inputJson, callJson, cancel))
+      return JSON.parse(outcome.value ?? 'null') as Assessment
+    })
+  }
+
+  /** Decodes an input as a call would; rejects with what is wrong with it. */
+  async #validate(name: string, input: unknown): Promise<void> {
+    const inputJson = encodeJson(input, 'input')
+    await this.#host.withRun(this.#looking(name), async ({ key }) =>
+      runNative({}, () => this.#native.validate(name, inputJson, encodeJson({ callKey: key }, 'options'))),
+    )
+  }
+
+  /** What the application's tools are told where no call runs. */
+  #looking(name: string, signal?: AbortSignal): Call {
+    const tool = this.#ours(name)
+    const scope = new AsyncResource('gloveport.look')
+    return { toolsetId: this.id, callId: '', tool, context: undefined, metadata: {}, signal, scope }
   }
 
   /** The same toolset with only the named tools: it shares everything with this one, also its end. */
@@ -172,6 +216,7 @@ export class Toolset {
   /** Ends what the toolset started; later calls reject with `ClosedError`. The backend stays open. */
   async close(): Promise<void> {
     this.#native.close()
+    await this.#host.flush()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -205,6 +250,9 @@ export class Toolset {
     { approval, onOutput }: CallOptions,
   ): Promise<ToolResult> {
     let inputJson: string
+    if (!this.#host.isAvailable(call.tool)) {
+      return failure(new UnsupportedError(`The tool '${name}' is not available now; do it another way.`))
+    }
     try {
       inputJson = encodeJson(input, 'input')
     } catch (error) {
@@ -215,9 +263,11 @@ export class Toolset {
     return this.#host.withRun(call, async (run) => {
       const callJson = encodeJson({ callId: call.callId, callKey: run.key, approval }, 'options')
       try {
-        const outcome = await runNative({ signal, onOutput }, (cancel, take) =>
-          this.#native.call(name, inputJson, callJson, cancel, take),
-        )
+        const outcome = await runNative({ signal, onOutput }, async (cancel, take) => {
+          const ended = await this.#native.call(name, inputJson, callJson, cancel, take)
+          if (ended.verdict !== undefined) call.verdict = JSON.parse(ended.verdict) as CallVerdict
+          return ended
+        })
         return { ...(JSON.parse(outcome.value ?? '{}') as ToolResult), text: outcome.text ?? '' }
       } catch (error) {
         if (run.failure && GloveportError.isInstance(error) && error.code === 'HOOK_FAILED') throw run.failure.error
@@ -227,9 +277,14 @@ export class Toolset {
   }
 
   #spec(spec: Omit<ToolSpec, '~standard'>): ToolSpec {
-    const standard = standardProps(spec.inputSchema, (value) => this.assess(spec.name, value))
+    const standard = standardProps(spec.inputSchema, (value) => this.#validate(spec.name, value))
     return Object.freeze({ ...spec, '~standard': standard })
   }
+}
+
+/** How a call was judged, where it was. */
+function verdictOf({ verdict }: Call): { verdict?: CallVerdict } {
+  return verdict ? { verdict } : {}
 }
 
 /** The result that a model reads for an error that it can act on. */
@@ -258,44 +313,4 @@ function checkNames(names: readonly string[]): string[] {
   if (!Array.isArray(names))
     throw new InvalidInputError(`\`names\` must be an array of tool names, not ${describe(names)}.`)
   return names.map((name, index) => checkText(name, `names[${index}]`))
-}
-
-function checkFunction<F>(value: F | undefined, name: string): F | undefined {
-  if (value === undefined || value === null) return undefined
-  if (typeof value !== 'function')
-    throw new InvalidInputError(`\`${name}\` must be a function, not ${describe(value)}.`)
-  return value
-}
-
-const HOOK_KINDS = ['pre', 'post', 'around'] as const
-
-/** The hooks as they are now: one that the application adds to its object later is not run. */
-function checkHooks(hooks: Hooks | undefined): Hooks {
-  const { tools, ...global } = checkOptions(hooks, 'hooks')
-  const checked: Record<string, ToolHooks> = {}
-  for (const [tool, own] of Object.entries(checkOptions(tools, 'hooks.tools'))) {
-    if (!(TOOL_NAMES as readonly string[]).includes(tool)) {
-      throw new InvalidInputError(
-        `\`hooks.tools.${tool}\`: there is no such tool. The tools are: ${TOOL_NAMES.join(', ')}.`,
-      )
-    }
-    checked[tool] = checkToolHooks(checkOptions(own, `hooks.tools.${tool}`), `hooks.tools.${tool}`)
-  }
-  return { ...checkToolHooks(global, 'hooks'), tools: checked }
-}
-
-function checkToolHooks(hooks: ToolHooks, name: string): ToolHooks {
-  for (const key of Object.keys(hooks)) {
-    if (!(HOOK_KINDS as readonly string[]).includes(key)) {
-      throw new InvalidInputError(`\`${name}.${key}\`: there is no such hook. There are ${HOOK_KINDS.join(', ')}.`)
-    }
-  }
-  const own = HOOK_KINDS.map((kind) => [kind, checkFunction(hooks[kind], `${name}.${kind}`)])
-  return Object.fromEntries(own.filter(([, hook]) => hook !== undefined)) as ToolHooks
-}
-
-function imageBytes(images: ToolsetOptions['images']): { imageBytes?: number } {
-  if (images === undefined || images === true) return {}
-  if (images === false) return { imageBytes: 0 }
-  return { imageBytes: checkOptions(images, 'images').maxBytes as number }
 }

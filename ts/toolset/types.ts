@@ -5,8 +5,10 @@ import type { Backend } from '../backend/types.js'
 import type { UserBackend } from '../backend/user-types.js'
 import type { GloveportError } from '../errors/gloveport-error.js'
 import type { ErrorCode } from '../errors/error-code.js'
+import type { Limits } from '../limits.js'
 import type { OnOutput } from '../output.js'
-import type { PermissionRuleset, PresetName } from '../permissions.js'
+import type { Action, CommandAnalysis, PermissionRuleset, PresetName } from '../permissions.js'
+import type { CustomTool } from './custom-tool.js'
 import type { AuditEvent } from './events.js'
 import type { StandardProps } from './standard-schema.js'
 
@@ -33,12 +35,12 @@ export type ToolName = (typeof TOOL_NAMES)[number]
 /** A named set of tools. `console` (the default): files and commands. `files`: files, and the tools that arrange them. */
 export type ToolGroup = 'console' | 'files'
 
-/** What `createToolset` takes. */
-export interface ToolsetOptions {
+/** What `createToolset` takes. `Own` are the names of the application's own tools. */
+export interface ToolsetOptions<Own extends string = never> {
   /** Where the tools work: a backend, or an object of yours with the methods that it can offer. The toolset never closes it. */
   readonly backend: Backend | UserBackend
-  /** Tools and groups; default `['console']`. A tool of a group that the backend cannot run is left out. */
-  readonly tools?: readonly (ToolName | ToolGroup)[] | undefined
+  /** Tools, groups, and tools of the application's own; default `['console']`. A tool of a group that the backend cannot run is left out. */
+  readonly tools?: readonly (ToolName | ToolGroup | CustomTool<Own>)[] | undefined
   /** `hashline`: `hashline_edit` instead of `edit_file`. Default `str_replace`. */
   readonly editFormat?: 'str_replace' | 'hashline' | undefined
   /** Rules. Without them files can be written and commands ask. */
@@ -48,17 +50,34 @@ export interface ToolsetOptions {
   /** Whether commands ask; default true. Used only without `permissions`. */
   readonly requireExecuteApproval?: boolean | undefined
   /** Tools that always ask. */
-  readonly needApproval?: readonly ToolName[] | undefined
+  readonly needApproval?: readonly (ToolName | NoInfer<Own>)[] | undefined
   /** Command prefixes that may run, such as `git status`; an empty list allows none. */
   readonly allowedCommands?: readonly string[] | undefined
+  /**
+   * The policy for commands, instead of ours: the deny list, the walls of `cd`, the question about what is not resolved and
+   * the default for commands stand back. Patterns of `permissions` do not: what they deny for the command, or for a file that
+   * it names, stays denied, and what they ask about is asked. Our own verdict is `analysis.verdict`. A command that was not
+   * parsed is asked about at best. One that throws, or answers something else, denies. Not together with `allowedCommands`.
+   */
+  readonly allowCommand?: ((analysis: CommandAnalysis) => Action | Promise<Action>) | undefined
   /** Who is asked. Without one, a call that needs an approval rejects with `ApprovalRequiredError`. */
   readonly approve?: Approver | undefined
   /** `approve-all`: every ask is a yes. `strict`: every ask is a no. Default `interactive`: `approve` is asked. */
   readonly approvalMode?: 'interactive' | 'approve-all' | 'strict' | undefined
+  /**
+   * How requests of calls that run at once reach `approve`. `one-by-one` (the default): the next one when the last one is
+   * answered, so that a person reads one thing at a time. `together`: each at once, for an interface that shows many.
+   */
+  readonly approvalOrder?: 'one-by-one' | 'together' | undefined
   /** Code of the application around every call. */
-  readonly hooks?: Hooks | undefined
+  readonly hooks?: Hooks<NoInfer<Own>> | undefined
   /** Is told what happens; see {@link AuditEvent}. */
   readonly onEvent?: ((event: AuditEvent) => void) | undefined
+  /**
+   * A file of this machine to which every event is appended as a line of JSON, readable by its owner only. Keep it where the
+   * agent cannot write. It never holds a call up: a record that cannot be written is counted, and `onError` told.
+   */
+  readonly auditLog?: string | undefined
   /** Is told of errors that reach no caller: of an approver, of `onEvent`, and those that an adapter hides from the model. Default: a warning of the process. */
   readonly onError?: ((error: unknown) => void) | undefined
   /** Whether searches skip hidden names unless the model asks for them; default true. */
@@ -71,6 +90,8 @@ export interface ToolsetOptions {
   readonly names?: Readonly<Partial<Record<ToolName, string>>> | undefined
   /** Consecutive fixable failures of one tool before its text tells the model to stop trying; default 3. */
   readonly maxRetries?: number | undefined
+  /** Bounds that differ from the defaults. */
+  readonly limits?: Limits | undefined
 }
 
 /** What a framework needs to know about a tool. It is also a Standard Schema and a Standard JSON Schema of the input. */
@@ -91,7 +112,8 @@ export interface JsonSchemaObject {
   readonly type: 'object'
   readonly properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly required?: readonly string[]
-  readonly additionalProperties: false
+  /** `false`, unless a tool of the application says otherwise. */
+  readonly additionalProperties: boolean | Readonly<Record<string, unknown>>
   readonly [keyword: string]: unknown
 }
 
@@ -186,6 +208,8 @@ export interface ToolHooks {
 }
 
 /** Hooks of every tool, and of single tools by our own names. Order: around, then the tool's around; within them pre, the tool's pre, the run, the tool's post, post. */
-export interface Hooks extends ToolHooks {
-  readonly tools?: Readonly<Partial<Record<ToolName, ToolHooks>>> | undefined
+export interface Hooks<Own extends string = never> extends ToolHooks {
+  readonly tools?: Readonly<Partial<Record<ToolName | Own, ToolHooks>>> | undefined
+  /** Whether `post` also runs where a pre hook threw, with what it threw as `error`; default false. */
+  readonly alwaysPost?: boolean | undefined
 }

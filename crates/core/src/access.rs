@@ -75,6 +75,8 @@ pub enum Access {
         /// Where it runs.
         working_directory: VirtualPath,
     },
+    /// What an application's tool does without saying what it touches: judged like a command that no rule names.
+    Anything,
 }
 
 /// The judgement a backend asks for on a path *as it resolved*, after it opened a handle and before it uses it. For

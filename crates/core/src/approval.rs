@@ -34,6 +34,18 @@ pub enum ApprovalMode {
     Strict,
 }
 
+/// How requests of calls that run at once reach the approver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalOrder {
+    /// The next one is shown when the last one is answered. The default: a person reads one thing at a time, and what they
+    /// allow for the session need not be asked again.
+    #[default]
+    OneByOne,
+    /// All at once, for approvers that show many.
+    Together,
+}
+
 /// What somebody is asked to approve.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,6 +68,9 @@ pub struct ApprovalRequest {
     /// The parsed picture of a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandAnalysis>,
+    /// What a tool of the application says to whoever is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
 }
 
 /// One path or command that a call touches.

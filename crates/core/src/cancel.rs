@@ -85,6 +85,12 @@ impl Deadline {
         }
     }
 
+    /// Ends, with the reason, when somebody cancels, however late that is.
+    pub async fn cancelled(&self) -> Error {
+        self.cancel.cancelled().await;
+        aborted()
+    }
+
     /// The same token with the earlier of the present instant and `limit` from now.
     #[must_use]
     pub fn within(&self, limit: Duration) -> Self {

@@ -66,6 +66,8 @@ pub enum ErrorKind {
     Busy,
     /// A hook of the application failed; the application's own error travels beside this one.
     HookFailed,
+    /// A tool of the application failed; its own error travels beside this one.
+    ToolFailed,
     /// The operating system refused (disk full, permission of the host user, input/output error).
     Io,
     /// A defect of gloveport.
@@ -101,6 +103,7 @@ impl ErrorKind {
             Self::Closed => "CLOSED",
             Self::Busy => "BUSY",
             Self::HookFailed => "HOOK_FAILED",
+            Self::ToolFailed => "TOOL_FAILED",
             Self::Io => "IO",
             Self::Internal => "INTERNAL",
         }
@@ -117,7 +120,8 @@ impl ErrorKind {
             | Self::NotADirectory
             | Self::DirectoryNotEmpty
             | Self::AlreadyExists
-            | Self::StaleFile => true,
+            | Self::StaleFile
+            | Self::ToolFailed => true,
             Self::PathNotInSandbox
             | Self::PathNotWritable
             | Self::SuffixNotAllowed

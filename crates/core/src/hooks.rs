@@ -3,12 +3,14 @@
 //! The pipeline runs them in a fixed order that is public contract: global pre → tool pre → run → tool post → global
 //! post. A pre hook may replace the input (it is decoded and decided again) or refuse; a post hook sees results and
 //! failures alike and may replace either. A hook's own failure ends the call with `HookFailed`, and the application's
-//! own error reaches the application as itself. This module decides nothing; `toolset` calls it.
+//! own error reaches the application as itself. A [`CommandJudge`] stands in for the built-in policy for commands. This
+//! module decides nothing; `toolset` calls it.
 
 use serde_json::Value;
 
 use crate::backend::BoxFuture;
 use crate::error::{Error, Result};
+use crate::permissions::{Action, CommandAnalysis};
 use crate::tool::ToolResult;
 
 /// Which of the two hooks of a phase.
@@ -63,6 +65,12 @@ pub trait Hooks: Send + Sync {
         input: &'a Value,
         ended: Ended<'a>,
     ) -> BoxFuture<'a, Result<Option<ToolResult>>>;
+}
+
+/// The application's own policy for commands, instead of the built-in one.
+pub trait CommandJudge: Send + Sync {
+    /// What may happen with a command. An error is a no.
+    fn judge<'a>(&'a self, call: CallInfo<'a>, analysis: &'a CommandAnalysis) -> BoxFuture<'a, Result<Action>>;
 }
 
 /// No hooks.

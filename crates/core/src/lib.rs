@@ -1,7 +1,7 @@
 //! All behaviour of gloveport: files and a shell for an agent, inside walls that the application's author sets.
 //!
 //! ```text
-//! toolset ─ hooks, approval, permissions, tool/*, session        the pipeline: the only place that joins the rest
+//! toolset ─ hooks, approval, permissions, custom, tool/*         the pipeline: the only place that joins the rest
 //! tool/*  ─ view, edit, search, text                             one tool per file; never a concrete backend
 //! backend ─ local, …                                             where files are; virtual paths in, virtual paths out
 //! sandbox                                                        mounts: pure table, no file is opened here
@@ -12,9 +12,11 @@
 
 pub mod access;
 pub mod approval;
+pub mod audit;
 pub mod backend;
 pub mod cancel;
 pub mod change;
+pub mod custom;
 pub mod edit;
 pub mod error;
 pub mod hooks;

@@ -49,25 +49,41 @@ impl PermissionChecker {
             verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
         }
         for simple in &analysis.commands {
-            if let Some(of_simple) = self.check_simple(simple) {
+            if let Some(of_simple) = self.check_simple(simple, !simple.wrapper) {
                 verdict = verdict.strictest(of_simple);
             }
         }
-        let base = &context.working_directory;
-        for place in &analysis.places {
-            verdict = verdict.strictest(self.check_place(place, base));
-        }
-        let Verdict { action, rule, reason } = verdict;
+        let Verdict { action, rule, reason } = verdict.strictest(self.check_places(&analysis, context));
         CommandVerdict { action, reason, rule, analysis }
     }
 
-    fn check_simple(&self, simple: &SimpleCommand) -> Option<Verdict> {
+    /// What the rules alone say of a command, whose own policy is another: the `execute` rules that match the whole or a
+    /// simple command of it, without the section's default; and the rules for the files that it names.
+    pub fn check_command_rules(&self, command: &str, analysis: &CommandAnalysis, context: &CommandContext) -> Verdict {
+        let whole = command.trim();
+        let mut verdict = self.check_places(analysis, context);
+        if let rule @ Some(_) = self.first_rule(Operation::Execute, whole) {
+            verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
+        }
+        for of_simple in analysis.commands.iter().filter_map(|simple| self.check_simple(simple, false)) {
+            verdict = verdict.strictest(of_simple);
+        }
+        verdict
+    }
+
+    fn check_simple(&self, simple: &SimpleCommand, default: bool) -> Option<Verdict> {
         let partly_known = simple.marked.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]);
         if partly_known {
-            return self.check_partly(Operation::Execute, &[&simple.marked], &simple.text, !simple.wrapper);
+            return self.check_partly(Operation::Execute, &[&simple.marked], &simple.text, default);
         }
         let rule = self.first_rule(Operation::Execute, &simple.text);
-        (rule.is_some() || !simple.wrapper).then(|| self.verdict(Operation::Execute, &simple.text, rule))
+        (rule.is_some() || default).then(|| self.verdict(Operation::Execute, &simple.text, rule))
+    }
+
+    fn check_places(&self, analysis: &CommandAnalysis, context: &CommandContext) -> Verdict {
+        let allowed = Verdict { action: Action::Allow, rule: None, reason: String::new() };
+        let of_places = analysis.places.iter().map(|place| self.check_place(place, &context.working_directory));
+        of_places.fold(allowed, Verdict::strictest)
     }
 
     fn check_place(&self, place: &Place, base: &str) -> Verdict {

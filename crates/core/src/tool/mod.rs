@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -122,6 +123,21 @@ pub trait DecodedCall: Send + Sync {
     fn preview<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<Option<String>>>;
     /// See [`Tool::run`].
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>>;
+
+    /// Why the call asks, whatever the rules say.
+    fn asks(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Facts for whoever is asked.
+    fn approval_metadata(&self) -> Option<&Value> {
+        None
+    }
+
+    /// Time that the run may take, where it has a limit of its own.
+    fn time_limit(&self) -> Option<Duration> {
+        None
+    }
 }
 
 impl<T: Tool> DecodedCall for T {

@@ -9,10 +9,9 @@ use super::Toolset;
 use super::call::{CallOptions, Prepared};
 use super::plan::Plan;
 use crate::approval::{
-    ApprovalDecision, ApprovalMode, ApprovalRequest, Binding, Remember, approval_key, shown_to_person,
+    ApprovalDecision, ApprovalMode, ApprovalOrder, ApprovalRequest, Binding, Remember, approval_key, shown_to_person,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::hooks::CallInfo;
 
 /// 1,000: assessments of one toolset that wait for their call; the oldest is forgotten first.
 const MAX_ASSESSED: usize = 1_000;
@@ -100,9 +99,9 @@ impl Toolset {
     /// Whether a call would run, and what an approver would see. Runs no hook and asks nobody. What it looked at is
     /// remembered under `call_id`, so that a grant for that call is bound to it.
     pub async fn assess(&self, name: &str, input: &Value, options: CallOptions) -> Result<Assessment> {
-        let prepared = match self.prepare(name, input, &options) {
+        let prepared = match self.look(name, input, &options).await {
             Ok(prepared) => prepared,
-            Err(error) if error.kind() == ErrorKind::Closed => return Err(error),
+            Err(error) if matches!(error.kind(), ErrorKind::Closed | ErrorKind::Aborted) => return Err(error),
             Err(error) => return Ok(blocked(&error)),
         };
         let plan = match self.plan(&prepared).await {
@@ -129,7 +128,7 @@ impl Toolset {
                 Ok(Assessment { status: AssessmentStatus::Allowed, reason: None, code: None, request: Some(request) })
             }
             ApprovalMode::Interactive => {
-                let key = approval_key(prepared.exposed.entry.spec.name, input);
+                let key = approval_key(prepared.exposed.ours(), input);
                 let status = if self.shared.remembered.contains(&key) {
                     AssessmentStatus::Allowed
                 } else {
@@ -141,25 +140,41 @@ impl Toolset {
         }
     }
 
-    /// Somebody's yes, or the error that says why there is none.
+    /// Whether an input is right for a tool, as a call decodes it: nothing is judged and nothing is looked at.
+    pub async fn validate(&self, name: &str, input: &Value, options: CallOptions) -> Result<()> {
+        let prepared = self.look(name, input, &options).await?;
+        match prepared.decoded.accesses(self.shared.backend.files().working_directory()) {
+            Err(error) if error.kind() == ErrorKind::InvalidInput => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Steps 1 and 2.
+    async fn look(&self, name: &str, input: &Value, options: &CallOptions) -> Result<Prepared<'_>> {
+        let exposed = self.find_open(name)?;
+        self.prepare(exposed, input, options).await
+    }
+
+    /// Somebody's yes, or the error that says why there is none. Where a request had to wait for its turn, the plan is made
+    /// again, so that what is shown is what is there.
     pub(super) async fn approve(
         &self,
-        prepared: &Prepared<'_>,
+        prepared: &mut Prepared<'_>,
         input: &Value,
-        plan: &Plan,
+        plan: &mut Plan,
         options: &CallOptions,
     ) -> Result<Approved> {
-        let here = |input| Approved { bindings: plan.bindings.clone(), input, bound: None };
-        let spec = &prepared.exposed.entry.spec;
+        let here = |plan: &Plan, input| Approved { bindings: plan.bindings.clone(), input, bound: None };
+        let tool = prepared.exposed.ours();
         match self.shared.mode {
             ApprovalMode::Strict => return Err(strict(plan)),
-            ApprovalMode::ApproveAll => return Ok(here(None)),
+            ApprovalMode::ApproveAll => return Ok(here(plan, None)),
             ApprovalMode::Interactive => {}
         }
-        let key = approval_key(spec.name, input);
+        let key = approval_key(tool, input);
         if let Some(grant) = &options.approval {
             if !grant.approved {
-                return Err(refused(spec.name, grant.reason.as_deref()));
+                return Err(refused(tool, grant.reason.as_deref()));
             }
             let shown = self.shared.assessed.lock().take(&prepared.call_id);
             return match shown {
@@ -174,21 +189,37 @@ impl Toolset {
             };
         }
         if self.shared.remembered.contains(&key) {
-            return Ok(here(None));
+            return Ok(here(plan, None));
+        }
+        let mut turn = None;
+        if self.shared.approver.is_some() && self.shared.order == ApprovalOrder::OneByOne {
+            turn = self.shared.turn.try_lock().ok();
+            if turn.is_none() {
+                turn = Some(tokio::select! {
+                    turn = self.shared.turn.lock() => turn,
+                    stop = prepared.call.deadline.cancelled() => return Err(stop),
+                    () = self.shared.closing.cancelled() => return Err(super::call::closed()),
+                });
+                // What was answered meanwhile may have changed the files, or remembered this very call.
+                prepared.call = self.looking(prepared.exposed, options);
+                *plan = self.plan(prepared).await?;
+                if plan.asks.is_empty() || self.shared.remembered.contains(&key) {
+                    return Ok(here(plan, None));
+                }
+            }
         }
         let request = self.request(prepared, input, plan).await?;
         let Some(approver) = &self.shared.approver else {
             let details = serde_json::to_value(&request).unwrap_or_default();
             return Err(Error::new(
                 ErrorKind::ApprovalRequired,
-                format!("{} needs an approval ({}), and no approver is set.", spec.name, request.reason),
+                format!("{tool} needs an approval ({}), and no approver is set.", request.reason),
             )
             .with_details(details));
         };
-        let info = CallInfo { id: &prepared.call_id, key: &prepared.key, tool: spec.name };
         let answer = tokio::select! {
-            answer = approver.decide(info, &request) => answer,
-            () = prepared.call.deadline.cancel.cancelled() => return prepared.call.deadline.check().map(|()| here(None)),
+            answer = approver.decide(prepared.info(), &request) => answer,
+            stop = prepared.call.deadline.cancelled() => return Err(stop),
             () = self.shared.closing.cancelled() => return Err(super::call::closed()),
         };
         let decision = match answer {
@@ -199,12 +230,13 @@ impl Toolset {
             }
         };
         if !decision.approved {
-            return Err(refused(spec.name, decision.reason.as_deref()));
+            return Err(refused(tool, decision.reason.as_deref()));
         }
         if decision.remember == Remember::Session && decision.input.is_none() {
             self.shared.remembered.remember(key);
         }
-        Ok(here(decision.input))
+        drop(turn);
+        Ok(here(plan, decision.input))
     }
 
     /// What an approver sees. An error of the preview is the call's own error: nobody is asked about an edit that
@@ -213,13 +245,14 @@ impl Toolset {
         let view = self.view(&prepared.call, &[], None);
         Ok(ApprovalRequest {
             call_id: prepared.call_id.clone(),
-            tool: prepared.exposed.entry.spec.name.to_owned(),
+            tool: prepared.exposed.ours().to_owned(),
             input: input.clone(),
             description: shown_to_person(&prepared.decoded.describe()),
             reason: plan.asks.join("; "),
             touches: plan.touches.clone(),
             diff: prepared.decoded.preview(&view).await?,
             command: plan.command.clone(),
+            metadata: prepared.decoded.approval_metadata().cloned(),
         })
     }
 }

@@ -8,18 +8,21 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::Duration;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::Toolset;
 use super::approve::{Approved, Bound};
+use super::exposed::Exposed;
 use super::guard::CallGuard;
-use super::plan::{self, Plan};
-use super::{Exposed, Toolset};
+use super::plan::{self, Judges, Plan};
 use crate::access::Unguarded;
 use crate::approval::{ApprovalGrant, Binding};
 use crate::backend::{Call, OutputSink};
 use crate::cancel::{CancelToken, Deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hooks::{CallInfo, Scope};
+use crate::permissions::Action;
 use crate::tool::{DecodedCall, ToolResult, View};
 
 /// 3 s: what a run may take to tidy up (end a process tree, return partial output) after its deadline or abort.
@@ -52,42 +55,117 @@ pub(super) struct Prepared<'a> {
     pub(super) call: Call,
 }
 
+/// How one call was judged, and how it ended.
+#[derive(Debug)]
+pub struct CallReport {
+    /// The judgement; absent where the call ended before it.
+    pub verdict: Option<CallVerdict>,
+    /// What the caller gets.
+    pub ended: Result<ToolResult>,
+}
+
+/// What the rules said of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallVerdict {
+    /// Whether it ran as it was, was asked about, or did not run.
+    pub action: Action,
+    /// Why; empty where it ran as it was.
+    pub reason: String,
+}
+
+impl CallVerdict {
+    /// `None` where the call could not be judged.
+    fn of(plan: &Result<Plan>) -> Option<Self> {
+        let (action, reason) = match plan {
+            Ok(plan) if plan.asks.is_empty() => (Action::Allow, String::new()),
+            Ok(plan) => (Action::Ask, plan.asks.join("; ")),
+            Err(error) => match error.kind() {
+                ErrorKind::InvalidInput | ErrorKind::Aborted | ErrorKind::Timeout => return None,
+                _ => (Action::Deny, error.message().to_owned()),
+            },
+        };
+        Some(Self { action, reason })
+    }
+}
+
 impl Toolset {
     /// Runs one call. What a model can act on is a result with `is_error`; an error is only what the model must not
     /// handle: `ApprovalRequired`, `HookFailed`, `Closed`, `Aborted`.
     pub async fn call(&self, name: &str, input: Value, options: CallOptions) -> Result<ToolResult> {
-        let mut input = input;
-        let prepared = match self.prepare(name, &input, &options) {
-            Ok(prepared) => prepared,
+        self.call_reported(name, input, options).await.ended
+    }
+
+    /// As [`call`](Self::call), and says how the call was judged.
+    pub async fn call_reported(&self, name: &str, input: Value, options: CallOptions) -> CallReport {
+        let mut verdict = None;
+        let ended = self.steps(name, input, &options, &mut verdict).await;
+        CallReport { verdict, ended }
+    }
+
+    async fn steps(
+        &self,
+        name: &str,
+        mut input: Value,
+        options: &CallOptions,
+        verdict: &mut Option<CallVerdict>,
+    ) -> Result<ToolResult> {
+        let exposed = match self.find_open(name) {
+            Ok(exposed) => exposed,
             Err(error) => return self.answer(None, Err(error)),
         };
-        let tool = prepared.exposed.entry.spec.name;
+        let tool = exposed.ours();
+        let prepared = match caught(self.prepare(exposed, &input, options)).await {
+            Ok(prepared) => prepared,
+            Err(error) => return self.answer(Some(tool), Err(error)),
+        };
         let (call_id, key) = (prepared.call_id.clone(), prepared.key.clone());
         let info = CallInfo { id: &call_id, key: &key, tool };
-        let ended = match self.pre(info, &mut input, prepared, &options).await {
-            Ok(prepared) => caught(self.decide_and_run(prepared, &mut input, &options)).await,
-            // A pre hook that fails ends the call at once; no post hook runs (TS-6).
-            Err(error) if error.kind() == ErrorKind::HookFailed => return Err(error),
+        let ended = match self.pre(info, &mut input, prepared, options).await {
+            Ok(prepared) => caught(self.decide_and_run(prepared, &mut input, options, verdict)).await,
+            // A pre hook that fails ends the call at once; no post hook runs (TS-6), unless that was asked for (D70).
+            Err(error) if error.kind() == ErrorKind::HookFailed => {
+                let scopes: &[Scope] = if self.shared.always_post { &[Scope::Global] } else { &[] };
+                let ended = self.post(info, &input, Err(error), scopes).await;
+                return self.answer(Some(tool), ended);
+            }
             Err(error) => Err(error),
         };
-        let ended = self.post(info, &input, ended).await;
+        let ended = self.post(info, &input, ended, &[Scope::Tool, Scope::Global]).await;
         self.answer(Some(tool), ended)
     }
 
-    /// Steps 1 and 2.
-    pub(super) fn prepare(&self, name: &str, input: &Value, options: &CallOptions) -> Result<Prepared<'_>> {
+    /// Step 1, in a toolset that is open.
+    pub(super) fn find_open(&self, name: &str) -> Result<&Exposed> {
         if self.shared.closed.load(Ordering::Acquire) {
             return Err(closed());
         }
-        let exposed = self.find(name)?;
-        let decoded = decode(exposed, input)?;
+        self.find(name)
+    }
+
+    /// Step 2.
+    pub(super) async fn prepare<'a>(
+        &'a self,
+        exposed: &'a Exposed,
+        input: &Value,
+        options: &CallOptions,
+    ) -> Result<Prepared<'a>> {
         let call_id = options.call_id.clone().unwrap_or_else(|| {
             format!("{}-call-{}", self.shared.id, self.shared.calls.fetch_add(1, Ordering::Relaxed))
         });
-        let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(self.shared.limits.call_timeout);
-        deadline.check()?;
         let key = options.key.clone().unwrap_or_else(|| call_id.clone());
-        Ok(Prepared { exposed, decoded, call_id, key, call: Call { deadline, guard: Arc::new(Unguarded) } })
+        let call = self.looking(exposed, options);
+        call.deadline.check()?;
+        let info = CallInfo { id: &call_id, key: &key, tool: exposed.ours() };
+        let decoded = decode(exposed, info, input, &call.deadline).await?;
+        Ok(Prepared { exposed, decoded, call_id, key, call })
+    }
+
+    /// A call that looks and does not run: no rules apply to where a path leads.
+    pub(super) fn looking(&self, exposed: &Exposed, options: &CallOptions) -> Call {
+        let limit = exposed.time_limit().unwrap_or(self.shared.limits.call_timeout);
+        let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(limit);
+        Call { deadline, guard: Arc::new(Unguarded) }
     }
 
     /// Step 3: global, then the tool's; a replaced input is decoded again.
@@ -108,7 +186,7 @@ impl Toolset {
             };
             if let Some(replaced) = replaced {
                 *input = replaced;
-                prepared.decoded = decode(prepared.exposed, input)?;
+                prepared.decoded = decode(prepared.exposed, info, input, &prepared.call.deadline).await?;
             }
             if options.cancel.is_cancelled() {
                 prepared.call.deadline.check()?;
@@ -121,8 +199,19 @@ impl Toolset {
     pub(super) async fn plan(&self, prepared: &Prepared<'_>) -> Result<Plan> {
         let backend = &*self.shared.backend;
         let accesses = prepared.decoded.accesses(backend.files().working_directory())?;
-        let always_ask = self.shared.need_approval.iter().any(|name| name == prepared.exposed.entry.spec.name);
-        plan::plan(&self.shared.policy, backend, accesses, always_ask, &prepared.call).await
+        let mut asks = Vec::new();
+        if self.shared.need_approval.iter().any(|name| name == prepared.exposed.ours()) {
+            asks.push("the application wants to be asked before every call of this tool".to_owned());
+        }
+        asks.extend(prepared.decoded.asks().map(str::to_owned));
+        let judges = Judges {
+            policy: &self.shared.policy,
+            backend,
+            commands: self.shared.commands.as_deref(),
+            info: prepared.info(),
+            call: &prepared.call,
+        };
+        plan::plan(&judges, accesses, asks).await
     }
 
     /// Steps 4 to 8.
@@ -131,31 +220,40 @@ impl Toolset {
         mut prepared: Prepared<'_>,
         input: &mut Value,
         options: &CallOptions,
+        verdict: &mut Option<CallVerdict>,
     ) -> Result<ToolResult> {
-        let mut plan = self.plan(&prepared).await?;
+        let plan = self.plan(&prepared).await;
+        *verdict = CallVerdict::of(&plan);
+        let mut plan = plan?;
         let mut bindings: Vec<Binding> = Vec::new();
         let mut bound = None;
-        let approved = !plan.asks.is_empty();
-        if approved {
-            let approval: Approved = self.approve(&prepared, input, &plan, options).await?;
+        if !plan.asks.is_empty() {
+            let approval: Approved = self.approve(&mut prepared, input, &mut plan, options).await?;
             bindings = approval.bindings;
             bound = approval.bound;
             if let Some(replaced) = approval.input {
                 // Decided afresh: what the rules deny stays denied; what they ask for, the same person just gave.
                 *input = replaced;
-                prepared.decoded = decode(prepared.exposed, input)?;
-                plan = self.plan(&prepared).await?;
+                prepared.call = self.looking(prepared.exposed, options);
+                prepared.decoded = decode(prepared.exposed, prepared.info(), input, &prepared.call.deadline).await?;
+                let replanned = self.plan(&prepared).await;
+                if replanned.is_err() {
+                    *verdict = CallVerdict::of(&replanned);
+                }
+                plan = replanned?;
                 bindings = plan.bindings.clone();
             }
         }
+        let approved = !plan.asks.is_empty();
         let guard = CallGuard::new(Arc::clone(&self.shared.policy), plan.decided, approved);
         // The time that a person took to answer does not count against the run.
-        let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(self.shared.limits.call_timeout);
+        let limit = prepared.decoded.time_limit().unwrap_or(self.shared.limits.call_timeout);
+        let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(limit);
         let call = Call { deadline, guard: Arc::new(guard) };
         let view = self.view(&call, &bindings, options.on_output.clone());
         let mut result = self.run(&*prepared.decoded, &view).await?.bounded(self.shared.limits.text_bytes);
         if let Some(bound) = bound {
-            note_binding(&mut result, bound);
+            note_binding(&mut result, bound, &bindings);
         }
         Ok(result)
     }
@@ -184,9 +282,15 @@ impl Toolset {
 
     /// Step 9: the tool's, then global; each sees the result or the failure and may replace either. All of them run,
     /// whatever the ones before did; a hook's own failure is the end of the call, but not of the other hook.
-    async fn post(&self, info: CallInfo<'_>, input: &Value, ended: Result<ToolResult>) -> Result<ToolResult> {
+    async fn post(
+        &self,
+        info: CallInfo<'_>,
+        input: &Value,
+        ended: Result<ToolResult>,
+        scopes: &[Scope],
+    ) -> Result<ToolResult> {
         let mut ended = ended;
-        for scope in [Scope::Tool, Scope::Global] {
+        for &scope in scopes {
             if !self.shared.hooks.has_post(scope, info.tool) {
                 continue;
             }
@@ -205,7 +309,7 @@ impl Toolset {
     }
 
     /// What the caller gets: an error only where the model must not handle it.
-    fn answer(&self, tool: Option<&'static str>, ended: Result<ToolResult>) -> Result<ToolResult> {
+    fn answer(&self, tool: Option<&str>, ended: Result<ToolResult>) -> Result<ToolResult> {
         let result = match ended {
             Ok(result) => result,
             Err(error) => match error.kind() {
@@ -228,12 +332,12 @@ impl Toolset {
     }
 
     /// After `max_retries` fixable failures of one tool in a row, tells the model to stop trying (BE-106).
-    fn count_failure(&self, tool: &'static str, kind: ErrorKind, result: &mut ToolResult) {
+    fn count_failure(&self, tool: &str, kind: ErrorKind, result: &mut ToolResult) {
         if !kind.is_fixable() {
             return;
         }
         let mut failures = self.shared.failures.lock();
-        let count = failures.entry(tool).or_insert(0);
+        let count = failures.entry(tool.to_owned()).or_insert(0);
         *count = count.saturating_add(1);
         if *count > self.shared.max_retries {
             result.text.push_str(&format!(
@@ -284,12 +388,34 @@ async fn caught<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     .await
 }
 
+impl Prepared<'_> {
+    /// What hooks and approver are told about the call.
+    pub(super) fn info(&self) -> CallInfo<'_> {
+        CallInfo { id: &self.call_id, key: &self.key, tool: self.exposed.ours() }
+    }
+}
+
 /// Decodes an input, after checking that it is an object of sane depth.
-fn decode(exposed: &Exposed, input: &Value) -> Result<Box<dyn DecodedCall>> {
+async fn decode(
+    exposed: &Exposed,
+    info: CallInfo<'_>,
+    input: &Value,
+    deadline: &Deadline,
+) -> Result<Box<dyn DecodedCall>> {
+    check_depth(exposed, input)?;
+    tokio::select! {
+        biased;
+        decoded = exposed.decode(info, input) => decoded,
+        stop = deadline.reached() => Err(stop),
+    }
+}
+
+fn check_depth(exposed: &Exposed, input: &Value) -> Result<()> {
     if !input.is_object() {
         return Err(Error::invalid(format!(
-            "The input of {} must be a JSON object. An input that works: {}",
-            exposed.name, exposed.entry.spec.example
+            "The input of {} must be a JSON object.{}",
+            exposed.name,
+            exposed.example()
         )));
     }
     let mut pending = vec![(input, 1_usize)];
@@ -303,16 +429,17 @@ fn decode(exposed: &Exposed, input: &Value) -> Result<Box<dyn DecodedCall>> {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
-    exposed.entry.decode(input)
+    Ok(())
 }
 
-/// Says in the result how far an approval from elsewhere was bound.
-fn note_binding(result: &mut ToolResult, bound: Bound) {
+/// Says in the result how far an approval from elsewhere was bound. A call that touches no file has nothing else that it
+/// could be bound to.
+fn note_binding(result: &mut ToolResult, bound: Bound, bindings: &[Binding]) {
     let data = result.data.get_or_insert_with(|| json!({}));
     if let Value::Object(fields) = data {
         fields.insert("approvalBoundTo".to_owned(), json!(bound));
     }
-    if bound == Bound::Input {
+    if bound == Bound::Input && !bindings.is_empty() {
         result.text.push_str(
             "\n\n(The approval was given before this process started: it was held to the input, not to the content of the files.)",
         );

@@ -21,20 +21,24 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::approval::{ApprovalMemory, ApprovalMode, Approver};
+use crate::approval::{ApprovalMemory, ApprovalMode, ApprovalOrder, Approver};
 use crate::backend::Backend;
+use crate::custom::CustomTools;
 use crate::error::{Error, ErrorKind, Result, Shown};
-use crate::hooks::{Hooks, NoHooks};
+use crate::hooks::{CommandJudge, Hooks, NoHooks};
 use crate::limits::Limits;
 use crate::media::Gate;
 use crate::memory::ReadMemory;
 use crate::permissions::{CommandContext, PermissionChecker, Ruleset};
-use crate::tool::{self, Entry, Group, Need, ToolSettings};
+use crate::tool::ToolSettings;
 
 mod approve;
 mod call;
+#[cfg(test)]
+mod custom_tests;
+mod exposed;
 mod guard;
 mod options;
 mod plan;
@@ -43,10 +47,11 @@ mod policy;
 mod tests;
 
 pub use approve::{Assessment, AssessmentStatus};
-pub use call::CallOptions;
+pub use call::{CallOptions, CallReport, CallVerdict};
 pub use options::{EditFormat, PermissionsOption, ToolsetOptions};
 
 use approve::Assessed;
+use exposed::Exposed;
 use policy::{Policy, Rules};
 
 /// Named tools over a backend. Clones of a toolset, and its subsets, share its state.
@@ -66,23 +71,34 @@ struct Shared {
     mode: ApprovalMode,
     need_approval: Vec<String>,
     max_retries: u32,
+    always_post: bool,
     hooks: Arc<dyn Hooks>,
     approver: Option<Arc<dyn Approver>>,
+    commands: Option<Arc<dyn CommandJudge>>,
+    order: ApprovalOrder,
+    /// Held while somebody is asked, where requests come one by one.
+    turn: tokio::sync::Mutex<()>,
     remembered: ApprovalMemory,
     assessed: Mutex<Assessed>,
     memory: Arc<ReadMemory>,
     media: Gate,
-    failures: Mutex<HashMap<&'static str, u32>>,
+    failures: Mutex<HashMap<String, u32>>,
     calls: AtomicU64,
     closed: AtomicBool,
     closing: crate::cancel::CancelToken,
 }
 
-/// A tool as this toolset shows it.
-struct Exposed {
-    entry: &'static Entry,
-    name: String,
-    description: String,
+/// The application's own code behind a toolset; what is absent costs nothing.
+#[derive(Clone, Default)]
+pub struct Application {
+    /// Code around every call.
+    pub hooks: Option<Arc<dyn Hooks>>,
+    /// Who is asked.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// What runs the tools of `ToolsetOptions::custom_tools`.
+    pub tools: Option<Arc<dyn CustomTools>>,
+    /// The policy for commands, instead of the built-in one.
+    pub commands: Option<Arc<dyn CommandJudge>>,
 }
 
 /// What a framework needs to know about a tool.
@@ -102,18 +118,16 @@ pub struct ToolSpec {
 impl Toolset {
     /// Makes a toolset. Fails with `InvalidInput` for an unknown tool, group or preset, and with `Unsupported` for a
     /// tool that was named and that the backend cannot run.
-    pub fn new(
-        backend: Arc<dyn Backend>,
-        options: ToolsetOptions,
-        hooks: Option<Arc<dyn Hooks>>,
-        approver: Option<Arc<dyn Approver>>,
-    ) -> Result<Self> {
+    pub fn new(backend: Arc<dyn Backend>, options: ToolsetOptions, application: Application) -> Result<Self> {
         static TOOLSETS: AtomicU64 = AtomicU64::new(1);
-        let policy = Arc::new(policy_of(&options, &*backend)?);
-        for name in options.descriptions.keys().chain(options.names.keys()).chain(&options.need_approval) {
-            known(name)?;
+        let Application { hooks, approver, tools, commands } = application;
+        if commands.is_some() && options.allowed_commands.is_some() {
+            return Err(Error::invalid(
+                "Give `allowedCommands` or `allowCommand`, not both: the function takes the place of the list.",
+            ));
         }
-        let exposed = exposed(&*backend, &policy, &options)?;
+        let policy = Arc::new(policy_of(&options, &*backend)?);
+        let exposed = exposed::exposed(&*backend, &policy, &options, tools.as_ref())?;
         let settings = ToolSettings {
             ignore_hidden: options.ignore_hidden,
             image_bytes: match options.image_bytes {
@@ -132,8 +146,12 @@ impl Toolset {
             mode: options.approval_mode,
             need_approval: options.need_approval,
             max_retries: options.max_retries,
+            always_post: options.always_post,
             hooks: hooks.unwrap_or_else(|| Arc::new(NoHooks)),
             approver,
+            commands,
+            order: options.approval_order,
+            turn: tokio::sync::Mutex::new(()),
             remembered: ApprovalMemory::default(),
             assessed: Mutex::default(),
             memory: Arc::default(),
@@ -153,20 +171,12 @@ impl Toolset {
 
     /// The tools that a model may be given, in order.
     pub fn specs(&self) -> Vec<ToolSpec> {
-        let spec = |exposed: &Exposed| ToolSpec {
-            name: exposed.name.clone(),
-            description: exposed.description.clone(),
-            input_schema: exposed.entry.input_schema().clone(),
-            annotations: json!({
-                "readOnlyHint": exposed.entry.spec.needs == Need::Files,
-                "destructiveHint": exposed.entry.spec.destructive,
-            }),
-        };
-        self.exposed.iter().map(spec).collect()
+        self.exposed.iter().map(Exposed::spec).collect()
     }
 
-    /// Text for the system prompt: where the agent is, and a line for each tool.
-    pub fn instructions(&self) -> String {
+    /// Text for the system prompt: where the agent is, and what each tool says of itself, less the tools in `without`. Of
+    /// tools that share a group the first one speaks.
+    pub fn instructions(&self, without: &[String]) -> String {
         let files = self.shared.backend.files();
         let mut text = format!("You work with files; the working directory is {}.", files.working_directory());
         let roots = files.readable_roots();
@@ -177,26 +187,13 @@ impl Toolset {
             let writable = if shown.is_empty() { "nothing".to_owned() } else { shown.join(", ") };
             text.push_str(&format!(" You can write: {writable}."));
         }
-        for exposed in self.exposed.iter() {
-            let line = exposed.entry.spec.instruction;
-            let ours = format!("`{}`", exposed.entry.spec.name);
-            text.push_str("\n- ");
-            text.push_str(&line.replace(&ours, &format!("`{}`", exposed.name)));
-        }
+        exposed::instruct(&mut text, self.exposed.iter().filter(|exposed| !without.contains(&exposed.name)));
         text
     }
 
     /// The same toolset with only the named tools; names it does not have are an error that lists those it has.
     pub fn subset(&self, names: &[String]) -> Result<Self> {
-        let mut chosen = Vec::with_capacity(names.len());
-        for name in names {
-            let exposed = self.find(name)?;
-            chosen.push(Exposed {
-                entry: exposed.entry,
-                name: exposed.name.clone(),
-                description: exposed.description.clone(),
-            });
-        }
+        let chosen = names.iter().map(|name| self.find(name).cloned()).collect::<Result<Vec<_>>>()?;
         Ok(Self { shared: Arc::clone(&self.shared), exposed: chosen.into() })
     }
 
@@ -210,7 +207,7 @@ impl Toolset {
     /// Step 1: by the exposed name, or by ours.
     fn find(&self, name: &str) -> Result<&Exposed> {
         let by_exposed = self.exposed.iter().find(|exposed| exposed.name == name);
-        by_exposed.or_else(|| self.exposed.iter().find(|exposed| exposed.entry.spec.name == name)).ok_or_else(|| {
+        by_exposed.or_else(|| self.exposed.iter().find(|exposed| exposed.ours() == name)).ok_or_else(|| {
             let names: Vec<_> = self.exposed.iter().map(|exposed| exposed.name.as_str()).collect();
             let shown: String = name.chars().take(80).collect();
             Error::new(
@@ -246,71 +243,4 @@ fn policy_of(options: &ToolsetOptions, backend: &dyn Backend) -> Result<Policy> 
         ..CommandContext::default()
     };
     Ok(Policy { rules, commands })
-}
-
-/// The registry's entry of that name, or an error that lists all names.
-fn known(name: &str) -> Result<&'static Entry> {
-    tool::find(name).ok_or_else(|| {
-        let names: Vec<_> = tool::REGISTRY.iter().map(|entry| entry.spec.name).collect();
-        Error::invalid(format!("There is no tool '{}'. Known are: {}.", Shown(name), names.join(", ")))
-    })
-}
-
-/// The tools that the options choose, less those that are denied or that the backend cannot run.
-fn exposed(backend: &dyn Backend, policy: &Policy, options: &ToolsetOptions) -> Result<Vec<Exposed>> {
-    let default = [String::from("console")];
-    let wanted: &[String] = options.tools.as_deref().unwrap_or(&default);
-    let other_edit = match options.edit_format {
-        EditFormat::StrReplace => "hashline_edit",
-        EditFormat::Hashline => "edit_file",
-    };
-    let mut chosen: Vec<&'static Entry> = Vec::new();
-    for name in wanted {
-        if let Some(group) = Group::named(name) {
-            let members = tool::REGISTRY.iter().filter(|entry| {
-                entry.spec.groups.contains(&group) && entry.spec.name != other_edit && missing(backend, entry).is_none()
-            });
-            chosen.extend(members);
-        } else {
-            let entry = known(name)?;
-            if let Some(reason) = missing(backend, entry) {
-                return Err(Error::new(ErrorKind::Unsupported, format!("The tool '{name}' cannot run here: {reason}")));
-            }
-            chosen.push(entry);
-        }
-    }
-    let mut exposed: Vec<Exposed> = Vec::with_capacity(chosen.len());
-    for entry in chosen {
-        let ours = entry.spec.name;
-        if policy.denies_all(entry.spec.operation) || exposed.iter().any(|other| other.entry.spec.name == ours) {
-            continue;
-        }
-        let name = options.names.get(ours).cloned().unwrap_or_else(|| ours.to_owned());
-        let is_name = !name.is_empty()
-            && name.len() <= 64
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
-        if !is_name {
-            return Err(Error::invalid(format!(
-                "'{}' cannot name a tool: use 1 to 64 letters, digits, '_' and '-'.",
-                Shown(&name)
-            )));
-        }
-        if exposed.iter().any(|other| other.name == name) {
-            return Err(Error::invalid(format!("Two tools would be called '{name}'.")));
-        }
-        let description = options.descriptions.get(ours).cloned().unwrap_or_else(|| entry.spec.description.to_owned());
-        exposed.push(Exposed { entry, name, description });
-    }
-    Ok(exposed)
-}
-
-/// Why the backend cannot run a tool, if it cannot.
-fn missing(backend: &dyn Backend, entry: &Entry) -> Option<String> {
-    match entry.spec.needs {
-        Need::Files => None,
-        Need::Writer if backend.writer().is_some() => None,
-        Need::Writer => Some("the files are read-only.".to_owned()),
-        Need::Shell if backend.shell().is_some() => None,
-        Need::Shell => Some(backend.no_shell_reason().to_owned()),
-    }
 }

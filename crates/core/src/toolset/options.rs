@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::approval::ApprovalMode;
+use crate::approval::{ApprovalMode, ApprovalOrder};
+use crate::custom::CustomSpec;
 use crate::limits::Limits;
 use crate::permissions::Ruleset;
 
@@ -14,6 +15,8 @@ use crate::permissions::Ruleset;
 pub struct ToolsetOptions {
     /// Names of tools and groups; default `console`.
     pub tools: Option<Vec<String>>,
+    /// Tools of the application, which `tools` names.
+    pub custom_tools: Vec<CustomSpec>,
     /// How files are edited; default `str_replace`.
     pub edit_format: EditFormat,
     /// A preset's name or a ruleset; without one the two `require` flags count.
@@ -29,6 +32,10 @@ pub struct ToolsetOptions {
     pub allowed_commands: Option<Vec<String>>,
     /// How asks are answered; default `interactive`.
     pub approval_mode: ApprovalMode,
+    /// Whether requests of calls that run at once reach the approver together; default one after the other.
+    pub approval_order: ApprovalOrder,
+    /// Whether the global post hook also runs where a pre hook failed; default no (TS-6).
+    pub always_post: bool,
     /// Whether searches skip hidden names unless the model asks for them; default yes.
     pub ignore_hidden: bool,
     /// Bytes of the largest image handed to a model; 0 refuses images and documents. Default: `Limits::image_bytes`.
@@ -47,6 +54,7 @@ impl Default for ToolsetOptions {
     fn default() -> Self {
         Self {
             tools: None,
+            custom_tools: Vec::new(),
             edit_format: EditFormat::StrReplace,
             permissions: None,
             require_write_approval: false,
@@ -54,6 +62,8 @@ impl Default for ToolsetOptions {
             need_approval: Vec::new(),
             allowed_commands: None,
             approval_mode: ApprovalMode::Interactive,
+            approval_order: ApprovalOrder::OneByOne,
+            always_post: false,
             ignore_hidden: true,
             image_bytes: None,
             descriptions: BTreeMap::new(),

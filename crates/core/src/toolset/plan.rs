@@ -9,8 +9,9 @@ use crate::access::{Access, Operation};
 use crate::approval::{Binding, Touch};
 use crate::backend::{Backend, Call, FileSystem};
 use crate::error::{Error, ErrorKind, Result};
+use crate::hooks::{CallInfo, CommandJudge};
 use crate::path::VirtualPath;
-use crate::permissions::{Action, CommandAnalysis};
+use crate::permissions::{Action, CommandAnalysis, Verdict};
 
 /// A call that no rule blocks.
 #[derive(Debug, Default)]
@@ -27,24 +28,28 @@ pub(super) struct Plan {
     pub(super) command: Option<CommandAnalysis>,
 }
 
-/// Judges the accesses of a call. `Err` is a block, with its reason.
-pub(super) async fn plan(
-    policy: &Policy,
-    backend: &dyn Backend,
-    accesses: Vec<Access>,
-    always_ask: bool,
-    call: &Call,
-) -> Result<Plan> {
-    let mut plan = Plan::default();
-    if always_ask {
-        plan.asks.push("the application wants to be asked before every call of this tool".to_owned());
-    }
+/// What a call is judged by.
+pub(super) struct Judges<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) backend: &'a dyn Backend,
+    /// Stands in for the built-in policy for commands.
+    pub(super) commands: Option<&'a dyn CommandJudge>,
+    pub(super) info: CallInfo<'a>,
+    pub(super) call: &'a Call,
+}
+
+/// Judges the accesses of a call. `Err` is a block, with its reason. `asks` says why somebody is asked whatever the rules
+/// say.
+pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<String>) -> Result<Plan> {
+    let mut plan = Plan { asks, ..Plan::default() };
+    let Judges { policy, backend, call, .. } = *judges;
     for access in accesses {
         match access {
             Access::Path { operation, path } => plan.judge_path(policy, backend, operation, path, call).await?,
             Access::Command { command, working_directory } => {
-                plan.judge_command(policy, command, &working_directory)?;
+                plan.judge_command(judges, command, &working_directory).await?;
             }
+            Access::Anything => plan.judge_anything(policy, judges.info.tool)?,
         }
     }
     Ok(plan)
@@ -107,8 +112,16 @@ impl Plan {
         Ok(())
     }
 
-    fn judge_command(&mut self, policy: &Policy, command: String, working_directory: &VirtualPath) -> Result<()> {
-        let (verdict, analysis) = policy.command(&command, working_directory);
+    async fn judge_command(
+        &mut self,
+        judges: &Judges<'_>,
+        command: String,
+        working_directory: &VirtualPath,
+    ) -> Result<()> {
+        let (verdict, analysis) = match judges.commands {
+            None => judges.policy.command(&command, working_directory),
+            Some(judge) => judge_by_application(judges, judge, &command, working_directory).await?,
+        };
         match verdict.action {
             Action::Deny => {
                 return Err(Error::new(
@@ -123,6 +136,47 @@ impl Plan {
         self.touches.push(Touch { operation: Operation::Execute, target: command, resolved: None });
         Ok(())
     }
+
+    /// A tool that does not say what it touches.
+    fn judge_anything(&mut self, policy: &Policy, tool: &str) -> Result<()> {
+        let reason = format!("{tool} does not say what it touches, and is judged like a command");
+        match policy.flag(Operation::Execute).action {
+            Action::Deny => {
+                Err(Error::new(ErrorKind::PermissionDenied, format!("{reason}: commands are not permitted.")))
+            }
+            Action::Ask => {
+                self.asks.push(reason);
+                Ok(())
+            }
+            Action::Allow => Ok(()),
+        }
+    }
+}
+
+/// The application's own policy: its answer and what the rules say, the stricter of the two. A command that was not
+/// understood is asked about at best, because no policy can have judged it.
+async fn judge_by_application(
+    judges: &Judges<'_>,
+    judge: &dyn CommandJudge,
+    command: &str,
+    working_directory: &VirtualPath,
+) -> Result<(Verdict, CommandAnalysis)> {
+    let (by_rules, analysis) = judges.policy.command_rules(command, working_directory);
+    if by_rules.action == Action::Deny {
+        return Ok((by_rules, analysis));
+    }
+    let answer = tokio::select! {
+        answer = judge.judge(judges.info, &analysis) => answer,
+        stop = judges.call.deadline.reached() => return Err(stop),
+    };
+    let (action, reason) = match answer {
+        Ok(Action::Allow) if !analysis.parsed => (Action::Ask, "the command was not understood"),
+        Ok(Action::Allow) => (Action::Allow, ""),
+        Ok(Action::Ask) => (Action::Ask, "the application's policy wants somebody to approve the command"),
+        Ok(Action::Deny) => (Action::Deny, "the application's policy does not allow it"),
+        Err(_) => (Action::Deny, "the application's policy failed"),
+    };
+    Ok((Verdict { action, rule: None, reason: reason.to_owned() }.strictest(by_rules), analysis))
 }
 
 fn read_only(path: &VirtualPath, files: &dyn FileSystem) -> Error {

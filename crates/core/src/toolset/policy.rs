@@ -67,8 +67,21 @@ impl Policy {
         }
     }
 
+    /// What the rules alone say of a command that the application's own policy judges: its built-in defaults and lists
+    /// stand back, what a rule denies or asks about does not.
+    pub(super) fn command_rules(&self, command: &str, working_directory: &VirtualPath) -> (Verdict, CommandAnalysis) {
+        let context =
+            CommandContext { working_directory: working_directory.as_str().to_owned(), ..self.commands.clone() };
+        let analysis = analyze(command, &context);
+        let verdict = match &self.rules {
+            Rules::Flags { .. } => Verdict { action: Action::Allow, rule: None, reason: String::new() },
+            Rules::Checked { checker, .. } => checker.check_command_rules(command, &analysis, &context),
+        };
+        (verdict, analysis)
+    }
+
     /// The verdict where no rule speaks.
-    fn flag(&self, operation: Operation) -> Verdict {
+    pub(super) fn flag(&self, operation: Operation) -> Verdict {
         let action = match &self.rules {
             Rules::Checked { checker, .. } => checker.operation_default(operation),
             Rules::Flags { write_asks, execute_asks } => {

@@ -15,13 +15,13 @@ use crate::hooks::{CallInfo, Ended, Scope};
 use crate::path::VirtualPath;
 use crate::tool::ToolResult;
 
-struct World {
-    directory: tempfile::TempDir,
-    backend: Arc<dyn Backend>,
+pub(super) struct World {
+    pub(super) directory: tempfile::TempDir,
+    pub(super) backend: Arc<dyn Backend>,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("a.txt"), "one\ntwo\n").unwrap();
         let options =
@@ -34,26 +34,31 @@ impl World {
         self.toolset_with(options, None, None)
     }
 
-    fn toolset_with(
+    pub(super) fn toolset_with(
         &self,
         options: Value,
         hooks: Option<Arc<dyn Hooks>>,
         approver: Option<Arc<dyn Approver>>,
     ) -> Toolset {
         let options = serde_json::from_value(options).unwrap();
-        Toolset::new(Arc::clone(&self.backend), options, hooks, approver).unwrap()
+        let application = Application { hooks, approver, ..Application::default() };
+        Toolset::new(Arc::clone(&self.backend), options, application).unwrap()
     }
 
-    fn content(&self) -> String {
+    pub(super) fn root(&self) -> String {
+        self.backend.files().working_directory().as_str().to_owned()
+    }
+
+    pub(super) fn content(&self) -> String {
         fs::read_to_string(self.directory.path().join("a.txt")).unwrap()
     }
 }
 
-async fn call(toolset: &Toolset, name: &str, input: Value) -> Result<ToolResult> {
+pub(super) async fn call(toolset: &Toolset, name: &str, input: Value) -> Result<ToolResult> {
     toolset.call(name, input, CallOptions::default()).await
 }
 
-fn code(ended: &Result<ToolResult>) -> String {
+pub(super) fn code(ended: &Result<ToolResult>) -> String {
     match ended {
         Ok(result) => result.code.clone().unwrap_or_else(|| "OK".to_owned()),
         Err(error) => format!("rejected {}", error.kind().code()),
@@ -61,18 +66,18 @@ fn code(ended: &Result<ToolResult>) -> String {
 }
 
 /// Answers every request in the same way and keeps what it was asked.
-struct Answering {
+pub(super) struct Answering {
     decision: ApprovalDecision,
     asked: Mutex<Vec<ApprovalRequest>>,
     meanwhile: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Answering {
-    fn new(decision: ApprovalDecision) -> Arc<Self> {
+    pub(super) fn new(decision: ApprovalDecision) -> Arc<Self> {
         Self::while_asked(decision, || {})
     }
 
-    fn while_asked(decision: ApprovalDecision, meanwhile: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
+    pub(super) fn while_asked(decision: ApprovalDecision, meanwhile: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { decision, asked: Mutex::default(), meanwhile: Box::new(meanwhile) })
     }
 
@@ -91,7 +96,7 @@ impl Approver for Answering {
     }
 }
 
-fn yes() -> ApprovalDecision {
+pub(super) fn yes() -> ApprovalDecision {
     ApprovalDecision { approved: true, ..ApprovalDecision::default() }
 }
 
@@ -523,7 +528,7 @@ async fn options_choose_name_and_describe_the_tools() {
         json!({"permissions": "nonsense"}),
     ] {
         let options = serde_json::from_value(bad.clone()).unwrap();
-        let error = Toolset::new(Arc::clone(&world.backend), options, None, None).err().unwrap();
+        let error = Toolset::new(Arc::clone(&world.backend), options, Application::default()).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::InvalidInput, "{bad}");
     }
     let misspelt = json!({"permissions": {"read": {"rulez": []}}});
@@ -531,7 +536,7 @@ async fn options_choose_name_and_describe_the_tools() {
     assert!(error.to_string().contains("unknown field `rulez`"), "{error}");
     let toolset = world.toolset(json!({"descriptions": {"ls": "Lists."}, "names": {"ls": "list"}}));
     assert_eq!(toolset.specs()[0].description, "Lists.");
-    assert!(toolset.instructions().contains("`list` lists a directory"));
+    assert!(toolset.instructions(&[]).contains("`list` lists a directory"));
     assert_eq!(toolset.subset(&["list".to_owned()]).unwrap().specs().len(), 1);
     assert_eq!(toolset.subset(&["nine".to_owned()]).err().unwrap().kind(), ErrorKind::UnknownTool);
 }
@@ -579,6 +584,6 @@ impl Backend for Panicking {
 async fn a_panic_inside_becomes_an_internal_error() {
     let world = World::new();
     let backend = Arc::new(Panicking(Arc::clone(&world.backend), AtomicUsize::new(0)));
-    let toolset = Toolset::new(backend, ToolsetOptions::default(), None, None).unwrap();
+    let toolset = Toolset::new(backend, ToolsetOptions::default(), Application::default()).unwrap();
     assert_eq!(code(&call(&toolset, "ls", json!({})).await), "INTERNAL");
 }

@@ -1,0 +1,169 @@
+//! Secrets taken out of text and JSON: by the name beside them, and by their own shape.
+//!
+//! It rather masks too much: what is masked is a record, not the thing itself. What it cannot know is a secret that has
+//! neither a telling name nor a known shape.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use regex_automata::meta::Regex;
+use serde_json::{Map, Value};
+
+/// What stands in the place of a secret.
+const MASKED: &str = "[masked]";
+/// 6 characters: a value that stood beside a telling name is masked wherever else it stands, unless it is shorter or holds
+/// only letters, as words do.
+const REPEATED_CHARS: usize = 6;
+
+/// The endings of names whose values are secrets, in lower case and without what separates words.
+const NAME: &str = r"(?:passw(?:or)?d[a-z0-9_-]*|passphrase|passcode|[_-]pwd|[_-]pass|secret|token|credentials?|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|ssh|session|service|client|storage|license|deploy|admin|app)[_-]?key|[_-]key|[_-]auth|connection[_-]?string|dsn)(?:[_-]?(?:[0-9]+|base|b64|base64|hash|value|raw))?";
+
+/// A value: quoted to its end, else up to what separates words in shells, URLs and code.
+const VALUE: &str = r#"(?:\\+["']((?:\\{2,}.|[^"'\\])+)|"((?:\\.|[^"\\])+)|'((?:\\.|[^'\\])+)|`([^`]+)|([^ \t\r\n"'`,;&|<>(){}\[\]]+))"#;
+
+/// Shapes that tell a secret by themselves. Prefixes are those that their issuers document.
+const SHAPES: &str = concat!(
+    r"(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|[srpw]k?_(?:live|test)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/=]{16,}",
+    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|gl(?:pat|ptt|dt|rt|cbt|soat)-[A-Za-z0-9_-]{16,}",
+    r"|xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}",
+    r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}",
+    r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{20,}|hf_[A-Za-z0-9]{20,}|dop_v1_[a-f0-9]{40,}|do[or]_v1_[a-f0-9]{40,}",
+    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*",
+    r"|AGE-SECRET-KEY-1[A-Z0-9]{20,}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{20,}|lin_api_[A-Za-z0-9]{20,}|hv[sb]\.[A-Za-z0-9_-]{20,}",
+    r"|gsk_[A-Za-z0-9]{20,}|xai-[A-Za-z0-9]{20,}|pplx-[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|tfp_[A-Za-z0-9]{20,}|dapi[a-f0-9]{32}",
+);
+
+/// Each pattern masks its groups, or the whole match where it has none.
+fn patterns() -> Option<&'static Regex> {
+    static PATTERNS: OnceLock<Option<Regex>> = OnceLock::new();
+    let made = PATTERNS.get_or_init(|| {
+        let blank = r"[ \t\r\n]";
+        let patterns = [
+            r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)"
+                .to_owned(),
+            // Headers, with whatever scheme.
+            r#"(?i)(?:authorization|cookie|x-[a-z-]*(?:key|token|secret))\\*["']?[ \t]*[:=][ \t]*\\*["']?([^\r\n"']+)"#.to_owned(),
+            format!(r"(?i)(?-u:\b)(?:bearer|basic){blank}+([A-Za-z0-9._~+/=-]{{6,}})"),
+            // The password of a URL, and that of `curl -u`.
+            r#"(?i)[a-z][a-z0-9+.-]*://[^ \t\r\n/:@"']*:([^ \t\r\n/@"']+)@"#.to_owned(),
+            r#"(?:^|[ \t])(?:-u|--user|--proxy-user)(?:=|[ \t]*)["']?[^ \t\r\n:"']+:([^ \t\r\n"']+)"#.to_owned(),
+            // `--password value`.
+            format!(r#"(?i)(?:^|[ \t\r\n"'])--?[a-z0-9_-]*{NAME}{blank}+{VALUE}"#),
+            format!(r#"(?i){NAME}\\*["'`\]]*{blank}*(?:=>|:=|==|[:=]){blank}*{VALUE}"#),
+            format!(r"(?-u:\b)(?:{SHAPES})"),
+        ];
+        let patterns: Vec<&str> = patterns.iter().map(String::as_str).collect();
+        Regex::new_many(&patterns).ok()
+    });
+    made.as_ref()
+}
+
+/// The text without its secrets.
+pub fn mask(text: &str) -> Cow<'_, str> {
+    let mut found = BTreeSet::new();
+    match mask_found(text, &mut found) {
+        None => Cow::Borrowed(text),
+        Some(masked) => Cow::Owned(mask_repeated(&masked, &found).unwrap_or(masked)),
+    }
+}
+
+/// Takes the secrets out of a record: values by the names of their fields, texts as [`mask`] does, and what was found in
+/// one place wherever else it stands.
+pub fn mask_json(record: &mut Value) {
+    let mut found = BTreeSet::new();
+    walk(record, &mut |text| mask_found(text, &mut found));
+    if !found.is_empty() {
+        walk(record, &mut |text| mask_repeated(text, &found));
+    }
+}
+
+/// Whether the value of a field of this name is a secret, whatever it is.
+fn is_secret_name(name: &str) -> bool {
+    static NAMES: OnceLock<Option<Regex>> = OnceLock::new();
+    let pattern = || Regex::new(&format!(r"(?i)(?:{NAME}|authorization|cookie)\z")).ok();
+    // Two words in one, such as `apiKey`, are told by the pattern too: it knows no case.
+    NAMES.get_or_init(pattern).as_ref().is_none_or(|pattern| pattern.is_match(name))
+}
+
+/// Runs `change` on every text of a value, names included, and masks what secret names hold. Goes as deep as the record,
+/// which the reader of JSON bounds.
+fn walk(value: &mut Value, change: &mut impl FnMut(&str) -> Option<String>) {
+    match value {
+        Value::String(text) => {
+            if let Some(changed) = change(text) {
+                *text = changed;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, change)),
+        Value::Object(fields) => walk_fields(fields, change),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn walk_fields(fields: &mut Map<String, Value>, change: &mut impl FnMut(&str) -> Option<String>) {
+    for (name, value) in fields.iter_mut() {
+        if is_secret_name(name) && !matches!(value, Value::Null | Value::Bool(_)) {
+            // The text of the pair teaches `change` what the secret is.
+            if let Value::String(secret) = value {
+                change(&format!("token={}", Value::from(secret.as_str())));
+            }
+            *value = Value::from(MASKED);
+        } else {
+            walk(value, change);
+        }
+    }
+    let renamed: Vec<_> = fields.keys().filter_map(|name| Some((name.clone(), change(name)?))).collect();
+    for (name, masked) in renamed {
+        if let Some(value) = fields.remove(&name) {
+            fields.insert(masked, value);
+        }
+    }
+}
+
+/// `None` where nothing is to be masked. Adds what was masked to `found`.
+fn mask_found(text: &str, found: &mut BTreeSet<String>) -> Option<String> {
+    // A pattern that does not compile is a defect that the tests find; nothing is shown then.
+    let Some(patterns) = patterns() else { return Some(MASKED.to_owned()) };
+    let mut masked = String::new();
+    let mut kept = 0;
+    for captures in patterns.captures_iter(text) {
+        let groups = (1..captures.group_len()).filter_map(|group| captures.get_group(group));
+        let secrets: Vec<_> = match groups.collect::<Vec<_>>() {
+            groups if groups.is_empty() => captures.get_match().map(|whole| whole.span()).into_iter().collect(),
+            groups => groups,
+        };
+        for secret in secrets {
+            if secret.start < kept || text[secret.range()] == *MASKED {
+                continue;
+            }
+            masked.push_str(&text[kept..secret.start]);
+            masked.push_str(MASKED);
+            kept = secret.end;
+            let value = text[secret.range()].trim_matches(['"', '\'', ' ']);
+            // A header's value is a scheme and a secret.
+            for word in value.split_ascii_whitespace().chain([value]) {
+                if word.chars().count() >= REPEATED_CHARS && word.chars().any(|character| !character.is_alphabetic()) {
+                    found.insert(word.to_owned());
+                }
+            }
+        }
+    }
+    if kept == 0 {
+        return None;
+    }
+    masked.push_str(&text[kept..]);
+    Some(masked)
+}
+
+/// Masks what was found elsewhere in the same record.
+fn mask_repeated(text: &str, found: &BTreeSet<String>) -> Option<String> {
+    let mut masked: Option<String> = None;
+    for secret in found {
+        let current = masked.as_deref().unwrap_or(text);
+        if current.contains(secret.as_str()) {
+            masked = Some(current.replace(secret.as_str(), MASKED));
+        }
+    }
+    masked
+}

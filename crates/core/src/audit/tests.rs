@@ -1,0 +1,202 @@
+//! Secrets never reach a record, and a log loses nothing that it does not own up to.
+
+use std::fs;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::error::ErrorKind;
+
+#[test]
+fn masks_values_by_the_names_beside_them() {
+    for (text, masked) in [
+        ("export STRIPE_KEY=abc123 && run", "export STRIPE_KEY=[masked] && run"),
+        ("GITHUB_TOKEN='a b' ./x", "GITHUB_TOKEN='[masked]' ./x"),
+        ("password=hunter2&user=me", "password=[masked]&user=me"),
+        ("{\"apiKey\": \"va\\\"lue\", \"a\": 1}", "{\"apiKey\": \"[masked]\", \"a\": 1}"),
+        ("curl -H 'Authorization: Bearer a.b-c' http://x", "curl -H 'Authorization: [masked]' http://x"),
+        ("curl -u me:secretword http://x", "curl -u me:[masked] http://x"),
+        ("git clone https://me:hunter2@host/r", "git clone https://me:[masked]@host/r"),
+        ("login --password hunter2 --user me", "login --password [masked] --user me"),
+        ("db_password: hunter2\nname: x", "db_password: [masked]\nname: x"),
+        ("AWS_SECRET_ACCESS_KEY=AbC/dEf+1", "AWS_SECRET_ACCESS_KEY=[masked]"),
+        ("x-api-key: abc", "x-api-key: [masked]"),
+        ("bearer abcdefgh", "bearer [masked]"),
+    ] {
+        assert_eq!(mask(text), masked, "{text}");
+    }
+}
+
+#[test]
+fn masks_known_shapes_wherever_they_stand() {
+    for shape in [
+        "sk-abcdefghijklmnop1234",
+        "sk-ant-api03-abcdefghijklmnop",
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "github_pat_abcdefghijklmnopqrstuv",
+        "glpat-abcdefghijklmnopqrst",
+        "xoxb-123456789012-abcdef",
+        "AKIAABCDEFGHIJKLMNOP",
+        "AIzaabcdefghijklmnopqrstuvwxyz012345678",
+        "npm_abcdefghijklmnopqrstuvwxyz0123456789",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def_123",
+        "sk_live_abcdefghijkl",
+    ] {
+        assert_eq!(mask(&format!("echo {shape}; ls")), "echo [masked]; ls");
+        assert_eq!(mask(shape), "[masked]");
+    }
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nMIIabc\n-----END RSA PRIVATE KEY-----";
+    assert_eq!(mask(&format!("a\n{key}\nb")), "a\n[masked]\nb");
+    assert_eq!(mask("a -----BEGIN PRIVATE KEY-----\ncut off"), "a [masked]");
+}
+
+#[test]
+fn leaves_what_only_sounds_like_a_secret() {
+    for text in [
+        "max_tokens is 4096, max_tokens=4096",
+        "cd task-force-of-the-agency-of-things",
+        "grep -rn password src",
+        "the key is under the mat",
+        "{\"key\": \"name\", \"keys\": [1]}",
+        "https://example.org:8080/a@b",
+        "git log --author=me",
+        "monkey=banana",
+        "tokenizer.encode(text)",
+    ] {
+        assert_eq!(mask(text), text);
+    }
+}
+
+#[test]
+fn a_secret_that_one_field_tells_is_masked_in_all_of_them() {
+    let mut record = json!({
+        "input": { "command": "echo hunter2xyz", "env": { "DB_PASSWORD": "hunter2xyz" }, "max_tokens": 5, "token": 12345 },
+        "list": [{ "hunter2xyz": 1 }],
+    });
+    mask_json(&mut record);
+    assert_eq!(
+        record,
+        json!({
+            "input": {
+                "command": "echo [masked]", "env": { "DB_PASSWORD": "[masked]" }, "max_tokens": 5, "token": "[masked]",
+            },
+            "list": [{ "[masked]": 1 }],
+        })
+    );
+}
+
+/// Places in which a secret can stand; `%` is the secret.
+const PLACES: &[&str] = &[
+    "API_KEY=%",
+    "export MY_TOKEN=\"%\"",
+    "password=%&x=1",
+    "PGPASSWORD='%' psql",
+    "curl -H \"Authorization: Bearer %\"",
+    "curl -H 'authorization: Basic %'",
+    "{\"client_secret\":\"%\"}",
+    "{\\\"accessToken\\\": \\\"%\\\"}",
+    "https://user:%@host/path",
+    "tool --api-key %",
+    "tool --token=%",
+    "docker login -u me:%",
+    "sk-%",
+    "ghp_%",
+    "secret: %",
+    "const apiKey = '%'",
+    "config.password := `%`",
+    "X-Api-Key: %",
+    "-----BEGIN PRIVATE KEY-----\n%\n-----END PRIVATE KEY-----",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+
+    #[test]
+    fn a_planted_secret_never_appears(
+        secret in "[A-Za-z0-9]{10,20}[0-9][A-Za-z0-9]{10,20}",
+        place in select(PLACES),
+        before in "[ -~\n]{0,40}",
+        after in "[ -~\n]{0,40}",
+        field in select(vec!["command", "content", "path", "x"]),
+        repeated in any::<bool>(),
+    ) {
+        // An open quote before it makes a quoted value of all that follows, to the end: that is masked too.
+        let telling = place.replace('%', &secret);
+        // Where only the shape tells it, the prefix is a part of the secret.
+        let secret = if place.ends_with("-%") || place.ends_with("_%") { telling.clone() } else { secret };
+        let planted = format!("{before}\n{telling}\n{after}");
+        let masked = mask(&planted);
+        prop_assert!(!masked.contains(&secret), "{planted:?} became {masked:?}");
+        let mut record = json!({ "input": { field: planted }, "error": if repeated { secret.clone() } else { String::new() } });
+        mask_json(&mut record);
+        prop_assert!(!record.to_string().contains(&secret), "{record}");
+    }
+
+    #[test]
+    fn masking_is_total_and_settles(text in "\\PC{0,200}") {
+        let once = mask(&text).into_owned();
+        prop_assert_eq!(mask(&once).into_owned(), once);
+    }
+}
+
+fn lines(path: &std::path::Path) -> Vec<Value> {
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn appends_masked_and_shortened_lines_that_only_the_owner_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    fs::write(&path, "{\"old\":1}\n").unwrap();
+    let log = AuditLog::open(&path, Box::new(|error| panic!("{error}"))).unwrap();
+    log.append(json!({ "command": "TOKEN=abcdef ls" }).to_string());
+    log.append(json!({ "content": "x".repeat(10_000) }).to_string());
+    log.flush().await;
+    let records = lines(&path);
+    assert_eq!(records[..2], [json!({ "old": 1 }), json!({ "command": "TOKEN=[masked] ls" })]);
+    let content = records[2]["content"].as_str().unwrap();
+    assert!(content.len() < 5_000 && content.ends_with("… (5904 more bytes)"), "{content}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[tokio::test]
+async fn a_full_queue_loses_records_and_says_how_many() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.jsonl");
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&errors);
+    let log = AuditLog::open(&path, Box::new(move |error| told.lock().push(error.kind()))).unwrap();
+    // A record that is larger than the whole queue.
+    log.append(json!("x".repeat(17 << 20)).to_string());
+    log.append(json!({ "kept": 1 }).to_string());
+    log.flush().await;
+    assert_eq!(lines(&path), [json!({ "type": "records-lost", "count": 1 }), json!({ "kept": 1 })]);
+    assert_eq!(*errors.lock(), [ErrorKind::Busy]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_full_disk_is_reported_once_and_fails_no_append() {
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&errors);
+    let log = AuditLog::open("/dev/full".as_ref(), Box::new(move |error| told.lock().push(error.kind()))).unwrap();
+    log.append("{}".to_owned());
+    log.append("{}".to_owned());
+    log.flush().await;
+    assert_eq!(*errors.lock(), [ErrorKind::Io]);
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_is_an_error_without_its_path() {
+    let error = AuditLog::open("/nowhere/at/all.jsonl".as_ref(), Box::new(|_| {})).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(!error.message().contains("nowhere"));
+}
