@@ -10,7 +10,7 @@ use std::sync::Arc;
 use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::text::hashline::LineTag;
 use gloveport_core::tool::ToolResult;
-use gloveport_core::toolset::{CallOptions, Toolset};
+use gloveport_core::toolset::{Application, CallOptions, Toolset};
 use serde_json::{Value, json};
 
 struct World {
@@ -24,7 +24,7 @@ impl World {
         let options = LocalOptions { root: Some(directory.path().to_owned()), ..LocalOptions::default() };
         let backend = Arc::new(LocalBackend::new(options).unwrap());
         let options = serde_json::from_value(json!({ "editFormat": edit_format })).unwrap();
-        Self { directory, toolset: Toolset::new(backend, options, None, None).unwrap() }
+        Self { directory, toolset: Toolset::new(backend, options, Application::default()).unwrap() }
     }
 
     fn host(&self, name: &str) -> PathBuf {

@@ -11,7 +11,7 @@ use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::memory::{StateBackend, StateOptions};
 use gloveport_core::limits::Limits;
 use gloveport_core::tool::{Part, ToolResult};
-use gloveport_core::toolset::{CallOptions, Toolset};
+use gloveport_core::toolset::{Application, CallOptions, Toolset};
 use serde_json::{Value, json};
 
 /// An image of one pixel.
@@ -60,7 +60,7 @@ impl World {
         let mut answers = Vec::new();
         for backend in &self.backends {
             let options = serde_json::from_value(options.clone()).unwrap();
-            let toolset = Toolset::new(Arc::clone(backend), options, None, None).unwrap();
+            let toolset = Toolset::new(Arc::clone(backend), options, Application::default()).unwrap();
             let mut answer = toolset.call("read_file", input.clone(), CallOptions::default()).await.unwrap();
             let base = backend.files().working_directory().as_str().trim_end_matches('/').to_owned() + "/";
             answer.text = answer.text.replace(&base, "/");
