@@ -1,10 +1,13 @@
 //! Tools of the application in the pipeline, the application's own command policy, and requests that come at once.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::tests::{Answering, World, call, code, yes};
 use super::*;
@@ -288,7 +291,12 @@ fn a_list_and_a_function_for_commands_are_one_too_many() {
     assert!(error.message().contains("not both"));
 }
 
-/// Counts how many requests are open at once; each waits until the other runs had their chance.
+/// On the paused clock of a test, time passes only when nothing else can go on: neither a task nor a thread that reads.
+async fn until_all_others_wait() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+/// Counts how many requests are open at once; each waits until the other runs can go no further.
 struct Crowd {
     open: AtomicUsize,
     most: AtomicUsize,
@@ -302,16 +310,14 @@ impl Approver for Crowd {
             self.asked.fetch_add(1, Ordering::SeqCst);
             let open = self.open.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(open, Ordering::SeqCst);
-            for _ in 0..100 {
-                tokio::task::yield_now().await;
-            }
+            until_all_others_wait().await;
             self.open.fetch_sub(1, Ordering::SeqCst);
             Ok(ApprovalDecision { remember: self.remember, ..yes() })
         })
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn requests_come_one_by_one_or_together_as_the_application_chooses() {
     for (order, remember, most, asked) in [
         (json!("one-by-one"), Remember::None, 1, 5),
@@ -345,25 +351,41 @@ async fn requests_come_one_by_one_or_together_as_the_application_chooses() {
     }
 }
 
-#[tokio::test]
+/// Lets the other calls come to their request while the first is open, and changes the file then.
+struct Rewriting {
+    open: Notify,
+    path: PathBuf,
+    asked: AtomicUsize,
+}
+
+impl Approver for Rewriting {
+    fn decide<'a>(&'a self, _: CallInfo<'a>, _: &'a ApprovalRequest) -> BoxFuture<'a, Result<ApprovalDecision>> {
+        Box::pin(async move {
+            if self.asked.fetch_add(1, Ordering::SeqCst) == 0 {
+                self.open.notify_one();
+                until_all_others_wait().await;
+                std::fs::write(&self.path, "two\nthree\n").unwrap();
+            }
+            Ok(yes())
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_request_that_waited_shows_the_file_as_it_is_then() {
     let world = World::new();
     let path = world.directory.path().join("a.txt");
-    let written = path.clone();
-    // While the first request is open, somebody changes the file.
-    let first = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&first);
-    let approver = Answering::while_asked(yes(), move || {
-        if count.fetch_add(1, Ordering::SeqCst) == 0 {
-            std::fs::write(&written, "two\nthree\n").unwrap();
-        }
-    });
-    let toolset = world.toolset_with(json!({ "needApproval": ["edit_file", "ls"] }), None, Some(approver.clone()));
+    let approver = Arc::new(Rewriting { open: Notify::new(), path, asked: AtomicUsize::new(0) });
+    let asked: Arc<dyn Approver> = approver.clone();
+    let toolset = world.toolset_with(json!({ "needApproval": ["edit_file", "ls"] }), None, Some(asked));
     let edit = json!({ "path": "a.txt", "old_string": "two", "new_string": "2" });
-    let (ls, edited) = tokio::join!(call(&toolset, "ls", json!({})), call(&toolset, "edit_file", edit));
+    let (ls, edited) = tokio::join!(call(&toolset, "ls", json!({})), async {
+        approver.open.notified().await;
+        call(&toolset, "edit_file", edit).await
+    });
     assert_eq!((code(&ls), code(&edited)), ("OK".to_owned(), "OK".to_owned()));
     assert_eq!(world.content(), "2\nthree\n");
-    assert_eq!(first.load(Ordering::SeqCst), 2);
+    assert_eq!(approver.asked.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
