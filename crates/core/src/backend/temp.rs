@@ -1,6 +1,6 @@
 //! The names of temporary files: how a write hides its half-done work, and how what a crash left is known again.
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 use std::ffi::CStr;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -26,7 +26,7 @@ pub(super) fn is_temporary(name: &[u8]) -> bool {
 }
 
 /// [`is_temporary`] for what a directory read gives.
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub(super) fn is_temporary_entry(name: &CStr) -> bool {
     is_temporary(name.to_bytes())
 }

@@ -230,8 +230,10 @@ impl Sandbox {
 
     /// The path that an agent sees for a host path of one mount.
     fn virtual_of(&self, mount: MountId, host: &Path) -> Option<VirtualPath> {
-        let rest = host.strip_prefix(&self.hosts[mount.index()]).ok()?.to_str()?;
-        VirtualPath::parse(rest, &self.table.mount(mount).mount_point).ok()
+        let below = host.strip_prefix(&self.hosts[mount.index()]).ok()?;
+        // Whatever separates names on the host, a `/` does here.
+        let names: Option<Vec<&str>> = below.components().map(|name| name.as_os_str().to_str()).collect();
+        VirtualPath::parse(&names?.join("/"), &self.table.mount(mount).mount_point).ok()
     }
 }
 

@@ -2,27 +2,29 @@
 //! task, but for what is as short as the read of a small file: see `inline.rs`.
 
 use std::collections::HashSet;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rustix::fs::{AtFlags, Dir, FlockOperation, flock, fstat, unlinkat};
 
+#[cfg(unix)]
+use super::commands::LocalShell;
 use super::facts::{identity, size_of};
 use super::inline::{self, Turn};
 use super::lock::Locked;
+#[cfg(windows)]
+use super::no_commands::LocalShell;
 use super::open::{Opened, open};
 use super::options::{Confinement, Durability, LocalOptions};
 use super::resolve::{Directory, OpenFile, Resolver, Strategy};
-use super::shell::{CommandRunner, Environment};
+use super::system::{AsFd, AtFlags, BorrowedFd, Dir, fstat, try_lock, unlinkat};
 use super::{list, read, transfer, tree, update, walk};
 use crate::access::Operation;
 use crate::backend::temp;
 use crate::backend::{
-    Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileContent, FileInfo, FileSlice, FileSystem, Listing,
-    Missing, Resolution, Shell, Transform, Updated, Window, WritableFileSystem,
+    Backend, BoxFuture, Call, FileContent, FileInfo, FileSlice, FileSystem, Listing, Missing, Resolution, Shell,
+    Transform, Updated, Window, WritableFileSystem,
 };
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
@@ -54,18 +56,12 @@ pub(super) struct Inner {
     pub(super) limits: Limits,
     pub(super) durability: Durability,
     pub(super) writable: bool,
-    working_directory: VirtualPath,
+    pub(super) working_directory: VirtualPath,
     /// Directories in which this backend has removed what a crash left.
     cleaned: Mutex<HashSet<(u64, u64)>>,
-    closed: CancelToken,
+    pub(super) closed: CancelToken,
     /// Whether reads cannot hang: see `inline.rs`.
     near: bool,
-}
-
-#[derive(Debug)]
-struct LocalShell {
-    inner: Arc<Inner>,
-    runner: CommandRunner,
 }
 
 impl LocalBackend {
@@ -86,12 +82,15 @@ impl LocalBackend {
         })
     }
 
-    /// A backend whose mounts lie on file systems that fold names.
+    /// A backend whose resolver is changed first.
     #[cfg(test)]
-    pub(super) fn with_folded_names(options: LocalOptions, strategy: Strategy) -> Result<Self> {
+    pub(super) fn with_changed(
+        options: LocalOptions,
+        strategy: Strategy,
+        change: impl FnOnce(Resolver) -> Resolver,
+    ) -> Result<Self> {
         Self::with_resolver(options, |Opened { table, roots, working_directory }| {
-            let roots = roots.into_iter().map(super::resolve::Root::folding).collect();
-            (Resolver::new(table, roots, strategy), working_directory)
+            (change(Resolver::new(table, roots, strategy)), working_directory)
         })
     }
 
@@ -113,29 +112,11 @@ impl LocalBackend {
             durability: options.durability,
             cleaned: Mutex::default(),
             closed: CancelToken::new(),
-            limits: options.limits,
+            limits: options.limits.clone(),
         });
         inner.clean_mounts();
-        let no_shell_reason = match (options.execute, &options.sandbox, options.confinement) {
-            (false, _, _) => "Commands are switched off for this backend.",
-            (true, Some(_), Confinement::Auto) => {
-                "Commands are refused on a backend with mounts, because nothing would hold a command inside them; use \
-                 the file tools. An application that accepts commands without walls sets `confinement: 'none'`."
-            }
-            (true, Some(_), Confinement::None) | (true, None, _) => "",
-        };
-        let shell = if no_shell_reason.is_empty() {
-            let environment = Environment::of_host(&options.environment)?;
-            let runner = CommandRunner::new(environment, inner.limits.output_bytes);
-            #[cfg(target_os = "linux")]
-            let runner = match options.supervisor {
-                Some(program) => runner.with_supervisor(program),
-                None => runner,
-            };
-            Some(LocalShell { inner: Arc::clone(&inner), runner })
-        } else {
-            None
-        };
+        let no_shell_reason = no_shell_reason(&options);
+        let shell = if no_shell_reason.is_empty() { Some(LocalShell::new(options, &inner)?) } else { None };
         let id = format!("local-{}", NEXT.fetch_add(1, Ordering::Relaxed));
         Ok(Self { id, inner, shell, no_shell_reason })
     }
@@ -220,7 +201,7 @@ enum Waits {
 }
 
 impl Inner {
-    fn require_open(&self) -> Result<()> {
+    pub(super) fn require_open(&self) -> Result<()> {
         if self.closed.is_cancelled() {
             return Err(Error::new(ErrorKind::Closed, "This backend was closed; make a new one."));
         }
@@ -277,14 +258,27 @@ impl Inner {
         let table = self.resolver.table();
         for mount in table.mounts().iter().filter(|mount| table.can_write(&mount.mount_point)) {
             let Ok(directory) = self.resolver.open_for_names(&mount.mount_point, &mount.mount_point) else { continue };
-            if flock(&directory.handle, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            if try_lock(&directory.handle).is_ok() {
                 remove_temporaries(directory.handle.as_fd());
             }
         }
     }
 }
 
-fn remove_temporaries(directory: std::os::fd::BorrowedFd<'_>) {
+/// Why there is no shell; empty where there is one.
+fn no_shell_reason(options: &LocalOptions) -> &'static str {
+    match (options.execute, &options.sandbox, options.confinement) {
+        (false, _, _) => "Commands are switched off for this backend.",
+        (true, _, _) if cfg!(windows) => "Commands do not run on Windows yet; use the file tools, or a container.",
+        (true, Some(_), Confinement::Auto) => {
+            "Commands are refused on a backend with mounts, because nothing would hold a command inside them; use the \
+             file tools. An application that accepts commands without walls sets `confinement: 'none'`."
+        }
+        (true, Some(_), Confinement::None) | (true, None, _) => "",
+    }
+}
+
+fn remove_temporaries(directory: BorrowedFd<'_>) {
     let Ok(entries) = Dir::read_from(directory) else { return };
     for entry in entries.flatten() {
         if temp::is_temporary_entry(entry.file_name()) {
@@ -319,32 +313,9 @@ impl Backend for LocalBackend {
         Box::pin(async {
             self.inner.closed.cancel();
             if let Some(shell) = &self.shell {
-                shell.runner.close().await;
+                shell.close().await;
             }
             Ok(())
-        })
-    }
-}
-
-impl Shell for LocalShell {
-    fn home(&self) -> Option<String> {
-        std::env::var("HOME").ok()
-    }
-
-    fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
-        Box::pin(async move {
-            self.inner.require_open()?;
-            let inner = Arc::clone(&self.inner);
-            let path = request.working_directory.clone().unwrap_or_else(|| inner.working_directory.clone());
-            let opened = tokio::task::spawn_blocking(move || inner.resolver.open_directory(&path));
-            let directory = opened.await.map_err(|_| Error::internal("A file operation stopped unexpectedly."))??;
-            // Dropping the running command ends its processes.
-            tokio::select! {
-                outcome = self.runner.run(request, directory.handle, call) => outcome,
-                () = self.inner.closed.cancelled() => {
-                    Err(Error::new(ErrorKind::Closed, "The backend was closed while the command ran; it was ended."))
-                }
-            }
         })
     }
 }

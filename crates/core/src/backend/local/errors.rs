@@ -1,8 +1,7 @@
 //! What the operating system answered, in the words of a virtual path (R-FS-8).
 
-use rustix::io::Errno;
-
-use crate::error::{Error, ErrorKind, Result};
+use super::system::Errno;
+use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
 use crate::sandbox::MountTable;
 
@@ -105,5 +104,14 @@ pub(super) fn spelled_otherwise(path: &VirtualPath) -> Error {
             "For the file system '{path}' is an entry that is spelled otherwise; use the name that a listing shows."
         ),
     )
+    .with_path(path.as_str())
+}
+
+pub(super) fn no_windows_name(path: &VirtualPath, name: &str) -> Error {
+    Error::invalid(format!(
+        "'{path}' holds the name '{}', which is no file name on Windows: devices such as NUL, the characters <>:\"|?*\\ and \
+         a '.' or blank at the end are not taken. Names are separated by '/'.",
+        Shown(name)
+    ))
     .with_path(path.as_str())
 }

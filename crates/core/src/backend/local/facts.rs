@@ -1,7 +1,6 @@
 //! From what the system says about a file to what a caller is told.
 
-use rustix::fs::{FileType, Stat};
-
+use super::system::{self, FileType, Stat};
 use crate::backend::{FileInfo, FileKind, FileVersion};
 use crate::path::VirtualPath;
 
@@ -32,9 +31,8 @@ pub(super) fn size_of(facts: &Stat) -> u64 {
 }
 
 /// The type of the inode.
-#[allow(clippy::unnecessary_cast, reason = "the widths differ between systems")]
 pub(super) fn type_of(facts: &Stat) -> FileType {
-    FileType::from_raw_mode(facts.st_mode as _)
+    system::type_of(facts)
 }
 
 /// What an agent is told that it is.

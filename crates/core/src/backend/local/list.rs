@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::ffi::CStr;
 
-use rustix::fs::{AtFlags, Dir, FileType, Stat, statat};
-
 use super::Inner;
 use super::errors::Explain;
 use super::facts::{info_of, named_info, shown_name, virtual_directory};
 use super::resolve::{Directory, Reach, Right, Target};
+use super::system::{AtFlags, Dir, FileType, Stat, statat};
 use crate::access::Operation;
 use crate::backend::temp;
 use crate::backend::{Call, FileInfo, FileKind, Listing};

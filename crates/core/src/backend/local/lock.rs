@@ -9,21 +9,18 @@
 //! never wait for each other.
 
 use std::collections::HashMap;
-use std::os::fd::AsFd;
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
-
-use parking_lot::{ArcMutexGuard, Mutex, RawMutex};
-use rustix::fs::{FlockOperation, flock, fstat};
-use rustix::io::Errno;
 
 use super::errors::Explain;
 use super::facts::identity;
 use super::resolve::Directory;
+use super::system::{AsFd, Errno, fstat, try_lock, unlock};
 use crate::backend::Call;
 use crate::error::Result;
 use crate::path::VirtualPath;
 use crate::sandbox::MountTable;
+use parking_lot::{ArcMutexGuard, Mutex, RawMutex};
 
 /// 20 ms: how long a waiting writer of this process goes without looking at its deadline.
 const LOOK_UP: Duration = Duration::from_millis(20);
@@ -57,7 +54,7 @@ impl Drop for FileLock<'_> {
     fn drop(&mut self) {
         if let Some(directory) = self.0 {
             // The descriptor is closed soon after, which unlocks as well.
-            let _ = flock(&directory.handle, FlockOperation::Unlock);
+            let _ = unlock(&directory.handle);
         }
     }
 }
@@ -136,7 +133,7 @@ fn lock_file<'a>(
 ) -> Result<FileLock<'a>> {
     let mut pause = FIRST_PAUSE;
     loop {
-        match flock(&directory.handle, FlockOperation::NonBlockingLockExclusive) {
+        match try_lock(&directory.handle) {
             Ok(()) => return Ok(FileLock(Some(directory))),
             // Some network file systems have no locks; the lock of this process holds all the same.
             Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS | Errno::INVAL | Errno::BADF) => {

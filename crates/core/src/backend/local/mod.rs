@@ -7,57 +7,66 @@
 //! read, list, update, tree, transfer      what is done with handles
 //! lock.rs     one writer for each directory, in this process and beyond
 //! inline.rs   short reads on the thread that asks
-//! walk.rs     glob and grep; walk_handles.rs has their system calls
-//! shell.rs    commands
+//! walk.rs     glob and grep; walk_handles.rs opens for them
+//! system/     the system calls of all these, on Unix and on Windows; windows_names.rs: names that are none there
+//! shell.rs    commands; commands.rs gives them to the backend
 //! ```
 //!
 //! Must never: make a host path from input, follow a name it has only checked, or tell a host path.
-//! On systems that are not Unix there is no resolver yet: [`LocalBackend::new`] refuses, rather than to check words.
+//! On systems that are neither Unix nor Windows [`LocalBackend::new`] refuses, rather than to check words.
 
 mod options;
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod backend;
 #[cfg(unix)]
+mod commands;
+#[cfg(any(unix, windows))]
 mod errors;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod facts;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod inline;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod list;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod lock;
-#[cfg(unix)]
+#[cfg(windows)]
+mod no_commands;
+#[cfg(any(unix, windows))]
 mod open;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod read;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod resolve;
 #[cfg(unix)]
 pub mod shell;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
+mod system;
+#[cfg(any(unix, windows))]
 mod transfer;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod tree;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod update;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod walk;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 mod walk_handles;
+#[cfg(any(unix, windows))]
+mod windows_names;
 
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 mod refused;
 
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
 
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 use self::backend::Inner;
-#[cfg(unix)]
+#[cfg(any(unix, windows))]
 pub use self::backend::LocalBackend;
 pub use self::options::{Confinement, Durability, LocalOptions};
-#[cfg(not(unix))]
+#[cfg(not(any(unix, windows)))]
 pub use self::refused::LocalBackend;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::options::LocalOptions;
-use super::resolve::{Root, is_system};
+use super::resolve::Root;
+use super::system::is_system;
 use crate::error::{Error, Result, Shown};
 use crate::path::VirtualPath;
 use crate::sandbox::{Allowances, MountEntry, MountMode, MountTable, Sandbox};
@@ -41,9 +42,12 @@ fn open_sandbox(sandbox: &Sandbox, read_only: bool) -> Result<Opened> {
 }
 
 /// A directory that the author named.
+#[derive(Clone)]
 struct Named {
     spelled: VirtualPath,
     canonical: VirtualPath,
+    /// On the host, canonical.
+    host: PathBuf,
 }
 
 /// Directories under their own host paths. The spelling of the author is the mount point, the canonical one an alias.
@@ -58,7 +62,7 @@ fn open_directories(options: &LocalOptions) -> Result<Opened> {
     for path in &options.allowed_directories {
         directories.push(named(path)?);
     }
-    let working = Named { spelled: root.spelled.clone(), canonical: root.canonical.clone() };
+    let working = root.clone();
     directories.insert(0, root);
     let mut kept: Vec<Named> = Vec::new();
     for directory in directories {
@@ -72,8 +76,7 @@ fn open_directories(options: &LocalOptions) -> Result<Opened> {
     let mut entries = Vec::with_capacity(kept.len());
     let mut roots = Vec::with_capacity(kept.len());
     for directory in &kept {
-        let host = Path::new(directory.canonical.as_str());
-        roots.push(open_root(host, host)?);
+        roots.push(open_root(&directory.host, &directory.host)?);
         entries.push(MountEntry {
             mount_point: directory.spelled.clone(),
             aliases: if directory.spelled == directory.canonical { vec![] } else { vec![directory.canonical.clone()] },
@@ -103,8 +106,8 @@ fn named(path: &Path) -> Result<Named> {
         return Err(unusable("it is not a directory"));
     }
     let text = |path: &Path| {
-        let text = path.to_str().ok_or_else(|| unusable("its name is not UTF-8"))?;
-        VirtualPath::absolute(text)
+        let spelled = spelled(path).ok_or_else(|| unusable("its name is not UTF-8, or lies on a network share"))?;
+        VirtualPath::absolute(&spelled)
     };
     let absolute = std::path::absolute(path).map_err(|_| unusable("it cannot be reached"))?;
     let canonical_text = text(&canonical)?;
@@ -113,7 +116,39 @@ fn named(path: &Path) -> Result<Named> {
         Ok(spelled) if fs::canonicalize(spelled.as_str()).is_ok_and(|again| again == canonical) => spelled,
         Ok(_) | Err(_) => canonical_text.clone(),
     };
-    Ok(Named { spelled, canonical: canonical_text })
+    Ok(Named { spelled, canonical: canonical_text, host: canonical })
+}
+
+/// The path of a host directory as an agent sees it where directories are mounted under their own names.
+#[cfg(not(windows))]
+fn spelled(host: &Path) -> Option<String> {
+    host.to_str().map(str::to_owned)
+}
+
+/// The path of a host directory as an agent sees it: `C:\\Users\\me` is `/c/Users/me`. A network share has none.
+#[cfg(windows)]
+fn spelled(host: &Path) -> Option<String> {
+    use std::path::{Component, Prefix};
+
+    let mut text = String::new();
+    for component in host.components() {
+        match component {
+            Component::Prefix(prefix) => match prefix.kind() {
+                Prefix::Disk(letter) | Prefix::VerbatimDisk(letter) => {
+                    text.push('/');
+                    text.push(char::from(letter.to_ascii_lowercase()));
+                }
+                _ => return None,
+            },
+            Component::RootDir | Component::CurDir => {}
+            Component::ParentDir => return None,
+            Component::Normal(name) => {
+                text.push('/');
+                text.push_str(name.to_str()?);
+            }
+        }
+    }
+    Some(text)
 }
 
 fn open_root(host: &Path, shown: &Path) -> Result<Root> {

@@ -3,9 +3,6 @@
 use std::fs::File;
 use std::io::Read;
 
-use rustix::fs::{AtFlags, FileType, Stat, fsync, statat, unlinkat};
-use rustix::io::Errno;
-
 use super::Inner;
 use super::errors::{Explain, exists, explain};
 use super::facts::{size_of, type_of};
@@ -13,8 +10,9 @@ use super::lock::{lock, lock_both};
 use super::options::Durability;
 use super::read::open;
 use super::resolve::{OpenFile, Place, same_file};
+use super::system::{AtFlags, Errno, FileType, Stat, rename_to_free, statat, sync_directory, unlinkat};
 use super::tree::{judge_subtree, place_with_parents, refuse_mounts};
-use super::update::{NewFile, look, rename_to_free};
+use super::update::{NewFile, look};
 use crate::access::Operation;
 use crate::backend::Call;
 use crate::error::{Error, ErrorKind, Result};
@@ -62,8 +60,8 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, call: 
         Err(errno) => return Err(explain(errno, from, table)),
     }
     if inner.durability == Durability::Full {
-        fsync(&target.directory.handle).explain(to, table)?;
-        fsync(&source.directory.handle).explain(from, table)?;
+        sync_directory(&target.directory.handle).explain(to, table)?;
+        sync_directory(&source.directory.handle).explain(from, table)?;
     }
     Ok(())
 }
@@ -114,7 +112,7 @@ pub(super) fn copy(inner: &Inner, from: &VirtualPath, to: &VirtualPath, call: &C
     }
     let copied = copy_bytes(inner, source, &target, to, call)?;
     if inner.durability == Durability::Full {
-        fsync(&target.directory.handle).explain(to, table)?;
+        sync_directory(&target.directory.handle).explain(to, table)?;
     }
     Ok(copied)
 }

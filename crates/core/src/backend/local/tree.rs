@@ -1,15 +1,11 @@
 //! Names in directories: making directories, removing entries, and walking a subtree before something happens to it.
 
-use std::os::fd::{AsFd, OwnedFd};
-
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, statat, unlinkat};
-use rustix::io::Errno;
-
 use super::Inner;
 use super::errors::{Explain, busy, exists, explain, is_directory, not_a_directory};
 use super::facts::{shown_name, type_of};
 use super::lock::lock;
 use super::resolve::{Directory, Place, Reach, Right, Target};
+use super::system::{AsFd, AtFlags, Dir, Errno, FileType, Mode, OFlags, OwnedFd, mkdirat, openat, statat, unlinkat};
 use super::update::look;
 use crate::access::Operation;
 use crate::backend::Call;
@@ -217,9 +213,11 @@ fn descend(inner: &Inner, place: &Place, call: &Call, visit: &mut dyn FnMut(Step
     while let Some(level) = levels.last_mut() {
         call.deadline.check()?;
         let Some(name) = level.entries.pop() else {
-            let Some(done) = levels.pop() else { break };
+            let Some(Level { handle, name, path, .. }) = levels.pop() else { break };
+            // Windows removes no directory that somebody holds open.
+            drop(handle);
             if let Some(above) = levels.last() {
-                visit(Step::Left { directory: &above.handle, name: &done.name, path: &done.path })?;
+                visit(Step::Left { directory: &above.handle, name: &name, path: &path })?;
             }
             continue;
         };

@@ -7,13 +7,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::AsFd;
-
-use rustix::fs::{
-    Access, AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_NOW, Uid, accessat, fchmod, fchown,
-    fstat, fsync, futimens, openat, renameat, statat, unlinkat,
-};
-use rustix::io::Errno;
 
 use super::Inner;
 use super::errors::{Explain, busy, explain, is_directory, not_a_file, stale};
@@ -22,6 +15,10 @@ use super::lock::lock;
 use super::options::Durability;
 use super::read::content;
 use super::resolve::{Directory, OpenFile, Place, same_file};
+use super::system::{
+    self, AsFd, AtFlags, Errno, FileType, Mode, OFlags, Stat, fstat, openat, rename_to_free, renameat, stat_file,
+    statat, sync_directory, unlinkat,
+};
 use super::tree;
 use crate::access::Operation;
 use crate::backend::temp;
@@ -36,7 +33,6 @@ const MAX_SWAPS: usize = 8;
 const CHUNK: usize = 1 << 20;
 const NEW: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-const EVERY_WRITE: Mode = Mode::WUSR.union(Mode::WGRP).union(Mode::WOTH);
 const OLD: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
@@ -139,7 +135,7 @@ fn replace(
         None => new.name(&place.name, stale)?,
     };
     if inner.durability == Durability::Full {
-        fsync(&place.directory.handle).explain(asked, table)?;
+        sync_directory(&place.directory.handle).explain(asked, table)?;
     }
     Ok(Updated {
         created: before.is_none(),
@@ -164,9 +160,7 @@ fn read_old(
         _ => return Err(not_a_file(asked)),
     }
     let directory = &place.directory.handle;
-    let may_write = !permission_bits(facts).intersection(EVERY_WRITE).is_empty()
-        && accessat(directory, &place.name, Access::WRITE_OK, AtFlags::EACCESS) != Err(Errno::ACCESS);
-    if !may_write {
+    if system::is_write_protected(directory, &place.name, facts) {
         return Err(write_protected(asked));
     }
     let handle = openat(directory, &place.name, OLD, Mode::empty()).explain(asked, table)?;
@@ -184,11 +178,6 @@ fn write_protected(path: &VirtualPath) -> Error {
         format!("'{path}' is write-protected by its permission bits; they must be changed before it can be written."),
     )
     .with_path(path.as_str())
-}
-
-/// Without set-id and sticky bits.
-fn permission_bits(facts: &Stat) -> Mode {
-    Mode::from_raw_mode(facts.st_mode & 0o777)
 }
 
 /// A file that is being written under a temporary name. Dropping it before it got its name removes it.
@@ -215,21 +204,9 @@ impl<'a> NewFile<'a> {
         let handle = openat(&directory.handle, &temporary, NEW, mode).explain(asked, table)?;
         let new = Self { directory, temporary: Some(temporary), file: File::from(handle), asked, table };
         if let Some(like) = like {
-            new.resemble(like)?;
+            system::resemble(&new.file, like).explain(asked, table)?;
         }
         Ok(new)
-    }
-
-    fn resemble(&self, like: &Stat) -> Result<()> {
-        let now = fstat(&self.file).explain(self.asked, self.table)?;
-        if now.st_uid != like.st_uid || now.st_gid != like.st_gid {
-            // Only a privileged process may: a file of somebody else then becomes ours, as with any editor.
-            let (owner, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
-            if fchown(&self.file, Some(owner), Some(group)).is_err() {
-                let _ = fchown(&self.file, None, Some(group));
-            }
-        }
-        fchmod(&self.file, permission_bits(like)).explain(self.asked, self.table)
     }
 
     /// Writes all of `bytes`.
@@ -247,27 +224,19 @@ impl<'a> NewFile<'a> {
     }
 
     pub(super) fn unwritten(&self, error: &std::io::Error) -> Error {
-        let errno = error.raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error);
-        explain(errno, self.asked, self.table)
+        explain(system::errno_of(error), self.asked, self.table)
     }
 
     /// Gives the file the time at which `like` was changed last.
     pub(super) fn keep_time_of(&self, like: &Stat) -> Result<()> {
-        let kept = Timestamps {
-            last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
-            last_modification: Timespec { tv_sec: like.st_mtime, tv_nsec: like.st_mtime_nsec as _ },
-        };
-        futimens(&self.file, &kept).explain(self.asked, self.table)
+        system::keep_time_of(&self.file, like).explain(self.asked, self.table)
     }
 
     /// Brings the bytes to the disk as `durability` asks.
     pub(super) fn settle(&self, durability: Durability) -> Result<()> {
         match durability {
             Durability::None => Ok(()),
-            #[cfg(not(target_vendor = "apple"))]
-            Durability::Data | Durability::Full => rustix::fs::fdatasync(&self.file).explain(self.asked, self.table),
-            #[cfg(target_vendor = "apple")]
-            Durability::Data | Durability::Full => fsync(&self.file).explain(self.asked, self.table),
+            Durability::Data | Durability::Full => system::sync_content(&self.file).explain(self.asked, self.table),
         }
     }
 
@@ -277,7 +246,7 @@ impl<'a> NewFile<'a> {
         let directory = self.directory.handle.as_fd();
         renameat(directory, temporary, directory, name).explain(self.asked, self.table)?;
         self.temporary = None;
-        fstat(&self.file).explain(self.asked, self.table)
+        stat_file(&self.file).explain(self.asked, self.table)
     }
 
     /// Takes `name`, which nothing may have: `taken` is the error when something does.
@@ -290,7 +259,7 @@ impl<'a> NewFile<'a> {
             Err(errno) => return Err(explain(errno, self.asked, self.table)),
         }
         self.temporary = None;
-        fstat(&self.file).explain(self.asked, self.table)
+        stat_file(&self.file).explain(self.asked, self.table)
     }
 }
 
@@ -300,23 +269,5 @@ impl Drop for NewFile<'_> {
             // What is left is hidden, and removed by the next write in this directory.
             let _ = unlinkat(&self.directory.handle, temporary, AtFlags::empty());
         }
-    }
-}
-
-/// Renames to a name that nothing has; `EXIST` when something does.
-pub(super) fn rename_to_free(from: impl AsFd, old: &str, to: impl AsFd, new: &str) -> std::result::Result<(), Errno> {
-    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
-    {
-        use rustix::fs::{RenameFlags, renameat_with};
-        match renameat_with(&from, old, &to, new, RenameFlags::NOREPLACE) {
-            // File systems without that flag.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
-            answer => return answer,
-        }
-    }
-    match statat(&to, new, AtFlags::SYMLINK_NOFOLLOW) {
-        Err(Errno::NOENT) => renameat(from, old, to, new),
-        Ok(_) => Err(Errno::EXIST),
-        Err(errno) => Err(errno),
     }
 }

@@ -6,12 +6,12 @@
 //! host's own entry is shadowed and the mount takes its place (D32).
 
 use std::ops::ControlFlow;
-use std::os::fd::OwnedFd;
 
 use super::Inner;
 use super::errors::not_a_file;
 use super::facts::{kind_of, type_of};
 use super::resolve::{self, Resolver, Target};
+use super::system::OwnedFd;
 use super::walk_handles::{Handle, ListingBuffer, OpenedFile, metadata};
 use crate::backend::temp;
 use crate::backend::{Call, FileKind};

@@ -3,18 +3,15 @@
 //! Nothing here takes a path, follows a link, waits, or opens anything but directories and regular files. Kernel
 //! file systems whose files are doors (procfs and its kin) are refused wherever a walk meets one.
 
-use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
-
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, statat};
-use rustix::io::Errno;
 
 use super::facts::{identity, kind_of, size_of, type_of, version_of};
-use super::resolve::is_system;
+use super::system::{
+    AsFd, AtFlags, BorrowedFd, Errno, FileType, Mode, OFlags, OwnedFd, Stat, fstat, is_system, openat, statat,
+};
 use crate::backend::FileKind;
 use crate::search::{EntryKind, Metadata, Obstacle};
 
@@ -41,18 +38,18 @@ pub(super) struct Handle {
 }
 
 /// An open regular file.
-pub(super) struct OpenedFile(OwnedFd);
+pub(super) struct OpenedFile(File);
 
 impl OpenedFile {
     /// Takes a handle that was judged already.
     pub(super) fn new(handle: OwnedFd) -> Self {
-        Self(handle)
+        Self(handle.into())
     }
 }
 
 impl io::Read for OpenedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        rustix::io::read(&self.0, buffer).map_err(io::Error::from)
+        self.0.read(buffer)
     }
 }
 
@@ -66,7 +63,7 @@ impl Handle {
     /// Opens the directory `name`.
     pub(super) fn open_directory(&self, name: &[u8]) -> Result<Self, Obstacle> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = openat(&self.fd, OsStr::from_bytes(name), flags, Mode::empty()).map_err(obstacle)?;
+        let fd = openat(&self.fd, name, flags, Mode::empty()).map_err(obstacle)?;
         let opened = Self::new(fd, self.may_hold_devices)?;
         self.refuse_system(opened.fd.as_fd(), opened.device)?;
         Ok(opened)
@@ -78,19 +75,19 @@ impl Handle {
             return Err(Obstacle::Unusable);
         }
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let fd = openat(&self.fd, OsStr::from_bytes(name), flags, Mode::empty()).map_err(obstacle)?;
+        let fd = openat(&self.fd, name, flags, Mode::empty()).map_err(obstacle)?;
         let stat = fstat(&fd).map_err(obstacle)?;
         let metadata = metadata(&stat);
         if metadata.kind != FileKind::File {
             return Err(Obstacle::Unusable);
         }
         self.refuse_system(fd.as_fd(), identity(&stat).0)?;
-        Ok((OpenedFile(fd), metadata))
+        Ok((OpenedFile::new(fd), metadata))
     }
 
     /// Facts about the entry `name` itself.
     pub(super) fn metadata(&self, name: &[u8]) -> Result<Metadata, Obstacle> {
-        let stat = statat(&self.fd, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW).map_err(obstacle)?;
+        let stat = statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW).map_err(obstacle)?;
         Ok(metadata(&stat))
     }
 
@@ -112,10 +109,10 @@ impl Handle {
         buffer: &mut ListingBuffer,
         mut visit: impl FnMut(&[u8], EntryKind) -> ControlFlow<()>,
     ) -> Result<(), Obstacle> {
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", not(feature = "portable")))]
         let mut names = rustix::fs::RawDir::new(&self.fd, &mut buffer.0);
-        #[cfg(not(target_os = "linux"))]
-        let (mut names, _) = (rustix::fs::Dir::read_from(&self.fd).map_err(obstacle)?, buffer);
+        #[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
+        let (mut names, _) = (super::system::Dir::read_from(&self.fd).map_err(obstacle)?, buffer);
         while let Some(entry) = names.next() {
             let entry = entry.map_err(obstacle)?;
             let name = entry.file_name().to_bytes();

@@ -1,11 +1,9 @@
 //! The two ways to follow names beneath a handle: the kernel's own (`openat2`), and our walk (`steps`). One is chosen
 //! for the whole process.
 
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 
-use rustix::fs::OFlags;
-use rustix::io::Errno;
+use crate::backend::local::system::{BorrowedFd, Errno, OFlags, OwnedFd};
 
 /// Set to `walk`, this variable makes every process that inherits it use the walk, so that the whole test list can be
 /// run with it (R-FS-2).
@@ -44,7 +42,7 @@ pub(super) enum Links {
 }
 
 /// Opens `relative` beneath `directory`: no `..` above it, no absolute link, no magic link. `XDEV` when it leads out.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub(super) fn open_beneath(
     directory: BorrowedFd<'_>,
     relative: &str,
@@ -72,24 +70,24 @@ pub(super) fn open_beneath(
     Err(Errno::AGAIN)
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
 pub(super) fn open_beneath(_: BorrowedFd<'_>, _: &str, _: OFlags, _: Links) -> Result<OwnedFd, Errno> {
     let _ = MAX_RETRIES;
     Err(Errno::NOSYS)
 }
 
 /// Whether this kernel (and whatever filters its calls) has `openat2`, and `/proc` to name what it opened.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 fn kernel_resolves() -> bool {
     use rustix::fs::{CWD, Mode, openat};
 
     let Ok(root) = openat(CWD, "/", super::root::DIRECTORY_HANDLE, Mode::empty()) else { return false };
     use std::os::fd::AsFd;
     open_beneath(root.as_fd(), "", super::root::DIRECTORY_HANDLE, Links::Refuse).is_ok()
-        && super::names::host_path(root.as_fd()).is_ok()
+        && crate::backend::local::system::host_path(root.as_fd()).is_ok()
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
 fn kernel_resolves() -> bool {
     false
 }

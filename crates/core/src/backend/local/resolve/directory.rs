@@ -1,14 +1,10 @@
 //! Opening directories: by a path, or by a name in another open directory.
 
-use std::os::fd::AsFd;
-
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::io::Errno;
-
 use super::beneath::{Links, open_beneath};
 use super::steps::{End, Last};
 use super::{DIRECTORY, Directory, MAX_SWAPS, Resolver, Right, Strategy};
 use crate::backend::local::errors::{Explain, busy, explain, not_a_directory};
+use crate::backend::local::system::{AsFd, Errno, Mode, OFlags, openat};
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::Located;

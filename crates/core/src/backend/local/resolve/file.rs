@@ -1,15 +1,11 @@
 //! Opening regular files for reading: by a path, or by a name in an open directory.
 
-use std::os::fd::AsFd;
-
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
-use rustix::io::Errno;
-
 use super::beneath::{Links, open_beneath};
 use super::steps::{End, Last};
-use super::{CONTENT, Directory, HANDLE, MAX_SWAPS, OpenFile, Resolver, Right, Strategy, names, same_file};
+use super::{CONTENT, Directory, HANDLE, MAX_SWAPS, OpenFile, Resolver, Right, Strategy, same_file};
 use crate::backend::local::errors::{Explain, busy, explain, is_directory, not_a_file};
 use crate::backend::local::facts::type_of;
+use crate::backend::local::system::{AsFd, AtFlags, Errno, FileType, Mode, OFlags, fstat, openat, reopen, statat};
 use crate::error::{ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::Located;
@@ -60,7 +56,7 @@ impl Resolver {
                 let facts = fstat(&seen).explain(asked, &self.table)?;
                 self.require_regular(&facts, seen.as_fd(), root, asked)?;
                 let Some(path) = self.name_of(located.mount, seen.as_fd(), asked)? else { return Ok(None) };
-                let handle = names::reopen(seen.as_fd(), CONTENT).explain(asked, &self.table)?;
+                let handle = reopen(seen.as_fd(), CONTENT).explain(asked, &self.table)?;
                 Ok(Some(OpenFile { handle, facts, path }))
             }
             Strategy::Walk => {

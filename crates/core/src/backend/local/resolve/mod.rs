@@ -23,7 +23,7 @@
 //! ```text
 //! file.rs, directory.rs, reach.rs, place.rs   what is asked of a resolver, a file each
 //! beneath.rs   following names by the kernel; steps.rs: by us
-//! opened.rs    judging what was opened; names.rs: the system calls that name it
+//! opened.rs    judging what was opened; names.rs: host paths as the kernel tells them
 //! root.rs      the open directory of one mount; spelling.rs: names where the file system folds them
 //! ```
 
@@ -37,34 +37,31 @@ mod reach;
 mod root;
 mod spelling;
 mod steps;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux", not(feature = "portable")))]
 pub(crate) mod storm;
 
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{OFlags, Stat};
-use rustix::io::Errno;
-
 use self::spelling::{Names, OTHER_SPELLING, require_own};
 use self::steps::{Last, Walked, walk};
-use super::errors::{explain, not_text_name, other_spelling, spelled_otherwise};
+use super::errors::{explain, no_windows_name, not_text_name, other_spelling, spelled_otherwise};
 use super::facts::identity;
+use super::windows_names;
+use crate::backend::local::system::{AsFd, Errno, OFlags, OwnedFd, Stat};
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::{Located, MountId, MountTable};
 
 pub(crate) use self::beneath::Strategy;
-pub(crate) use self::opened::is_system;
 pub(crate) use self::root::Root;
 
 /// Content is opened without waiting for anybody and without becoming anybody's terminal.
 const CONTENT: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
 const HANDLE: OFlags = CONTENT;
 
 /// 16 tries: each needs somebody to swap a name in the microseconds between two looks at it.
@@ -147,12 +144,26 @@ pub(crate) struct Resolver {
     table: Arc<MountTable>,
     roots: Vec<Root>,
     strategy: Strategy,
+    /// Whether names that Windows takes for something else are refused: where it is the system.
+    refuses_windows_names: bool,
 }
 
 impl Resolver {
     /// `roots` are in the order of the table's mounts.
     pub(crate) fn new(table: Arc<MountTable>, roots: Vec<Root>, strategy: Strategy) -> Self {
-        Self { table, roots, strategy }
+        Self { table, roots, strategy, refuses_windows_names: cfg!(windows) }
+    }
+
+    /// The same resolver over file systems that fold names.
+    #[cfg(test)]
+    pub(crate) fn folding(self) -> Self {
+        Self { roots: self.roots.into_iter().map(Root::folding).collect(), ..self }
+    }
+
+    /// The same resolver as it is on Windows.
+    #[cfg(test)]
+    pub(crate) fn refusing_windows_names(self) -> Self {
+        Self { refuses_windows_names: true, ..self }
     }
 
     /// The pure table.
@@ -167,10 +178,17 @@ impl Resolver {
 
     /// The place of `asked` in the table, if it may be read (or written).
     pub(crate) fn locate(&self, asked: &VirtualPath, right: Right) -> Result<Located> {
-        match right {
+        let located = match right {
             Right::Read => self.table.require_read(asked),
             Right::Write => self.table.require_write(asked),
+        }?;
+        if self.refuses_windows_names {
+            let names = self.relative(&located).split('/').filter(|name| !name.is_empty());
+            if let Some(name) = names.into_iter().find(|name| !windows_names::is_ordinary(name)) {
+                return Err(no_windows_name(asked, name));
+            }
         }
+        Ok(located)
     }
 
     /// Whether what the host holds under `child`, a path directly below `parent`, is hidden by a nested mount.
@@ -208,8 +226,8 @@ impl Resolver {
     /// How names in a mount are followed: where the file system may fold them, one at a time.
     fn strategy_in(&self, root: &Root) -> Strategy {
         match root.names {
-            Names::Distinct => self.strategy,
-            Names::Folded => Strategy::Walk,
+            Names::Distinct if !cfg!(any(windows, feature = "portable")) => self.strategy,
+            Names::Distinct | Names::Folded => Strategy::Walk,
         }
     }
 

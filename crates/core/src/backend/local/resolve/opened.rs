@@ -1,16 +1,12 @@
 //! What is known of an open handle: the name that it has now, and whether it may be used at all.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-
-use rustix::fs::{FileType, Stat, fstat};
-use rustix::io::Errno;
 
 use super::beneath::{Links, open_beneath};
 use super::{HANDLE, Resolver, Root, names, same_file};
 use crate::backend::local::errors::{Explain, is_directory, not_a_directory, not_a_file, not_text_name};
 use crate::backend::local::facts::{identity, type_of};
+use crate::backend::local::system::{AsFd, BorrowedFd, FileType, OwnedFd, Stat, fstat, host_path, is_system};
 use crate::error::Result;
 use crate::path::VirtualPath;
 use crate::sandbox::MountId;
@@ -24,7 +20,7 @@ impl Resolver {
         asked: &VirtualPath,
     ) -> Result<Option<VirtualPath>> {
         let root = self.root(mount);
-        let host = names::host_path(handle).explain(asked, &self.table)?;
+        let host = host_path(handle).explain(asked, &self.table)?;
         if names::may_be_deleted(&host) && !self.is_really_at(root, &host, handle) {
             return Ok(None);
         }
@@ -32,7 +28,7 @@ impl Resolver {
             Some(relative) => relative.to_owned(),
             // The mounted directory itself may have been renamed since it was opened.
             None => {
-                let now = names::host_path(root.handle.as_fd()).explain(asked, &self.table)?;
+                let now = host_path(root.handle.as_fd()).explain(asked, &self.table)?;
                 match names::below(&host, &now) {
                     Some(relative) => relative.to_owned(),
                     None => return Ok(None),
@@ -60,9 +56,11 @@ impl Resolver {
         asked: &VirtualPath,
     ) -> Result<Option<VirtualPath>> {
         let root = self.root(mount);
-        let Ok(host) = names::host_path(handle) else { return Ok(Some(walked)) };
+        let Ok(host) = host_path(handle) else { return Ok(Some(walked)) };
         let relative = walked.relative_to(&self.table.mount(mount).mount_point).unwrap_or("");
-        if names::below(&host, &root.host).is_some_and(|below| below.as_os_str().as_bytes() == relative.as_bytes()) {
+        if names::below(&host, &root.host)
+            .is_some_and(|below| below.as_os_str().as_encoded_bytes() == relative.as_bytes())
+        {
             return Ok(Some(walked));
         }
         self.name_of(mount, handle, asked)
@@ -94,19 +92,4 @@ impl Resolver {
         }
         Ok(())
     }
-}
-
-/// Whether a handle lies on procfs, sysfs, debugfs or tracefs, whose "files" are doors into the kernel.
-#[cfg(target_os = "linux")]
-pub(crate) fn is_system(handle: BorrowedFd<'_>) -> std::result::Result<bool, Errno> {
-    /// From `linux/magic.h`: proc, sysfs, debugfs, tracefs, securityfs, bpf, cgroup, cgroup2.
-    const SYSTEM: [u32; 8] =
-        [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673, 0xcafe_4a11, 0x0027_e0eb, 0x6367_7270];
-    let kind = rustix::fs::fstatfs(handle)?.f_type as u32;
-    Ok(SYSTEM.contains(&kind))
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn is_system(_: BorrowedFd<'_>) -> std::result::Result<bool, Errno> {
-    Ok(false)
 }

@@ -1,13 +1,9 @@
 //! The place of a name: the open directory in which it is made, replaced, moved or removed.
 
-use std::os::fd::AsFd;
-
-use rustix::fs::{Mode, openat};
-use rustix::io::Errno;
-
 use super::steps::{End, Last};
 use super::{DIRECTORY, Directory, Place, Resolver, Right};
 use crate::backend::local::errors::{Explain, busy, explain, is_directory};
+use crate::backend::local::system::{AsFd, Errno, Mode, openat};
 use crate::error::Result;
 use crate::path::VirtualPath;
 use crate::sandbox::Located;

@@ -1,15 +1,11 @@
 //! Where a path leads, without opening what is there.
 
-use std::os::fd::AsFd;
-
-use rustix::fs::{FileType, fstat};
-use rustix::io::Errno;
-
 use super::beneath::{Links, open_beneath};
 use super::steps::{End, Last};
 use super::{HANDLE, Inspected, Reach, Resolver, Right, Strategy, Target};
 use crate::backend::local::errors::{Explain, explain};
 use crate::backend::local::facts::type_of;
+use crate::backend::local::system::{AsFd, Errno, FileType, fstat};
 use crate::error::Result;
 use crate::path::VirtualPath;
 use crate::sandbox::Located;

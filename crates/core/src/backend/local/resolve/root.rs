@@ -1,20 +1,18 @@
 //! [`Root`]: the open handle of one mounted host directory. The handle is the capability; its host path serves only to
 //! turn what the kernel reports into a virtual path.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat, stat};
-use rustix::io::Errno;
-
-use super::names;
 use super::spelling::Names;
 use crate::backend::local::facts::identity;
+use crate::backend::local::system::{
+    AsFd, BorrowedFd, Errno, OFlags, OwnedFd, fstat, host_path, may_hold_devices, open_root,
+};
 
 /// How a directory is held: on Linux a handle that grants nothing but being a starting point.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub(super) const DIRECTORY_HANDLE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
 pub(super) const DIRECTORY_HANDLE: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// One mount's host directory, opened once.
@@ -33,20 +31,18 @@ pub(crate) struct Root {
 impl Root {
     /// Opens `host`, a canonical directory that the author mounted.
     pub(crate) fn open(host: &Path) -> Result<Self, Errno> {
-        let handle = openat(CWD, host, DIRECTORY_HANDLE, Mode::empty())?;
+        let handle = open_root(host, DIRECTORY_HANDLE)?;
         let device = identity(&fstat(&handle)?).0;
-        let devices = Path::new("/dev");
-        let same_device = stat(devices).is_ok_and(|facts| identity(&facts).0 == device);
-        let may_hold_devices = same_device || devices.starts_with(host) || host.starts_with(devices);
+        let may_hold_devices = may_hold_devices(host, device);
         // The kernel's own spelling, where links or case may hide it from a canonical path.
-        let host = if cfg!(target_vendor = "apple") { names::host_path(handle.as_fd())? } else { host.to_owned() };
+        let host = if cfg!(target_vendor = "apple") { host_path(handle.as_fd())? } else { host.to_owned() };
         let names = Names::of(handle.as_fd());
         Ok(Self { handle, host, device, may_hold_devices, names })
     }
 
     /// The same root, said to lie on a file system that folds names.
     #[cfg(test)]
-    pub(crate) fn folding(self) -> Self {
+    pub(super) fn folding(self) -> Self {
         Self { names: Names::Folded, ..self }
     }
 

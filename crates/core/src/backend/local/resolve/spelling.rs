@@ -6,12 +6,9 @@
 //! compared with what its directory holds.
 
 use std::borrow::Cow;
-use std::os::fd::BorrowedFd;
-
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, statat};
-use rustix::io::Errno;
 
 use super::same_file;
+use crate::backend::local::system::{AtFlags, BorrowedFd, Dir, Errno, Mode, OFlags, may_fold_names, openat, statat};
 
 /// What a look-up answers when an entry is there under another spelling.
 pub(super) const OTHER_SPELLING: Errno = Errno::ALREADY;
@@ -20,46 +17,15 @@ pub(super) const OTHER_SPELLING: Errno = Errno::ALREADY;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Names {
     /// Letter by letter.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere no file system is known to do so"))]
     Distinct,
     /// It may take one for another.
     Folded,
 }
 
 impl Names {
-    /// Found out for the directory that a mount begins with. On macOS most volumes fold names.
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn of(_: BorrowedFd<'_>) -> Self {
-        Self::Folded
-    }
-
-    /// Found out for the directory that a mount begins with, by the kind of its file system, and where single
-    /// directories can fold names, by its flags.
-    #[cfg(target_os = "linux")]
+    /// Found out for the directory that a mount begins with.
     pub(super) fn of(directory: BorrowedFd<'_>) -> Self {
-        /// From `linux/magic.h`: FAT, exFAT, NTFS (both), SMB (three), HFS+, HFS, 9p, FUSE, VirtualBox.
-        const FOLDING: [u32; 12] = [
-            0x4d44,
-            0x2011_bab0,
-            0x5346_544e,
-            0x7366_746e,
-            0xff53_4d42,
-            0xfe53_4d42,
-            0x517b,
-            0x482b,
-            0x4244,
-            0x0102_1997,
-            0x6573_5546,
-            0x786f_4256,
-        ];
-        /// `FS_CASEFOLD_FL`.
-        const CASEFOLD: u32 = 0x4000_0000;
-        let kind_folds = rustix::fs::fstatfs(directory).is_ok_and(|facts| FOLDING.contains(&(facts.f_type as u32)));
-        let flag_folds = || {
-            let handle = openat(directory, ".", LISTING, Mode::empty())?;
-            rustix::fs::ioctl_getflags(handle).map(|flags| flags.bits() & CASEFOLD != 0)
-        };
-        if kind_folds || flag_folds().unwrap_or(false) { Self::Folded } else { Self::Distinct }
+        if may_fold_names(directory) { Self::Folded } else { Self::Distinct }
     }
 }
 

@@ -5,15 +5,13 @@
 //! leaves the mount. Also used where the kernel resolves, to find out where a link leads that is about to be written
 //! through.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
-use rustix::io::Errno;
-
 use super::MAX_SWAPS;
 use super::root::DIRECTORY_HANDLE;
 use super::spelling::{Names, as_found, require_own};
 use crate::backend::local::facts::type_of;
+use crate::backend::local::system::{
+    AsFd, AtFlags, BorrowedFd, Errno, FileType, Mode, OFlags, OwnedFd, Stat, openat, readlinkat, statat,
+};
 
 /// 40 links: where Linux gives up too.
 const MAX_LINKS: usize = 40;

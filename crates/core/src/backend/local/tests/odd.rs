@@ -10,7 +10,7 @@ fn kind<T: std::fmt::Debug>(result: Result<T>) -> ErrorKind {
 }
 
 /// The kernel gives a look-up up when something is renamed anywhere meanwhile (`EAGAIN`).
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 #[test]
 fn a_storm_of_renames_is_waited_out_and_one_without_end_is_busy() {
     use super::super::resolve::storm;

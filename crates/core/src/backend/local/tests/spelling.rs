@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::super::resolve::Resolver;
 use super::*;
 use crate::access::Guard;
 use crate::error::Error;
@@ -13,8 +14,8 @@ fn kind<T: std::fmt::Debug>(result: Result<T>) -> ErrorKind {
 }
 
 fn folding(sandbox: Sandbox, strategy: Strategy) -> LocalBackend {
-    LocalBackend::with_folded_names(LocalOptions { sandbox: Some(sandbox), ..LocalOptions::default() }, strategy)
-        .unwrap()
+    let options = LocalOptions { sandbox: Some(sandbox), ..LocalOptions::default() };
+    LocalBackend::with_changed(options, strategy, Resolver::folding).unwrap()
 }
 
 /// Denies what is called `.env`, in this spelling.
@@ -112,4 +113,28 @@ async fn what_is_spelled_as_it_is_called_works_as_everywhere() {
         assert_eq!(writer.remove(&at("/Dir"), true, &Call::default()).await.unwrap(), 4);
         assert_eq!(read(&backend, "/Link").await.unwrap_err().kind(), ErrorKind::FileNotFound);
     }
+}
+
+#[tokio::test]
+async fn what_windows_would_take_for_something_else_is_refused_there_before_it_is_looked_up() {
+    let base = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::new(vec![Mount::new("root", "/w:x").read_write()], base.path()).unwrap();
+    let options = LocalOptions { sandbox: Some(sandbox), ..LocalOptions::default() };
+    let backend = LocalBackend::with_changed(options, Strategy::Kernel, Resolver::refusing_windows_names).unwrap();
+    let (call, writer) = (Call::default(), backend.writer().unwrap());
+    write(&backend, "/w:x/plain", "P").await.unwrap();
+    for name in
+        ["NUL", "nul.txt", "d/COM1/f", "plain:stream", "plain::$DATA", "plain.", "plain ", "..\\secret", "c:\\x"]
+    {
+        let path = at(&format!("/w:x/{name}"));
+        let error = read(&backend, path.as_str()).await.unwrap_err();
+        assert_eq!((error.kind(), error.path()), (ErrorKind::InvalidInput, Some(path.as_str())));
+        assert_eq!(kind(write(&backend, path.as_str(), "x").await), ErrorKind::InvalidInput, "{path}");
+        assert_eq!(kind(names(&backend, path.as_str(), 1).await), ErrorKind::InvalidInput, "{path}");
+        assert_eq!(kind(writer.make_directory(&path, &call).await), ErrorKind::InvalidInput, "{path}");
+        assert_eq!(kind(writer.remove(&path, true, &call).await), ErrorKind::InvalidInput, "{path}");
+        assert_eq!(kind(writer.rename(&at("/w:x/plain"), &path, &call).await), ErrorKind::InvalidInput, "{path}");
+        assert_eq!(kind(writer.copy(&at("/w:x/plain"), &path, &call).await), ErrorKind::InvalidInput, "{path}");
+    }
+    assert_eq!(names(&backend, "/w:x", 1).await.unwrap(), ["/w:x/plain"]);
 }

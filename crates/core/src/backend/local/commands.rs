@@ -1,0 +1,59 @@
+//! The shell of a local backend: its commands run in a directory that the resolver opened.
+
+use std::sync::Arc;
+
+use super::Inner;
+use super::options::LocalOptions;
+use super::shell::{CommandRunner, Environment};
+use super::system::into_std;
+use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, Shell};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Runs the commands of one backend.
+#[derive(Debug)]
+pub(super) struct LocalShell {
+    inner: Arc<Inner>,
+    runner: CommandRunner,
+}
+
+impl LocalShell {
+    /// `InvalidInput` when a variable can be in no environment.
+    pub(super) fn new(options: LocalOptions, inner: &Arc<Inner>) -> Result<Self> {
+        let environment = Environment::of_host(&options.environment)?;
+        let runner = CommandRunner::new(environment, inner.limits.output_bytes);
+        #[cfg(target_os = "linux")]
+        let runner = match options.supervisor {
+            Some(program) => runner.with_supervisor(program),
+            None => runner,
+        };
+        Ok(Self { inner: Arc::clone(inner), runner })
+    }
+
+    /// Ends what runs.
+    pub(super) async fn close(&self) {
+        self.runner.close().await;
+    }
+}
+
+impl Shell for LocalShell {
+    fn home(&self) -> Option<String> {
+        std::env::var("HOME").ok()
+    }
+
+    fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
+        Box::pin(async move {
+            self.inner.require_open()?;
+            let inner = Arc::clone(&self.inner);
+            let path = request.working_directory.clone().unwrap_or_else(|| inner.working_directory.clone());
+            let opened = tokio::task::spawn_blocking(move || inner.resolver.open_directory(&path));
+            let directory = opened.await.map_err(|_| Error::internal("A file operation stopped unexpectedly."))??;
+            // Dropping the running command ends its processes.
+            tokio::select! {
+                outcome = self.runner.run(request, into_std(directory.handle), call) => outcome,
+                () = self.inner.closed.cancelled() => {
+                    Err(Error::new(ErrorKind::Closed, "The backend was closed while the command ran; it was ended."))
+                }
+            }
+        })
+    }
+}
