@@ -115,7 +115,7 @@ export declare class NativeToolset {
   subset(names: Array<string>): NativeToolsetMade
   /**
    * Runs one call. `value` is the result as JSON without its text; `text` is what the model reads; `verdict` says how
-   * the call was judged, as JSON.
+   * the call was judged, as JSON, where `report` is set.
    */
   call(name: string, inputJson: string, callJson: string, cancel?: NativeCancel | undefined | null, onOutput?: ((json: string) => void) | undefined | null): Promise<NativeOutcome>
   /** Whether an input is right for a tool: `error` says what is wrong with it. */

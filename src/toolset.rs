@@ -42,6 +42,9 @@ struct CallJson {
     call_key: Option<String>,
     #[serde(default)]
     approval: Option<ApprovalGrant>,
+    /// Whether the verdict is wanted.
+    #[serde(default)]
+    report: bool,
 }
 
 #[napi]
@@ -97,7 +100,7 @@ impl NativeToolset {
     }
 
     /// Runs one call. `value` is the result as JSON without its text; `text` is what the model reads; `verdict` says how
-    /// the call was judged, as JSON.
+    /// the call was judged, as JSON, where `report` is set.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
     pub fn call<'env>(
         &self,
@@ -110,7 +113,7 @@ impl NativeToolset {
             Function<'_, String, ()>,
         >,
     ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
-        let mut options = options_of(&call_json, cancel);
+        let (mut options, report) = options_of(&call_json, cancel);
         if let Ok(options) = &mut options {
             options.on_output = output_sink(on_output)?;
         }
@@ -121,7 +124,7 @@ impl NativeToolset {
                 (Err(error), _) | (_, Err(error)) => return Ok(Result::<ToolResult>::Err(error).into()),
             };
             let CallReport { verdict, ended } = toolset.call_reported(&name, input, options).await;
-            let verdict = verdict.and_then(|verdict| serde_json::to_string(&verdict).ok());
+            let verdict = verdict.filter(|_| report).and_then(|verdict| serde_json::to_string(&verdict).ok());
             Ok(NativeOutcome { verdict, ..ended.into() })
         })
     }
@@ -135,7 +138,7 @@ impl NativeToolset {
         input_json: String,
         call_json: String,
     ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
-        let options = options_of(&call_json, None);
+        let (options, _) = options_of(&call_json, None);
         let toolset = self.inner.clone();
         env.spawn_future(async move {
             let ended = async { toolset.validate(&name, &input(&input_json)?, options?).await }.await;
@@ -153,7 +156,7 @@ impl NativeToolset {
         call_json: String,
         cancel: Option<&NativeCancel>,
     ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
-        let options = options_of(&call_json, cancel);
+        let (options, _) = options_of(&call_json, cancel);
         let toolset = self.inner.clone();
         env.spawn_future(async move {
             let ended = async { toolset.assess(&name, &input(&input_json)?, options?).await }.await;
@@ -168,15 +171,20 @@ impl NativeToolset {
     }
 }
 
-fn options_of(call_json: &str, cancel: Option<&NativeCancel>) -> Result<CallOptions> {
-    let call: CallJson = parse(call_json)?;
-    Ok(CallOptions {
+/// The options of a call, and whether its verdict is wanted.
+fn options_of(call_json: &str, cancel: Option<&NativeCancel>) -> (Result<CallOptions>, bool) {
+    let call = match parse::<CallJson>(call_json) {
+        Ok(call) => call,
+        Err(error) => return (Err(error), false),
+    };
+    let options = CallOptions {
         call_id: call.call_id,
         key: call.call_key,
         cancel: token_of(cancel),
         approval: call.approval,
         on_output: None,
-    })
+    };
+    (Ok(options), call.report)
 }
 
 fn input(json: &str) -> Result<Value> {

@@ -261,11 +261,14 @@ export class Toolset {
       throw error
     }
     return this.#host.withRun(call, async (run) => {
-      const callJson = encodeJson({ callId: call.callId, callKey: run.key, approval }, 'options')
+      const callJson = encodeJson(
+        { callId: call.callId, callKey: run.key, approval, report: this.#host.listens },
+        'options',
+      )
       try {
         const outcome = await runNative({ signal, onOutput }, async (cancel, take) => {
           const ended = await this.#native.call(name, inputJson, callJson, cancel, take)
-          if (ended.verdict !== undefined) call.verdict = JSON.parse(ended.verdict) as CallVerdict
+          if (ended.verdict) call.verdict = JSON.parse(ended.verdict) as CallVerdict
           return ended
         })
         return { ...(JSON.parse(outcome.value ?? '{}') as ToolResult), text: outcome.text ?? '' }

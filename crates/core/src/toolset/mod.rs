@@ -44,6 +44,8 @@ mod options;
 mod plan;
 mod policy;
 #[cfg(test)]
+mod rules_tests;
+#[cfg(test)]
 mod tests;
 
 pub use approve::{Assessment, AssessmentStatus};

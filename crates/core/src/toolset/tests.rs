@@ -30,7 +30,7 @@ impl World {
         Self { directory, backend }
     }
 
-    fn toolset(&self, options: Value) -> Toolset {
+    pub(super) fn toolset(&self, options: Value) -> Toolset {
         self.toolset_with(options, None, None)
     }
 
@@ -81,7 +81,7 @@ impl Answering {
         Arc::new(Self { decision, asked: Mutex::default(), meanwhile: Box::new(meanwhile) })
     }
 
-    fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.asked.lock().len()
     }
 }

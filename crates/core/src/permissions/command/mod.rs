@@ -29,9 +29,11 @@ mod approval;
 pub(crate) mod argument;
 mod deny;
 mod frame;
+mod git;
 mod parser;
 pub(crate) mod paths;
 mod script;
+mod sed;
 #[cfg(test)]
 mod tests;
 mod unwrap;
@@ -298,7 +300,7 @@ impl<'a> Analyzer<'a> {
 
     /// A simple command and whatever it wraps.
     fn see_command(&mut self, arguments: Vec<Argument>, input: &Input, depth: usize) {
-        let mut layers = vec![Layer { arguments, has_terminal_input: true }];
+        let mut layers = vec![Layer { arguments, has_terminal_input: true, restated: false }];
         while let Some(layer) = layers.pop() {
             if self.commands.len() > COMMANDS {
                 return;
@@ -315,11 +317,12 @@ impl<'a> Analyzer<'a> {
             }
             let wraps = !inner.is_empty();
             layers.extend(inner);
-            self.record(&layer.arguments, wraps && transparent);
+            self.record(&layer, wraps && transparent);
         }
     }
 
-    fn record(&mut self, arguments: &[Argument], wrapper: bool) {
+    fn record(&mut self, layer: &Layer, wrapper: bool) {
+        let arguments = &layer.arguments[..];
         let join = |parts: Vec<String>| parts.join(" ");
         self.commands.push(SimpleCommand {
             text: join(arguments.iter().map(Argument::shown).collect()),
@@ -327,7 +330,9 @@ impl<'a> Analyzer<'a> {
             wrapper,
             marked: join(arguments.iter().map(|argument| argument.marked().to_owned()).collect()),
         });
-        if let Some(list) = &mut self.allow_list {
+        if let Some(list) = &mut self.allow_list
+            && !layer.restated
+        {
             list.see_command(arguments);
         }
         let Some(name) = unwrap::command_name(arguments) else { return };

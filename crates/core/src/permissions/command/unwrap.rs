@@ -9,6 +9,8 @@ pub(super) struct Layer {
     pub(super) arguments: Vec<Argument>,
     /// Whether its input is that of the simple command it was found in.
     pub(super) has_terminal_input: bool,
+    /// Whether it is the same command again in its plain spelling, and not one that it starts.
+    pub(super) restated: bool,
 }
 
 /// What a command runs.
@@ -64,10 +66,79 @@ const WRAPPERS: [Wrapper; 15] = [
     Wrapper { names: &["flock"], short: "wE", long: &["--timeout", "--wait", "--conflict-exit-code"], operands: 1 },
     Wrapper {
         names: &["xargs"],
-        short: "adEILnPsR",
-        long: &["--arg-file", "--delimiter", "--max-lines", "--max-args", "--max-procs", "--max-chars", "--replace"],
+        short: "adEIJLnPRSs",
+        long: &["--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"],
         operands: 0,
     },
+];
+
+/// Long options of wrappers that take no further word. Any other might take the name of the command for its value.
+const FLAGS: [&str; 34] = [
+    "append",
+    "close",
+    "ctty",
+    "debug",
+    "eof",
+    "exclusive",
+    "exit",
+    "foreground",
+    "fork",
+    "help",
+    "ignore",
+    "ignore-environment",
+    "interactive",
+    "list",
+    "max-lines",
+    "no-fork",
+    "no-run-if-empty",
+    "nonblock",
+    "nonblocking",
+    "null",
+    "open-tty",
+    "portability",
+    "preserve-status",
+    "quiet",
+    "replace",
+    "shared",
+    "show-limits",
+    "unlock",
+    "verbose",
+    "version",
+    "wait",
+    "non-interactive",
+    "preserve-env",
+    "stdin",
+];
+
+/// Programs that start others in ways that are not read here.
+const OPAQUE: [&str; 27] = [
+    "bwrap",
+    "chronic",
+    "cpulimit",
+    "dbus-run-session",
+    "dtach",
+    "entr",
+    "expect",
+    "fakeroot",
+    "firejail",
+    "gdb",
+    "hyperfine",
+    "lldb",
+    "numactl",
+    "prlimit",
+    "proot",
+    "proxychains",
+    "proxychains4",
+    "rlwrap",
+    "run-parts",
+    "screen",
+    "setarch",
+    "socat",
+    "ssh",
+    "start-stop-daemon",
+    "tmux",
+    "torsocks",
+    "xvfb-run",
 ];
 
 /// Shells whose language the parser reads.
@@ -168,6 +239,20 @@ pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
                 found.unresolved.push(format!("'{name}' runs what is known only when it runs"));
             }
         }
+        "git" => super::git::git(arguments, layer, &mut found),
+        "tar" | "gtar" | "bsdtar" => {
+            let starts =
+                ["-I", "-F", "--use-c", "--to-c", "--checkpoint-a", "--info-s", "--new-v", "--rsh-c", "--rmt-c"];
+            if rest
+                .iter()
+                .any(|word| word.exact().is_none_or(|text| starts.iter().any(|option| text.starts_with(option))))
+            {
+                found.unresolved.push("'tar' may start another program".to_owned());
+            }
+        }
+        _ if OPAQUE.contains(&name.as_str()) => {
+            found.unresolved.push(format!("'{name}' starts commands in a way that is not read here"));
+        }
         "parallel" => found.unresolved.push("'parallel' runs commands that are known only when it runs".to_owned()),
         "su" | "runuser" | "script" => {
             if let Some(position) = rest.iter().position(|word| matches!(word.exact(), Some("-c" | "--command"))) {
@@ -185,8 +270,8 @@ pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
             }
         }
         "sed" | "gsed" => {
-            if rest.iter().any(|word| word.exact().is_none_or(sed_may_run)) {
-                found.unresolved.push("the program of 'sed' may run commands".to_owned());
+            if super::sed::may_run(rest) {
+                found.unresolved.push("the program of 'sed' may run commands or open files".to_owned());
             }
         }
         _ => {
@@ -236,7 +321,12 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
     }
     let start = options_length(rest, wrapper.short, wrapper.long);
     let skipped = (start + wrapper.operands).min(rest.len());
-    if rest[..skipped].iter().any(Argument::is_dynamic) {
+    let options = &rest[..start];
+    let is_unknown = |word: &Argument| {
+        let long = word.marked().strip_prefix("--").filter(|name| !name.is_empty() && !name.contains('='));
+        long.is_some_and(|name| !FLAGS.contains(&name) && !wrapper.long.contains(&word.marked()))
+    };
+    if rest[..skipped].iter().any(Argument::is_dynamic) || options.iter().any(is_unknown) {
         found.unresolved.push(format!("what '{name}' starts is known only when it runs"));
     }
     let mut command = &rest[skipped..];
@@ -260,7 +350,11 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
         arguments.push(Argument::unknown());
     }
     found.transparent = !matches!(name, "xargs" | "sudo" | "doas" | "chroot");
-    found.inner.push(Layer { arguments, has_terminal_input: layer.has_terminal_input && name != "xargs" });
+    found.inner.push(Layer {
+        arguments,
+        has_terminal_input: layer.has_terminal_input && name != "xargs",
+        restated: false,
+    });
 }
 
 fn is_setting(word: &str) -> bool {
@@ -278,13 +372,21 @@ fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         } else if matches!(text, "-S" | "--split-string") {
             texts(&rest[start + 1..], "env -S", found);
             return;
-        } else if text.starts_with("-S") || text.starts_with("--split-string=") || text.contains("vS") {
+        } else if text.starts_with("--s") || (text.starts_with('-') && !text.starts_with("--") && text.contains('S')) {
             found.unresolved.push("'env -S' splits a text into a command".to_owned());
             return;
+        } else if text.starts_with("--")
+            && !text.contains('=')
+            && !matches!(text, "--unset" | "--chdir" | "--")
+            && !FLAGS.contains(&&text[2..])
+        {
+            found.unresolved.push("an option of 'env' is not known".to_owned());
+            return;
         } else if text.starts_with('-') {
-            let length = options_length(&rest[start..=start], "uC", &["--unset", "--chdir"]);
-            let takes_next = options_length(&rest[start..], "uC", &["--unset", "--chdir"]) > 0
-                && (matches!(text, "--unset" | "--chdir") || text.ends_with(['u', 'C']) && !text.starts_with("--"));
+            let length = options_length(&rest[start..=start], "uCa", &["--unset", "--chdir"]);
+            let takes_next = options_length(&rest[start..], "uCa", &["--unset", "--chdir"]) > 0
+                && (matches!(text, "--unset" | "--chdir")
+                    || text.ends_with(['u', 'C', 'a']) && !text.starts_with("--"));
             start += length.max(1) + usize::from(takes_next);
         } else if let Some((name, _)) = text.split_once('=') {
             found.assigned.push(name.to_owned());
@@ -298,7 +400,11 @@ fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         found.unresolved.push("what 'env' starts is known only when it runs".to_owned());
     }
     found.transparent = true;
-    found.inner.push(Layer { arguments: command.to_vec(), has_terminal_input: layer.has_terminal_input });
+    found.inner.push(Layer {
+        arguments: command.to_vec(),
+        has_terminal_input: layer.has_terminal_input,
+        restated: false,
+    });
 }
 
 fn find(rest: &[Argument], found: &mut Unwrapped) {
@@ -309,20 +415,25 @@ fn find(rest: &[Argument], found: &mut Unwrapped) {
             found.unresolved.push("an argument of 'find' is known only when it runs".to_owned());
         }
         if matches!(word.exact(), Some("-exec" | "-execdir" | "-ok" | "-okdir")) {
-            let arguments: Vec<Argument> = words
-                .by_ref()
-                .take_while(|word| !matches!(word.exact(), Some(";" | "+")))
-                .map(|word| if word.marked().contains("{}") { Argument::unknown() } else { word.clone() })
-                .collect();
+            let mut arguments: Vec<Argument> = Vec::new();
+            let mut after_name = false;
+            for word in words.by_ref() {
+                // A `+` ends the command behind `{}` only.
+                if word.exact() == Some(";") || (after_name && word.exact() == Some("+")) {
+                    break;
+                }
+                after_name = word.exact() == Some("{}");
+                arguments.push(if word.marked().contains("{}") { Argument::unknown() } else { word.clone() });
+            }
             if !arguments.is_empty() {
-                found.inner.push(Layer { arguments, has_terminal_input: false });
+                found.inner.push(Layer { arguments, has_terminal_input: false, restated: false });
             }
         }
     }
 }
 
 /// Words that are joined and handed to a shell.
-fn texts(words: &[Argument], name: &str, found: &mut Unwrapped) {
+pub(super) fn texts(words: &[Argument], name: &str, found: &mut Unwrapped) {
     if words.is_empty() {
         return;
     }
@@ -417,26 +528,4 @@ fn interpreter(rest: &[Argument], name: &str, letters: &str, input: &Input, foun
     if reads_input && !asks_only && *input != Input::Inherited {
         found.unresolved.push(format!("'{name}' runs what it reads from its input"));
     }
-}
-
-/// Whether a word of `sed` can be a program with the `e` command or the `e` or `w` flag of `s`. Words that are plainly a
-/// substitution without flags, an address with `p` or `d`, an option or a file name are not.
-fn sed_may_run(text: &str) -> bool {
-    if text.starts_with('-') {
-        return text.starts_with("--expression=") && sed_may_run(&text["--expression=".len()..]);
-    }
-    text.split([';', '\n']).any(|command| {
-        let command = command.trim();
-        let bare = command.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, ',' | '$' | '!' | ' '));
-        match bare.chars().next() {
-            Some('e') if bare.len() == 1 || bare[1..].starts_with(' ') => true,
-            Some('w' | 'W') if bare[1..].starts_with(' ') => true,
-            Some('s') => {
-                let Some(divider) = bare[1..].chars().next().filter(char::is_ascii_punctuation) else { return false };
-                let flags = bare.rsplit(divider).next().unwrap_or_default();
-                flags.contains(['e', 'w'])
-            }
-            Some(_) | None => false,
-        }
-    })
 }

@@ -2,7 +2,8 @@
 
 use super::CommandContext;
 use super::argument::{ANYTHING, Argument};
-use super::deny::is_everything;
+
+mod directories;
 
 /// 16 directories that a command line may be in at one point; more are taken as unknown.
 const DIRECTORIES: usize = 16;
@@ -311,99 +312,9 @@ impl<'a> Places<'a> {
         self.context.roots.iter().any(|root| is_within(path, &normalised(root, "/")))
     }
 
-    // --- directories that are more than a file's worth ---------------------------------------------------------------
-
-    /// What a word stands for when it is the whole of something that must not be lost: `/`, a directory right below it,
-    /// the home directory, a root, the working directory, or everything in one of them.
-    pub(super) fn whole(&self, word: &Argument) -> Option<String> {
-        if word.is_dynamic() {
-            return None;
-        }
-        self.all(word.marked()).iter().find_map(|path| self.whole_path(path))
-    }
-
-    fn whole_path(&self, path: &str) -> Option<String> {
-        let (parent, name) = path.rsplit_once('/')?;
-        let path = if is_everything(name) { if parent.is_empty() { "/" } else { parent } } else { path };
-        if path == "/" {
-            return Some("the root of the file system".to_owned());
-        }
-        let roots = || self.context.roots.iter().map(|root| normalised(root, "/"));
-        if let Some(home) = &self.context.home
-            && is_within(&normalised(home, "/"), path)
-        {
-            return Some("the home directory".to_owned());
-        }
-        if roots().any(|root| is_within(&root, path)) {
-            return Some(format!("'{}', which holds everything that is yours", Argument::known(path).shown()));
-        }
-        if is_within(&normalised(&self.context.working_directory, "/"), path) {
-            return Some("the working directory".to_owned());
-        }
-        let is_top = path.rfind('/') == Some(0);
-        if is_top && (!roots().any(|root| is_within(path, &root)) || is_system_name(path)) {
-            return Some(format!("the top directory '{}'", Argument::known(path).shown()));
-        }
-        None
-    }
-
-    /// Whether the word is `/` itself, or everything in it.
-    pub(super) fn is_root(&self, word: &Argument) -> bool {
-        self.all(word.marked()).iter().any(|path| {
-            path == "/" || path.rsplit_once('/').is_some_and(|(parent, name)| parent.is_empty() && is_everything(name))
-        })
-    }
-
-    /// Whether the word lies within a root (or the working directory, where there are none).
-    pub(super) fn is_own(&self, word: &Argument) -> bool {
-        let base = normalised(&self.context.working_directory, "/");
-        self.all(word.marked()).iter().all(|path| {
-            self.is_beneath_root(path) || (self.context.roots.is_empty() && base != "/" && is_within(path, &base))
-        })
-    }
-
-    /// Whether the word lies in one of the directories of the system, and in no root that lies there too.
-    pub(super) fn within_system(&self, word: &Argument, system: &[&str]) -> bool {
-        self.all(word.marked()).iter().any(|path| {
-            system.iter().any(|directory| {
-                is_within(path, directory)
-                    && !self.context.roots.iter().any(|root| is_within(root, directory) && is_within(path, root))
-                    && !is_within(&self.context.working_directory, directory)
-            })
-        })
-    }
-
     pub(super) fn finish(self) -> (Vec<String>, Vec<String>, Vec<Place>) {
         (self.reads, self.writes, self.places)
     }
-}
-
-/// Directories right below `/` that are the machine's, also where `/` is a root.
-fn is_system_name(path: &str) -> bool {
-    const NAMES: [&str; 21] = [
-        "/Applications",
-        "/Library",
-        "/System",
-        "/Users",
-        "/bin",
-        "/boot",
-        "/dev",
-        "/etc",
-        "/home",
-        "/lib",
-        "/lib32",
-        "/lib64",
-        "/opt",
-        "/proc",
-        "/root",
-        "/run",
-        "/sbin",
-        "/srv",
-        "/sys",
-        "/usr",
-        "/var",
-    ];
-    NAMES.contains(&path)
 }
 
 /// Options, and what is none.

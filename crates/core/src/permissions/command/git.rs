@@ -1,0 +1,123 @@
+//! `git`: its global options stand before the subcommand and hide it from rules, and some of what it does is running others.
+
+use super::argument::Argument;
+use super::unwrap::{Layer, Unwrapped, texts};
+
+/// Global options that take the next word, unless their value is glued to them by a `=`.
+const VALUES: [&str; 6] = ["-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"];
+/// Global options by themselves.
+const FLAGS: [&str; 16] = [
+    "-P",
+    "-p",
+    "--no-pager",
+    "--paginate",
+    "--bare",
+    "--no-replace-objects",
+    "--no-lazy-fetch",
+    "--no-optional-locks",
+    "--no-advice",
+    "--literal-pathspecs",
+    "--glob-pathspecs",
+    "--noglob-pathspecs",
+    "--icase-pathspecs",
+    "--html-path",
+    "--version",
+    "--help",
+];
+/// Settings that `-c` may set without a question: none of them names a program.
+const SETTINGS: [&str; 8] = [
+    "user.name=",
+    "user.email=",
+    "color.",
+    "advice.",
+    "core.quotepath=",
+    "init.defaultbranch=",
+    "core.autocrlf=",
+    "gc.auto=",
+];
+/// Settings with the one value that runs nothing.
+const SAFE: [&str; 4] = ["core.pager=cat", "core.pager=", "commit.gpgsign=false", "tag.gpgsign=false"];
+
+/// What a call of git is without its global options, and what it runs.
+pub(super) fn git(arguments: &[Argument], layer: &Layer, found: &mut Unwrapped) {
+    let words = &arguments[1..];
+    let mut index = 0;
+    let unknown = |found: &mut Unwrapped| {
+        found.unresolved.push("an option of 'git' makes what it runs known only when it runs".to_owned());
+    };
+    while let Some(word) = words.get(index) {
+        let Some(text) = word.exact() else {
+            // Even a name that is partly known may be an option or a subcommand.
+            unknown(found);
+            return;
+        };
+        if !text.starts_with('-') {
+            break;
+        }
+        index += 1;
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        if VALUES.contains(&name) {
+            index += usize::from(!text.contains('='));
+        } else if text == "-c" {
+            let harmless = words.get(index).and_then(Argument::exact).is_some_and(|setting| {
+                let setting = setting.to_ascii_lowercase();
+                SAFE.contains(&setting.as_str()) || SETTINGS.iter().any(|known| setting.starts_with(known))
+            });
+            index += 1;
+            if !harmless {
+                unknown(found);
+            }
+        } else if !FLAGS.contains(&text) {
+            unknown(found);
+        }
+    }
+    let Some(rest) = words.get(index..).filter(|rest| !rest.is_empty()) else { return };
+    if index > 0 {
+        let arguments = arguments[..1].iter().chain(rest).cloned().collect();
+        found.transparent = true;
+        found.inner.push(Layer { arguments, has_terminal_input: layer.has_terminal_input, restated: true });
+        // The plain spelling is looked into in its turn.
+        return;
+    }
+    runs(rest, layer, found);
+}
+
+/// What subcommands run.
+fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
+    let after =
+        |option: &str| rest.iter().position(|word| word.exact() == Some(option)).map(|position| &rest[position + 1..]);
+    let is = |index: usize, name: &str| rest.get(index).and_then(Argument::exact) == Some(name);
+    if is(0, "submodule")
+        && let Some(command) = after("foreach")
+    {
+        let command = if command.first().is_some_and(|word| word.exact() == Some("--recursive")) {
+            &command[1..]
+        } else {
+            command
+        };
+        texts(command, "git submodule foreach", found);
+    } else if is(0, "bisect") && is(1, "run") {
+        if let Some(arguments) = rest.get(2..).filter(|command| !command.is_empty()) {
+            let has_terminal_input = layer.has_terminal_input;
+            found.inner.push(Layer { arguments: arguments.to_vec(), has_terminal_input, restated: false });
+        }
+    } else if is(0, "rebase") || is(0, "difftool") {
+        for word in rest {
+            let glued = ["--exec=", "--extcmd=", "-x"].iter().find_map(|option| word.marked().strip_prefix(option));
+            if glued.is_some_and(|text| !text.is_empty()) {
+                found.unresolved.push("an option of 'git' runs a command".to_owned());
+            }
+        }
+        for option in ["--exec", "--extcmd", "-x"] {
+            if let Some(command) = after(option) {
+                texts(command.get(..1).unwrap_or_default(), "git --exec", found);
+            }
+        }
+    } else if is(0, "filter-branch") || is(0, "filter-repo") {
+        found.unresolved.push("'git filter-branch' runs commands that are not read here".to_owned());
+    } else if rest.iter().any(|word| word.marked().starts_with("ext::")) {
+        found.unresolved.push("an address of 'git' runs a command".to_owned());
+    } else if is(0, "config") && rest.iter().any(|word| word.marked().starts_with('!')) {
+        found.unresolved.push("a setting of 'git' gives a name to a command".to_owned());
+    }
+}

@@ -1,0 +1,228 @@
+//! Words, and the simple commands that they make: where a word ends, what it is there, and where a command ends.
+
+use super::super::frame::{At, Compound, PendingDocument};
+use super::super::script::{Body, Part, Redirect, RedirectKind, RedirectTarget, Word};
+use super::{Failure, Parser, Separator};
+
+impl Parser<'_> {
+    pub(super) fn end_word(&mut self) -> Result<(), Failure> {
+        let frame = self.top();
+        let Some(word) = frame.word.take() else { return Ok(()) };
+        if let Some((kind, strip)) = frame.redirect.take() {
+            return self.end_redirect(kind, strip, word);
+        }
+        match frame.at {
+            At::Command => match word.plain() {
+                Some(name) if is_keyword(name) => {
+                    let name = name.to_owned();
+                    self.keyword(&name)
+                }
+                Some(_) | None => {
+                    self.first_word(word);
+                    Ok(())
+                }
+            },
+            At::Prefix => {
+                self.first_word(word);
+                Ok(())
+            }
+            At::Arguments => {
+                frame.command.words.push(word);
+                Ok(())
+            }
+            At::AfterCompound => match word.plain() {
+                // `if …; then { …; } fi` and the like: a closing word may follow a closing word.
+                Some(name) if is_keyword(name) => {
+                    frame.at = At::Command;
+                    let name = name.to_owned();
+                    self.keyword(&name)
+                }
+                Some(_) | None => Err("a word follows a compound command"),
+            },
+            At::ForName => {
+                frame.at = At::ForIn;
+                let name = word.literal().ok_or("a loop's variable is not plain")?;
+                self.script.loop_variables.push(name);
+                Ok(())
+            }
+            At::ForIn => match word.plain() {
+                Some("in") => {
+                    frame.at = At::ForWords;
+                    Ok(())
+                }
+                Some("do") => {
+                    frame.at = At::Command;
+                    self.keyword("do")
+                }
+                Some(_) | None => Err("a 'for' is not understood"),
+            },
+            At::ForWords => Ok(()),
+            At::CaseWord => {
+                frame.at = At::CaseIn;
+                Ok(())
+            }
+            At::CaseIn => match word.plain() {
+                Some("in") => {
+                    frame.at = At::CasePattern;
+                    Ok(())
+                }
+                Some(_) | None => Err("a 'case' is not understood"),
+            },
+            At::CasePattern => {
+                if word.plain() == Some("esac") {
+                    frame.at = At::Command;
+                    return self.keyword("esac");
+                }
+                // The pattern of a branch; its `)` comes next.
+                Ok(())
+            }
+            At::FunctionName => {
+                let name = word.literal().ok_or("a function's name is not plain")?;
+                self.skip_blanks();
+                if self.take('(') {
+                    self.skip_blanks();
+                    if !self.take(')') {
+                        return Err("a function is not understood");
+                    }
+                }
+                self.begin_function(name)
+            }
+        }
+    }
+
+    pub(super) fn first_word(&mut self, word: Word) {
+        let frame = self.top();
+        match assignment(&word) {
+            Some(assignment) => {
+                frame.at = At::Prefix;
+                frame.command.assignments.push(assignment);
+            }
+            None => {
+                frame.at = At::Arguments;
+                frame.command.words.push(word);
+            }
+        }
+    }
+
+    pub(super) fn end_redirect(&mut self, kind: RedirectKind, strip: bool, word: Word) -> Result<(), Failure> {
+        let redirect = match kind {
+            RedirectKind::HereDocument => {
+                let delimiter = word.literal().ok_or("the end of a here-document is not plain")?;
+                let body = self.script.bodies.len();
+                self.script.bodies.push(Body { text: String::new(), literal: word.quoted });
+                self.top().documents.push(PendingDocument { delimiter, strip, body });
+                Redirect { kind, target: RedirectTarget::Body(body) }
+            }
+            RedirectKind::Duplicate => {
+                let is_descriptor = word
+                    .plain()
+                    .is_some_and(|word| word.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()));
+                let kind = if is_descriptor { RedirectKind::Duplicate } else { RedirectKind::Write };
+                Redirect { kind, target: RedirectTarget::Word(word) }
+            }
+            RedirectKind::Read | RedirectKind::Write | RedirectKind::ReadWrite | RedirectKind::HereString => {
+                Redirect { kind, target: RedirectTarget::Word(word) }
+            }
+        };
+        self.top().command.redirects.push(redirect);
+        Ok(())
+    }
+
+    pub(super) fn end_command(&mut self, separator: Separator) -> Result<(), Failure> {
+        self.end_word()?;
+        let certain_place = self.frames.len() == 1 && self.frames[0].compounds.is_empty();
+        let frame = self.top();
+        if frame.redirect.is_some() {
+            return Err("a redirection has no target");
+        }
+        match frame.at {
+            At::ForIn | At::ForWords => {
+                frame.at = At::Command;
+                return match separator {
+                    Separator::Newline | Separator::List => Ok(()),
+                    Separator::And | Separator::Or | Separator::Pipe | Separator::Background | Separator::End => {
+                        Err("a 'for' is not understood")
+                    }
+                };
+            }
+            At::CaseIn | At::CasePattern if separator == Separator::Newline => return Ok(()),
+            At::ForName | At::CaseWord | At::CaseIn | At::CasePattern | At::FunctionName => {
+                return Err("a compound command is not complete");
+            }
+            At::Command | At::Prefix | At::Arguments | At::AfterCompound => {}
+        }
+        let mut command = std::mem::take(&mut frame.command);
+        let is_command = !(command.words.is_empty() && command.assignments.is_empty() && command.redirects.is_empty());
+        let piped_out = separator == Separator::Pipe;
+        command.piped_in = frame.piped;
+        command.piped_out = piped_out;
+        command.background = separator == Separator::Background;
+        command.certain = certain_place && !frame.piped && !piped_out && !frame.conditional && !command.background;
+        if is_command || frame.at == At::AfterCompound {
+            // Only a newline leaves a pipe or a condition open: `a |` and its next line are one pipeline.
+            frame.piped = piped_out;
+            frame.conditional = matches!(separator, Separator::And | Separator::Or);
+        }
+        command.joined = std::mem::take(&mut frame.joined);
+        frame.joined = separator == Separator::And && is_command && frame.at != At::AfterCompound && !frame.negated
+            || separator == Separator::Newline && !is_command && command.joined;
+        frame.negated = false;
+        let ends_function = is_command && matches!(frame.compounds.last(), Some(Compound::Function(_)));
+        frame.at = At::Command;
+        if is_command {
+            self.script.commands.push(command);
+        }
+        if ends_function {
+            self.end_function();
+        }
+        Ok(())
+    }
+}
+
+fn is_keyword(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "then"
+            | "elif"
+            | "else"
+            | "fi"
+            | "while"
+            | "until"
+            | "do"
+            | "done"
+            | "for"
+            | "select"
+            | "case"
+            | "esac"
+            | "{"
+            | "}"
+            | "function"
+            | "!"
+    )
+}
+
+/// Splits `NAME=value` and `NAME+=value`.
+fn assignment(word: &Word) -> Option<(String, Word)> {
+    let Some(Part::Text { text, quoted: false }) = word.parts.first() else { return None };
+    let equals = text.find('=')?;
+    let name = &text[..equals];
+    let bare = name.strip_suffix('+').unwrap_or(name);
+    let is_name = bare
+        .bytes()
+        .enumerate()
+        .all(|(index, byte)| byte == b'_' || byte.is_ascii_alphabetic() || (index > 0 && byte.is_ascii_digit()));
+    if bare.is_empty() || !is_name {
+        return None;
+    }
+    let mut value = word.clone();
+    match &text[equals + 1..] {
+        "" => {
+            value.parts.remove(0);
+        }
+        rest => value.parts[0] = Part::Text { text: rest.to_owned(), quoted: false },
+    }
+    if name.ends_with('+') {
+        value.parts.insert(0, Part::Dynamic);
+    }
+    Some((bare.to_owned(), value))
+}

@@ -1,0 +1,102 @@
+//! Keywords and what they open and close, and the texts of here-documents.
+
+use super::super::frame::{At, Compound};
+use super::super::script::{Nested, NestedKind};
+use super::{Failure, Parser};
+
+impl Parser<'_> {
+    pub(super) fn keyword(&mut self, name: &str) -> Result<(), Failure> {
+        use Compound::{Brace, Case, CaseBody, Else, For, IfCondition, IfThen, LoopBody, LoopCondition};
+        let top = self.top().compounds.last().copied();
+        match (name, top) {
+            ("if", _) => self.push_compound(IfCondition),
+            ("while" | "until", _) => self.push_compound(LoopCondition),
+            ("for" | "select", _) => {
+                self.push_compound(For)?;
+                self.top().at = At::ForName;
+                Ok(())
+            }
+            ("case", _) => {
+                self.push_compound(Case)?;
+                self.top().at = At::CaseWord;
+                Ok(())
+            }
+            ("{", _) => self.push_compound(Brace),
+            ("function", _) => {
+                self.top().at = At::FunctionName;
+                Ok(())
+            }
+            ("!", _) => {
+                self.top().negated = true;
+                Ok(())
+            }
+            ("then", Some(IfCondition)) => self.replace_compound(IfThen),
+            ("elif", Some(IfThen)) => self.replace_compound(IfCondition),
+            ("else", Some(IfThen)) => self.replace_compound(Else),
+            ("do", Some(For | LoopCondition)) => self.replace_compound(LoopBody),
+            ("fi", Some(IfThen | Else))
+            | ("done", Some(LoopBody))
+            | ("esac", Some(Case | CaseBody))
+            | ("}", Some(Brace)) => {
+                self.depth -= 1;
+                self.top().compounds.pop();
+                self.close_compound()
+            }
+            (_, _) => Err("a keyword stands where none is expected"),
+        }
+    }
+
+    pub(super) fn replace_compound(&mut self, compound: Compound) -> Result<(), Failure> {
+        if let Some(top) = self.top().compounds.last_mut() {
+            *top = compound;
+        }
+        Ok(())
+    }
+
+    pub(super) fn close_compound(&mut self) -> Result<(), Failure> {
+        self.top().at = At::AfterCompound;
+        if matches!(self.top().compounds.last(), Some(Compound::Function(_))) {
+            self.end_function();
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_function(&mut self) {
+        let end = self.script.commands.len();
+        if let Some(Compound::Function(index)) = self.top().compounds.pop() {
+            self.depth -= 1;
+            if let Some(function) = self.script.functions.get_mut(index) {
+                function.end = end;
+            }
+        }
+    }
+
+    pub(super) fn read_documents(&mut self) -> Result<(), Failure> {
+        for document in std::mem::take(&mut self.top().documents) {
+            let literal = self.script.bodies[document.body].literal;
+            let mut text = String::new();
+            loop {
+                if self.rest().is_empty() {
+                    return Err("a here-document is not closed");
+                }
+                let end = self.rest().find('\n').unwrap_or(self.rest().len());
+                let line = &self.text[self.position..self.position + end];
+                self.position = (self.position + end + 1).min(self.text.len());
+                let line = if document.strip { line.trim_start_matches('\t') } else { line };
+                if line == document.delimiter {
+                    break;
+                }
+                if !literal && line.ends_with('\\') {
+                    return Err("a line of a here-document is continued");
+                }
+                text.push_str(line);
+                text.push('\n');
+            }
+            if !literal && text.contains(['$', '`']) {
+                self.script.nested.push(Nested { text: text.clone(), kind: NestedKind::Template });
+            }
+            self.script.bodies[document.body].text = text;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! `;`, parentheses and redirections: what a character outside words begins or ends.
+
+use super::super::frame::{At, Close, Compound};
+use super::super::script::{Function, Part, RedirectKind, Word};
+use super::{Failure, Parser, Separator};
+
+impl Parser<'_> {
+    pub(super) fn semicolon(&mut self) -> Result<(), Failure> {
+        let fall_through = self.peek() == Some('&');
+        if self.take(';') || fall_through {
+            self.take('&');
+            self.end_command(Separator::List)?;
+            let frame = self.top();
+            if frame.compounds.last() != Some(&Compound::CaseBody) {
+                return Err("';;' stands outside a 'case'");
+            }
+            frame.at = At::CasePattern;
+            return Ok(());
+        }
+        self.end_command(Separator::List)
+    }
+
+    pub(super) fn parenthesis(&mut self) -> Result<(), Failure> {
+        let frame = self.top();
+        if frame.at == At::CasePattern && frame.word.is_none() {
+            return Ok(());
+        }
+        let names_a_function = match (&frame.word, frame.command.words.as_slice()) {
+            (Some(_), []) | (None, [_]) => {
+                frame.redirect.is_none() && frame.command.assignments.is_empty() && frame.command.redirects.is_empty()
+            }
+            (_, _) => false,
+        };
+        if names_a_function {
+            let name = frame.word.take().or_else(|| frame.command.words.pop());
+            self.skip_blanks();
+            if !self.take(')') {
+                return Err("a parenthesis stands where none is expected");
+            }
+            let name = name.as_ref().and_then(Word::literal).ok_or("a function's name is not plain")?;
+            return self.begin_function(name);
+        }
+        if frame.at == At::Command && frame.word.is_none() {
+            self.script.constructs.control_flow = true;
+            return self.open(Close::Subshell);
+        }
+        Err("a parenthesis stands where none is expected")
+    }
+
+    pub(super) fn skip_blanks(&mut self) {
+        while let Some(blank @ (' ' | '\t')) = self.peek() {
+            self.advance(blank);
+        }
+    }
+
+    pub(super) fn begin_function(&mut self, name: String) -> Result<(), Failure> {
+        let index = self.script.functions.len();
+        let first = self.script.commands.len();
+        self.script.functions.push(Function { name, first, end: usize::MAX });
+        self.push_compound(Compound::Function(index))?;
+        self.top().at = At::Command;
+        Ok(())
+    }
+
+    pub(super) fn close_parenthesis(&mut self) -> Result<(), Failure> {
+        if self.top().at == At::CasePattern {
+            let frame = self.top();
+            frame.word = None;
+            frame.at = At::Command;
+            return match frame.compounds.last_mut() {
+                Some(compound @ Compound::Case) => {
+                    *compound = Compound::CaseBody;
+                    Ok(())
+                }
+                Some(Compound::CaseBody) => Ok(()),
+                Some(_) | None => Err("a 'case' is not understood"),
+            };
+        }
+        self.end_command(Separator::End)?;
+        self.check_closed()?;
+        if self.frames.len() == 1 {
+            return Err("a parenthesis is closed that was not opened");
+        }
+        self.depth -= 1;
+        let close = self.frames.pop().map(|frame| frame.close);
+        match close {
+            Some(Close::Subshell) => self.close_compound(),
+            Some(Close::Substitution) => {
+                self.word().parts.push(Part::Dynamic);
+                Ok(())
+            }
+            Some(Close::End) | None => Err("a parenthesis is closed that was not opened"),
+        }
+    }
+
+    /// Whether everything that the top frame opened is closed.
+    pub(super) fn check_closed(&mut self) -> Result<(), Failure> {
+        let frame = self.top();
+        if !frame.compounds.is_empty() {
+            return Err("a compound command is not closed");
+        }
+        if !frame.documents.is_empty() {
+            return Err("a here-document has no text");
+        }
+        if !matches!(frame.at, At::Command | At::AfterCompound) {
+            return Err("a command is not complete");
+        }
+        Ok(())
+    }
+
+    pub(super) fn redirection(&mut self, first: char) -> Result<(), Failure> {
+        if self.peek() == Some('(') {
+            self.advance('(');
+            self.script.constructs.substitution = true;
+            self.word();
+            return self.open(Close::Substitution);
+        }
+        // Digits that touch the operator are a descriptor.
+        let descriptor = self
+            .top()
+            .word
+            .as_ref()
+            .and_then(Word::plain)
+            .is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+        if descriptor {
+            self.top().word = None;
+        } else {
+            self.end_word()?;
+        }
+        let kind = match first {
+            '<' if self.take('<') => {
+                if self.take('<') {
+                    RedirectKind::HereString
+                } else {
+                    let strip = self.take('-');
+                    return self.begin_redirect(RedirectKind::HereDocument, strip);
+                }
+            }
+            '<' if self.take('>') => RedirectKind::ReadWrite,
+            '<' if self.take('&') => RedirectKind::Duplicate,
+            '<' => RedirectKind::Read,
+            _ if self.take('&') => RedirectKind::Duplicate,
+            _ => {
+                if !self.take('>') {
+                    self.take('|');
+                }
+                RedirectKind::Write
+            }
+        };
+        self.begin_redirect(kind, false)
+    }
+
+    pub(super) fn begin_redirect(&mut self, kind: RedirectKind, strip: bool) -> Result<(), Failure> {
+        let frame = self.top();
+        if frame.redirect.is_some() {
+            return Err("a redirection has no target");
+        }
+        if !matches!(frame.at, At::Command | At::Prefix | At::Arguments | At::AfterCompound) {
+            return Err("a redirection stands where none is expected");
+        }
+        frame.redirect = Some((kind, strip));
+        if frame.at == At::Command {
+            frame.at = At::Prefix;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! Directories that are more than a file's worth: `/`, home, the roots, the working directory, and what belongs to the
+//! machine.
+
+use super::super::argument::Argument;
+use super::super::deny::is_everything;
+use super::{Places, is_within, normalised};
+
+impl Places<'_> {
+    /// What a word stands for when it is the whole of something that must not be lost: `/`, a directory right below it,
+    /// the home directory, a root, the working directory, or everything in one of them.
+    pub(in super::super) fn whole(&self, word: &Argument) -> Option<String> {
+        if word.is_dynamic() {
+            return None;
+        }
+        self.all(word.marked()).iter().find_map(|path| self.whole_path(path))
+    }
+
+    fn whole_path(&self, path: &str) -> Option<String> {
+        let (parent, name) = path.rsplit_once('/')?;
+        let path = if is_everything(name) { if parent.is_empty() { "/" } else { parent } } else { path };
+        if path == "/" {
+            return Some("the root of the file system".to_owned());
+        }
+        let roots = || self.context.roots.iter().map(|root| normalised(root, "/"));
+        if let Some(home) = &self.context.home
+            && is_within(&normalised(home, "/"), path)
+        {
+            return Some("the home directory".to_owned());
+        }
+        if roots().any(|root| is_within(&root, path)) {
+            return Some(format!("'{}', which holds everything that is yours", Argument::known(path).shown()));
+        }
+        if is_within(&normalised(&self.context.working_directory, "/"), path) {
+            return Some("the working directory".to_owned());
+        }
+        let is_top = path.rfind('/') == Some(0);
+        if is_top && (!roots().any(|root| is_within(path, &root)) || is_system_name(path)) {
+            return Some(format!("the top directory '{}'", Argument::known(path).shown()));
+        }
+        None
+    }
+
+    /// Whether the word is `/` itself, or everything in it.
+    pub(in super::super) fn is_root(&self, word: &Argument) -> bool {
+        self.all(word.marked()).iter().any(|path| {
+            path == "/" || path.rsplit_once('/').is_some_and(|(parent, name)| parent.is_empty() && is_everything(name))
+        })
+    }
+
+    /// Whether the word lies within a root (or the working directory, where there are none).
+    pub(in super::super) fn is_own(&self, word: &Argument) -> bool {
+        let base = normalised(&self.context.working_directory, "/");
+        self.all(word.marked()).iter().all(|path| {
+            self.is_beneath_root(path) || (self.context.roots.is_empty() && base != "/" && is_within(path, &base))
+        })
+    }
+
+    /// Whether the word lies in one of the directories of the system, and in no root that lies there too.
+    pub(in super::super) fn within_system(&self, word: &Argument, system: &[&str]) -> bool {
+        self.all(word.marked()).iter().any(|path| {
+            system.iter().any(|directory| {
+                is_within(path, directory)
+                    && !self.context.roots.iter().any(|root| is_within(root, directory) && is_within(path, root))
+                    && !is_within(&self.context.working_directory, directory)
+            })
+        })
+    }
+}
+
+/// Directories right below `/` that are the machine's, also where `/` is a root.
+fn is_system_name(path: &str) -> bool {
+    const NAMES: [&str; 21] = [
+        "/Applications",
+        "/Library",
+        "/System",
+        "/Users",
+        "/bin",
+        "/boot",
+        "/dev",
+        "/etc",
+        "/home",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/opt",
+        "/proc",
+        "/root",
+        "/run",
+        "/sbin",
+        "/srv",
+        "/sys",
+        "/usr",
+        "/var",
+    ];
+    NAMES.contains(&path)
+}
