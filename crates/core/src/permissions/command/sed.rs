@@ -46,7 +46,9 @@ fn programs<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
                     has_file = true;
                     value.or_else(|| words.next())?;
                 }
-                "line-length" => drop(value.or_else(|| words.next())?),
+                "line-length" => {
+                    value.or_else(|| words.next())?;
+                }
                 known if LONG.contains(&known) => {}
                 _ => return None,
             }
@@ -61,7 +63,9 @@ fn programs<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
                         has_file = true;
                         rest.or_else(|| words.next())?;
                     }
-                    'l' => drop(rest.or_else(|| words.next())?),
+                    'l' => {
+                        rest.or_else(|| words.next())?;
+                    }
                     _ => return None,
                 }
                 break;
@@ -180,7 +184,7 @@ impl Program<'_> {
     /// The text of `a`, `i`, `c`: to the end of a line that no backslash continues.
     fn text(&mut self) {
         let mut escaped = false;
-        let end = self.0.find(|character| {
+        let end = self.0.find(|character: char| {
             let ends = character == '\n' && !escaped;
             escaped = character == '\\' && !escaped;
             ends
