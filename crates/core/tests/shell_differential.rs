@@ -144,6 +144,7 @@ fn run(shell: &str, script: &str) -> Vec<Vec<String>> {
         .args(["-s", "KILL", "2", shell, "-c", script])
         .env_clear()
         .env("PATH", programs())
+        .env("LC_ALL", "C.UTF-8")
         .env("MARKS", &marks)
         .current_dir(&work)
         .stdin(Stdio::null())
@@ -190,6 +191,9 @@ fn check(script: &str, exact: bool) -> Result<usize, TestCaseError> {
         if !Path::new(shell).exists() {
             continue;
         }
+        // POSIX knows neither; what a plain shell takes for text the analysis takes for what bash makes of it.
+        let of_bash = script.contains("$'") || script.contains('{');
+        let exact = exact && !(shell == "/bin/sh" && of_bash);
         for words in run(shell, script) {
             compared += 1;
             let found = analysis.commands.iter().any(|command| {
