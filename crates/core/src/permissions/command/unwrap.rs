@@ -241,11 +241,10 @@ pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
         }
         "git" => super::git::git(arguments, layer, &mut found),
         "tar" | "gtar" | "bsdtar" => {
-            let starts =
-                ["-I", "-F", "--use-c", "--to-c", "--checkpoint-a", "--info-s", "--new-v", "--rsh-c", "--rmt-c"];
             if rest
                 .iter()
-                .any(|word| word.exact().is_none_or(|text| starts.iter().any(|option| text.starts_with(option))))
+                .enumerate()
+                .any(|(index, word)| word.exact().is_none_or(|text| tar_may_run(text, index == 0)))
             {
                 found.unresolved.push("'tar' may start another program".to_owned());
             }
@@ -288,6 +287,16 @@ pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
 /// Whether a word names the command's own input.
 fn is_input(word: &Argument) -> bool {
     matches!(word.exact(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+}
+
+/// Whether a word of `tar` is an option that starts a program: `-I`, `-F`, in whatever cluster, or a long one or its
+/// beginning. The first word is a cluster also without a dash.
+fn tar_may_run(text: &str, first: bool) -> bool {
+    const LONG: [&str; 7] = ["--use-c", "--to-c", "--checkpoint-a", "--info-s", "--new-v", "--rsh-c", "--rmt-c"];
+    if text.starts_with("--") {
+        return LONG.iter().any(|option| text.starts_with(option));
+    }
+    (first || text.starts_with('-')) && text.contains(['I', 'F'])
 }
 
 /// How many words of `words` are options, with the values that they take.

@@ -301,6 +301,8 @@ pub(super) const UNRESOLVED: &[&str] = &[
     "ssh host rm x",
     "tmux new-session -d 'rm x'",
     "tar -xf a --to-command=sh",
+    "tar cIf sh a b",
+    "tar -xIsh -f a",
     "tar -cf a --checkpoint=1 --checkpoint-action=exec=sh b",
     "xargs --max-a 1 rm x",
     "timeout --kill-a 3 5 rm x",
