@@ -9,7 +9,7 @@ use super::argument::Argument;
 pub(super) fn may_run(words: &[Argument]) -> bool {
     let Some(words) = words.iter().map(Argument::exact).collect::<Option<Vec<&str>>>() else { return true };
     let Some(given) = programs(&words) else { return true };
-    given.iter().any(|program| Program(program).is_plain().is_none())
+    given.iter().any(|program| Program(program).read().is_none())
 }
 
 /// The program texts among the words; `None` where an option is not known. A program in a file is a script like any other,
@@ -85,7 +85,7 @@ struct Program<'a>(&'a str);
 
 impl Program<'_> {
     /// `Some` where every command is one that neither runs nor opens anything.
-    fn is_plain(mut self) -> Option<()> {
+    fn read(mut self) -> Option<()> {
         loop {
             self.skip(|character| character.is_ascii_whitespace() || character == ';');
             if self.0.is_empty() {
