@@ -32,6 +32,9 @@ impl CallGuard {
 
 impl Guard for CallGuard {
     fn check(&self, operation: Operation, path: &VirtualPath) -> Result<()> {
+        if let Some(reason) = self.policy.shows_denied(operation, path) {
+            return Err(denied(operation, path, &reason));
+        }
         let verdict = self.policy.path(operation, path);
         match verdict.action {
             Action::Allow => Ok(()),

@@ -68,6 +68,9 @@ impl Plan {
         if asked.action == Action::Deny {
             return Err(denied(operation, &path, &asked.reason));
         }
+        if let Some(reason) = policy.shows_denied(operation, &path) {
+            return Err(denied(operation, &path, &reason));
+        }
         let files = backend.files();
         if operation.mutates() && backend.writer().is_none() {
             return Err(read_only(&path, files));
@@ -88,6 +91,9 @@ impl Plan {
             let there = policy.path(operation, resolved);
             if there.action == Action::Deny {
                 return Err(denied(operation, &path, &there.reason));
+            }
+            if let Some(reason) = policy.shows_denied(operation, resolved) {
+                return Err(denied(operation, &path, &reason));
             }
             if there.action > verdict.action {
                 verdict = there;

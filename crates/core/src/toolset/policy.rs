@@ -50,6 +50,16 @@ impl Policy {
         }
     }
 
+    /// Why an operation that is allowed itself is denied because it shows what may not be read: an edit tells what it finds,
+    /// in its errors and in its diff.
+    pub(super) fn shows_denied(&self, operation: Operation, path: &VirtualPath) -> Option<String> {
+        if operation != Operation::Edit {
+            return None;
+        }
+        let read = self.path(Operation::Read, path);
+        (read.action == Action::Deny).then_some(read.reason)
+    }
+
     /// The verdict on a command line that runs in `working_directory`, and what the parser saw of it.
     pub(super) fn command(&self, command: &str, working_directory: &VirtualPath) -> (Verdict, CommandAnalysis) {
         let context =
@@ -98,6 +108,10 @@ impl Policy {
 
     /// Whether every target gets the same answer for this operation, so that resolving a path first teaches nothing.
     pub(super) fn is_uniform(&self, operation: Operation) -> bool {
+        let shows = operation == Operation::Edit && !self.is_uniform(Operation::Read);
+        if shows {
+            return false;
+        }
         match &self.rules {
             Rules::Flags { .. } => true,
             Rules::Checked { checker, .. } => checker.allows_all(operation) || checker.denies_all(operation),

@@ -88,9 +88,12 @@ async fn rules_for_reading_bind_reads_of_every_kind() {
     assert_eq!(code(&call(&toolset, "execute", json!({ "command": "cp secret.txt x" })).await), "COMMAND_BLOCKED");
     let found = call(&toolset, "grep", json!({ "pattern": "one" })).await.unwrap();
     assert!(found.text.contains("a.txt") && !found.text.contains("hidden line"), "{}", found.text);
-    let edit = json!({ "path": "secret.txt", "old_string": "nowhere", "new_string": "x" });
-    let edited = call(&toolset, "edit_file", edit).await.unwrap();
-    assert!(!edited.text.contains("hidden line"), "{}", edited.text);
+    // An edit that misses shows what stands there.
+    for path in ["secret.txt", "link.txt"] {
+        let edit = json!({ "path": path, "old_string": "one hidden lime", "new_string": "x" });
+        let edited = call(&toolset, "edit_file", edit).await;
+        assert_eq!(code(&edited), "PERMISSION_DENIED", "{edited:?}");
+    }
 }
 
 #[cfg(unix)]

@@ -37,6 +37,7 @@ mod sed;
 #[cfg(test)]
 mod tests;
 mod unwrap;
+mod wrappers;
 
 /// 64 KiB: judged in well under 50 ms (R-CMD-5); a longer command is a script and belongs into a file.
 pub const COMMAND_BYTES: usize = 64 << 10;
@@ -267,7 +268,7 @@ impl<'a> Analyzer<'a> {
     }
 
     fn see_assignment(&mut self, name: &str) {
-        if unwrap::is_poison(name) {
+        if wrappers::is_poison(name) {
             self.unresolve(&format!("it sets '{name}', which changes what later commands do"));
         }
     }
