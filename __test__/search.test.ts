@@ -105,3 +105,13 @@ test('the names that the types know are those of the core', async () => {
   expect(ofCore).toContain('find_files')
   expect(ofFacade).toEqual(ofCore)
 })
+
+test('a time limit of the caller returns what is known by then', async () => {
+  const backend = await localBackend(FILES)
+  const late = { timeout: 1, path: '.' }
+  for (const search of [backend.glob('**', late), backend.grep('User', late), backend.find('user', late)]) {
+    expect(typeof (await search).truncated).toBe('boolean')
+  }
+  expect((await backend.grep('User', { timeout: 20_000, threads: 1, links: 'match' })).totalMatches).toBe(2)
+  expect((await backend.glob('**', { timeout: 20_000, threads: 1, links: 'skip' })).total).toBe(3)
+})

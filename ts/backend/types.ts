@@ -69,6 +69,8 @@ export interface LsOptions extends CallSignal {
   readonly counts?: boolean | undefined
   /** Whether what `.gitignore` and `.ignore` exclude is left out; default only for more than one level, or with `counts`. */
   readonly ignore?: boolean | undefined
+  /** Milliseconds after which a tree is returned as far as it is known with `truncated: true`; default and maximum 30,000. */
+  readonly timeout?: number | undefined
 }
 
 /** An entry of a listing. */
@@ -162,6 +164,8 @@ export interface FindOptions extends CallSignal {
   readonly offset?: number | undefined
   /** Results to return; default 20, at most 10,000. */
   readonly limit?: number | undefined
+  /** Milliseconds after which the search returns what it has, with `truncated: true`; default and maximum 30,000. */
+  readonly timeout?: number | undefined
 }
 
 /** Files, best fit first. */
@@ -189,6 +193,12 @@ export interface GlobOptions extends CallSignal {
   readonly offset?: number | undefined
   /** Results to return; default and maximum 10,000. */
   readonly limit?: number | undefined
+  /** Links to what is inside, none of which is ever entered: `match` counts one as what it leads to, `skip` leaves it out. Default `match`. */
+  readonly links?: 'match' | 'skip' | undefined
+  /** Threads to use at most; default the machine's, up to 8. */
+  readonly threads?: number | undefined
+  /** Milliseconds after which the search returns what it has, with `truncated: true`; default and maximum 30,000. */
+  readonly timeout?: number | undefined
 }
 
 export interface GlobResult {
@@ -233,6 +243,12 @@ export interface GrepOptions extends CallSignal {
   readonly offset?: number | undefined
   /** Results to return; default and maximum 10,000. */
   readonly limit?: number | undefined
+  /** Links to what is inside, none of which is ever entered: `match` counts one as what it leads to, `skip` leaves it out. Default `skip`. */
+  readonly links?: 'match' | 'skip' | undefined
+  /** Threads to use at most; default the machine's, up to 8. */
+  readonly threads?: number | undefined
+  /** Milliseconds after which the search returns what it has, with `truncated: true`; default and maximum 30,000. */
+  readonly timeout?: number | undefined
 }
 
 export interface GrepLine {

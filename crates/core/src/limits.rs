@@ -40,6 +40,8 @@ pub struct Limits {
     pub grep_matches: usize,
     /// Bytes of the largest file that grep looks into. 64 MiB.
     pub grep_file_bytes: u64,
+    /// Bytes that one grep reads in all. 16 GiB: some seconds at memory speed.
+    pub grep_bytes: u64,
     /// Bytes of text for a model from one tool call. 256 KiB: the same reason as `read_bytes`.
     pub text_bytes: usize,
     /// Bytes of the JSON input of one call. 72 MiB: `file_bytes` and its escapes.
@@ -70,6 +72,7 @@ impl Default for Limits {
             glob_paths: 10_000,
             grep_matches: 10_000,
             grep_file_bytes: 64 << 20,
+            grep_bytes: 16 << 30,
             text_bytes: 256 << 10,
             input_bytes: 72 << 20,
             image_bytes: 10 << 20,

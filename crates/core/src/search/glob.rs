@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::filter::Filter;
 use super::order::{First, Ranked};
 use super::pattern::Hit;
-use super::query::{EntryFilter, GlobOutcome, GlobQuery};
+use super::query::{EntryFilter, GlobOutcome, GlobQuery, LinkPolicy};
 use super::start::{Names, Start};
 use super::tree::{EntryKind, Metadata, Tree};
 use super::walk::{Entry, Visitor, Walk};
@@ -59,11 +59,11 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
                 tree,
                 filter: &filter,
                 entries: query.entries,
-                links: true,
+                links: query.links == LinkPolicy::Match,
                 levels: u32::MAX,
                 respect_ignore: query.respect_ignore,
                 costly: false,
-                threads: threads(limits),
+                threads: threads(limits, query.threads),
                 deadline: &deadline,
             };
             let walked = walk.run(root, collector)?;
@@ -87,12 +87,13 @@ fn matches_file(query: &GlobQuery, path: &VirtualPath) -> Result<bool> {
     Ok(filter.file(&filter.start(), name.as_bytes()) != Hit::No)
 }
 
-/// How many threads a search may use.
-pub(super) fn threads(limits: &Limits) -> usize {
-    match limits.search_threads {
+/// How many threads a search may use of which its caller allows `asked`, 0 for any number.
+pub(super) fn threads(limits: &Limits, asked: usize) -> usize {
+    let allowed = match limits.search_threads {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_DEFAULT_THREADS),
         named => named,
-    }
+    };
+    if asked == 0 { allowed } else { asked.min(allowed) }
 }
 
 struct Found {

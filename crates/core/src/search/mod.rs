@@ -34,5 +34,5 @@ pub use tree::{EntryKind, Followed, Metadata, Obstacle, Opened, Tree};
 
 pub use query::{
     CaseMode, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepFile, GrepLine, GrepMatch, GrepOutcome,
-    GrepQuery, Outline, OutlineEntry, OutlineQuery, SortOrder,
+    GrepQuery, LinkPolicy, Outline, OutlineEntry, OutlineQuery, SortOrder,
 };

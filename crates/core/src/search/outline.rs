@@ -60,7 +60,7 @@ pub fn outline<T: Tree>(tree: &T, query: &OutlineQuery, call: &Call, limits: &Li
         levels: if query.counts { u32::MAX } else { query.depth },
         respect_ignore: query.respect_ignore,
         costly: false,
-        threads: threads(limits),
+        threads: threads(limits, 0),
         deadline: &deadline,
     };
     let walked = walk.run(root, || outliner(root_bytes))?;

@@ -19,6 +19,10 @@ pub struct GlobQuery {
     pub hidden: bool,
     /// Whether `.gitignore` and `.ignore` files are honoured, in a repository or not.
     pub respect_ignore: bool,
+    /// What becomes of links to what is inside.
+    pub links: LinkPolicy,
+    /// Threads to use at most; 0 leaves it to `Limits::search_threads`.
+    pub threads: usize,
     /// The order of the answer.
     pub sort: SortOrder,
     /// Results to skip, for paging.
@@ -36,6 +40,8 @@ impl GlobQuery {
             entries: EntryFilter::Files,
             hidden: false,
             respect_ignore: true,
+            links: LinkPolicy::Match,
+            threads: 0,
             sort: SortOrder::Modified,
             offset: 0,
             limit: 10_000,
@@ -55,6 +61,16 @@ pub enum EntryFilter {
     Directories,
     /// Both.
     Any,
+}
+
+/// What becomes of links. None is ever entered, and one that leads out is never seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkPolicy {
+    /// A link counts as what it leads to, under its own name.
+    Match,
+    /// They are left out: what they lead to is found where it is.
+    Skip,
 }
 
 /// The order of results. Ties are broken by path, so that the order is total.
@@ -199,6 +215,10 @@ pub struct GrepQuery {
     pub hidden: bool,
     /// Whether `.gitignore` and `.ignore` files are honoured.
     pub respect_ignore: bool,
+    /// What becomes of links to what is inside.
+    pub links: LinkPolicy,
+    /// Threads to use at most; 0 leaves it to `Limits::search_threads`.
+    pub threads: usize,
     /// Lines of context before a match.
     pub before: u32,
     /// Lines of context after a match.
@@ -233,6 +253,8 @@ impl GrepQuery {
             types: Vec::new(),
             hidden: false,
             respect_ignore: true,
+            links: LinkPolicy::Skip,
+            threads: 0,
             before: 0,
             after: 0,
             max_per_file: None,

@@ -64,14 +64,13 @@ impl Tool for Glob {
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let query = GlobQuery {
-                pattern: self.pattern.clone(),
-                path: view.path(&self.path)?,
                 entries: EntryFilter::Files,
                 hidden: self.include_hidden.unwrap_or(!view.settings.ignore_hidden),
                 respect_ignore: !self.include_ignored,
                 sort: SortOrder::Modified,
                 offset: self.offset,
                 limit: PAGE,
+                ..GlobQuery::new(self.pattern.clone(), view.path(&self.path)?)
             };
             let outcome = view.files().glob(&query, view.call).await?;
             Ok(self.shape(&query, outcome))

@@ -83,8 +83,8 @@ impl Tool for Grep {
     const SPEC: Spec = Spec {
         name: "grep",
         groups: &[Group::Console, Group::Files],
-        description: "Searches file content with a regular expression (linear time; no look-around or back-references). \
-                      `output_mode` decides between file names (default), matching lines with numbers (`content`) and counts. \
+        description: "Searches file content with a regular expression (Rust syntax; look-around and back-references work \
+                      within a line). `output_mode` decides between file names (default), matching lines with numbers (`content`) and counts. \
                       Hidden files and files that .gitignore excludes are left out unless asked for; a file named in `path` \
                       is always searched. Binary files are skipped. Shows 50 results a call; use `limit` and `offset` for more.",
         instruction: "`grep` searches file content; use `output_mode: \"content\"` to see the lines.",
@@ -107,8 +107,6 @@ impl Tool for Grep {
         Box::pin(async move {
             let hidden = !self.ignore_hidden.unwrap_or(view.settings.ignore_hidden);
             let query = GrepQuery {
-                pattern: self.pattern.clone(),
-                path: view.path(self.path.as_deref().unwrap_or("."))?,
                 literal: self.literal,
                 case: if self.ignore_case { CaseMode::Insensitive } else { CaseMode::Sensitive },
                 word: self.word,
@@ -121,12 +119,12 @@ impl Tool for Grep {
                 respect_ignore: !self.include_ignored,
                 before: self.context.min(20),
                 after: self.context.min(20),
-                max_per_file: None,
                 files_only: self.output_mode == OutputMode::FilesWithMatches,
                 count_only: self.output_mode == OutputMode::Count,
                 offset: self.offset,
                 limit: self.limit.clamp(1, 1_000),
                 sort: SortOrder::Path,
+                ..GrepQuery::new(self.pattern.clone(), view.path(self.path.as_deref().unwrap_or("."))?)
             };
             let outcome = view.files().grep(&query, view.call).await?;
             Ok(self.shape(&query, outcome))

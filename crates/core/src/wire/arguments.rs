@@ -11,7 +11,7 @@ use crate::edit::Edit;
 use crate::error::{Error, Result, Shown};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
-use crate::search::{CaseMode, EntryFilter, FindQuery, GlobQuery, GrepQuery, SortOrder};
+use crate::search::{CaseMode, EntryFilter, FindQuery, GlobQuery, GrepQuery, LinkPolicy, SortOrder};
 
 /// Decodes arguments, or says which one is wrong.
 pub(super) fn decode<T: DeserializeOwned>(method: &str, json: &str) -> Result<T> {
@@ -42,6 +42,9 @@ pub(super) struct Ls {
     pub(super) counts: Option<bool>,
     #[serde(default)]
     pub(super) ignore: Option<bool>,
+    /// Milliseconds.
+    #[serde(default)]
+    pub(super) timeout: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -90,6 +93,9 @@ pub(super) struct Find {
     pub(super) offset: Option<usize>,
     #[serde(default)]
     pub(super) limit: Option<usize>,
+    /// Milliseconds.
+    #[serde(default)]
+    pub(super) timeout: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -110,6 +116,13 @@ pub(super) struct Glob {
     pub(super) offset: Option<usize>,
     #[serde(default)]
     pub(super) limit: Option<usize>,
+    #[serde(default)]
+    pub(super) links: Option<LinkPolicy>,
+    #[serde(default)]
+    pub(super) threads: Option<usize>,
+    /// Milliseconds.
+    #[serde(default)]
+    pub(super) timeout: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -150,6 +163,13 @@ pub(super) struct Grep {
     pub(super) offset: Option<usize>,
     #[serde(default)]
     pub(super) limit: Option<usize>,
+    #[serde(default)]
+    pub(super) links: Option<LinkPolicy>,
+    #[serde(default)]
+    pub(super) threads: Option<usize>,
+    /// Milliseconds.
+    #[serde(default)]
+    pub(super) timeout: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -239,6 +259,8 @@ impl Glob {
             entries: self.kind.unwrap_or(EntryFilter::Files),
             hidden: self.hidden.unwrap_or(false),
             respect_ignore: self.ignore.unwrap_or(true),
+            links: self.links.unwrap_or(LinkPolicy::Match),
+            threads: self.threads.unwrap_or(0),
             sort: self.sort.unwrap_or(SortOrder::Modified),
             offset: self.offset.unwrap_or(0),
             limit: self.limit.unwrap_or(limits.glob_paths).min(limits.glob_paths),
@@ -263,6 +285,8 @@ impl Grep {
             types: self.types.unwrap_or_default(),
             hidden: self.hidden.unwrap_or(false),
             respect_ignore: self.ignore.unwrap_or(true),
+            links: self.links.unwrap_or(LinkPolicy::Skip),
+            threads: self.threads.unwrap_or(0),
             before: self.before.unwrap_or(0),
             after: self.after.unwrap_or(0),
             max_per_file: self.max_per_file,

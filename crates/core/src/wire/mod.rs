@@ -122,6 +122,7 @@ async fn read(files: &dyn FileSystem, arguments: Read, call: &Call) -> Result<Re
 }
 
 async fn ls(files: &dyn FileSystem, path: VirtualPath, arguments: Ls, call: &Call) -> Result<Reply> {
+    let call = &bounded(call, arguments.timeout);
     let depth = arguments.depth.unwrap_or(1).max(1);
     let counts = arguments.counts.unwrap_or(false);
     // One level is what is there; a tree is for orienting oneself.
@@ -136,7 +137,14 @@ async fn ls(files: &dyn FileSystem, path: VirtualPath, arguments: Ls, call: &Cal
     Ok(json!({ "entries": entries, "truncated": truncated }).into())
 }
 
+/// The call, with its caller's own time limit in milliseconds.
+fn bounded(call: &Call, timeout: Option<u64>) -> Call {
+    let deadline = timeout.map_or_else(|| call.deadline.clone(), |ms| call.deadline.within(Duration::from_millis(ms)));
+    Call { deadline, guard: call.guard.clone() }
+}
+
 async fn find(files: &dyn FileSystem, arguments: Find, call: &Call) -> Result<Reply> {
+    let call = &bounded(call, arguments.timeout);
     let query = arguments.into_query(files)?;
     let outcome = files.find(&query, call).await?;
     let next = query.offset + outcome.files.len();
@@ -148,6 +156,7 @@ async fn find(files: &dyn FileSystem, arguments: Find, call: &Call) -> Result<Re
 }
 
 async fn glob(files: &dyn FileSystem, arguments: Glob, call: &Call) -> Result<Reply> {
+    let call = &bounded(call, arguments.timeout);
     let query = arguments.into_query(files)?;
     let outcome = files.glob(&query, call).await?;
     let next = query.offset + outcome.files.len();
@@ -159,6 +168,7 @@ async fn glob(files: &dyn FileSystem, arguments: Glob, call: &Call) -> Result<Re
 }
 
 async fn grep(files: &dyn FileSystem, arguments: Grep, call: &Call) -> Result<Reply> {
+    let call = &bounded(call, arguments.timeout);
     let query = arguments.into_query(files)?;
     let outcome = files.grep(&query, call).await?;
     let (shown, total) = if query.files_only || query.count_only {

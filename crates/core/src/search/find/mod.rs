@@ -57,7 +57,7 @@ pub fn find<T: Tree>(tree: &T, query: &FindQuery, call: &Call, limits: &Limits) 
         levels: u32::MAX,
         respect_ignore: query.respect_ignore,
         costly: false,
-        threads: threads(limits),
+        threads: threads(limits, 0),
         deadline: &deadline,
     };
     let walked = walk.run(root, finder)?;

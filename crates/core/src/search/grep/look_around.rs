@@ -1,45 +1,35 @@
 //! Patterns with look-around and back-references, over an engine that backtracks within a bound.
 //!
-//! Only patterns that the linear engine does not take come here. Lines are tried one by one; a line that needs more
-//! steps than the bound counts as not matching, and the answer says that it is incomplete.
+//! Only patterns that the linear engine does not take come here. Lines are tried one by one; a line that is longer than
+//! [`PACE`] allows, or needs more steps than the bound, counts as not matching, and the answer says that it is incomplete.
 
-use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use fancy_regex::{BytesMode, Regex, RegexBuilder};
 use grep_matcher::{Match, Matcher, NoCaptures};
 
 use super::matcher::{MAX_REGEX_BYTES, fault};
-use crate::cancel::Deadline;
+use super::pace::{Pace, Stopped};
 use crate::error::{Error, Result};
 use crate::search::query::{CaseMode, GrepQuery};
 
-/// 100,000 steps for one line: about a millisecond.
-const MAX_STEPS: usize = 100_000;
+/// 50,000 steps for one line: about a millisecond. A step may scan what is left of the line.
+const MAX_STEPS: usize = 50_000;
+/// 8 KiB: with [`MAX_STEPS`] a line costs at most some tenths of a second; the clock is looked at before each.
+pub(super) const PACE: Pace = Pace { piece: 0, longest: 8 << 10 };
 /// 65,536 instructions of a compiled pattern.
 const MAX_PROGRAM: usize = 1 << 16;
 
 /// A compiled pattern.
 pub(super) struct LookAround {
     regex: Regex,
-    deadline: Deadline,
     exceeded: AtomicBool,
-}
-
-/// Ends the search of a file.
-#[derive(Debug)]
-pub(super) struct Stopped;
-
-impl fmt::Display for Stopped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the call must end")
-    }
 }
 
 impl LookAround {
     /// The matcher of a query whose pattern is no plain text. `InvalidInput` for a pattern that is not valid, and for
     /// `multiline`, where one piece of text could be a whole file.
-    pub(super) fn compile(query: &GrepQuery, deadline: Deadline) -> Result<Self> {
+    pub(super) fn compile(query: &GrepQuery) -> Result<Self> {
         if query.multiline {
             return Err(Error::invalid("Look-around works line by line; search without 'multiline'."));
         }
@@ -58,7 +48,7 @@ impl LookAround {
             .max_prog_size(MAX_PROGRAM)
             .build();
         match regex {
-            Ok(regex) => Ok(Self { regex, deadline, exceeded: AtomicBool::new(false) }),
+            Ok(regex) => Ok(Self { regex, exceeded: AtomicBool::new(false) }),
             Err(fancy_regex::Error::ParseError(position, error)) if !query.word => {
                 Err(fault(&query.pattern, position, error))
             }
@@ -89,7 +79,6 @@ impl Matcher for LookAround {
     type Error = Stopped;
 
     fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, Stopped> {
-        self.deadline.check().map_err(|_| Stopped)?;
         // So that `$` also matches before the `\r\n` of a file from Windows.
         let line = haystack.strip_suffix(b"\n").unwrap_or(haystack);
         let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -1,7 +1,9 @@
 //! Compiles the pattern of a search for lines, or says what is wrong with it, with a caret under the place.
 
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::hir::{Hir, HirKind};
 
+use super::pace::Pace;
 use crate::error::{Error, Result, Shown};
 use crate::search::query::{CaseMode, GrepQuery};
 
@@ -12,10 +14,14 @@ pub(super) const MAX_REGEX_BYTES: usize = 8 << 20;
 /// 100 groups within each other (R-FS-10).
 const MAX_NESTING: u32 = 100;
 
-/// The matcher of `query`. `InvalidInput` for a pattern that is not valid, too long or too large, and for one that
-/// needs `multiline` and does not have it.
-pub(super) fn compile(query: &GrepQuery) -> Result<RegexMatcher> {
-    check(query)?;
+/// The matcher of `query`, and how much text it may be handed at once. `InvalidInput` for a pattern that is not valid,
+/// too long or too large, and for one that needs `multiline` and does not have it.
+pub(super) fn compile(query: &GrepQuery) -> Result<(RegexMatcher, Pace)> {
+    let weight = check(query)?;
+    // Each state takes more bytes than this: no need to find out by building it.
+    if weight > MAX_REGEX_BYTES / 4 {
+        return Err(too_much());
+    }
     let mut builder = RegexMatcherBuilder::new();
     builder
         .multi_line(true)
@@ -29,18 +35,24 @@ pub(super) fn compile(query: &GrepQuery) -> Result<RegexMatcher> {
         // So that `$` also matches before the `\r\n` of a file from Windows.
         .crlf(true)
         .line_terminator(if query.multiline { None } else { Some(b'\n') });
-    builder.build(&query.pattern).map_err(|error| match error.kind() {
+    let matcher = builder.build(&query.pattern).map_err(|error| match error.kind() {
         ErrorKind::NotAllowed(_) => needs_multiline(),
-        ErrorKind::Regex(message) if message.contains("size limit") => Error::invalid(format!(
-            "The pattern compiles to more than {} MiB; make its repetitions or character classes smaller.",
-            MAX_REGEX_BYTES >> 20
-        )),
+        ErrorKind::Regex(message) if message.contains("size limit") => too_much(),
         _ => Error::invalid("The pattern is not a valid regular expression. Set 'literal' to search for plain text."),
-    })
+    })?;
+    Ok((matcher, Pace::of_weight(weight)))
 }
 
-/// Judges what can be judged without compiling.
-pub(super) fn check(query: &GrepQuery) -> Result<()> {
+fn too_much() -> Error {
+    Error::invalid(format!(
+        "The pattern compiles to more than {} MiB; make its repetitions or character classes smaller.",
+        MAX_REGEX_BYTES >> 20
+    ))
+}
+
+/// Judges what can be judged without compiling. Returns about how many states the pattern has: what each byte of text
+/// may cost where the engine must follow all of them.
+fn check(query: &GrepQuery) -> Result<usize> {
     if query.pattern.len() > MAX_PATTERN_BYTES {
         return Err(Error::invalid(format!(
             "The pattern has {} bytes; at most {MAX_PATTERN_BYTES} are possible.",
@@ -48,11 +60,11 @@ pub(super) fn check(query: &GrepQuery) -> Result<()> {
         )));
     }
     if query.literal {
-        return if query.pattern.contains('\n') && !query.multiline { Err(needs_multiline()) } else { Ok(()) };
+        return if query.pattern.contains('\n') && !query.multiline { Err(needs_multiline()) } else { Ok(1) };
     }
     let parsed = regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(&query.pattern);
     match parsed {
-        Ok(_) => Ok(()),
+        Ok(parsed) => Ok(weight(&parsed)),
         Err(regex_syntax::Error::Parse(error)) if needs_backtracking(error.kind()) && !query.look_around => {
             let what = "look-around and back-references need the option 'look_around'";
             Err(fault(&query.pattern, error.span().start.offset, what))
@@ -62,6 +74,24 @@ pub(super) fn check(query: &GrepQuery) -> Result<()> {
             Err(fault(&query.pattern, error.span().start.offset, error.kind()))
         }
         Err(_) => Err(Error::invalid("The pattern is not a valid regular expression.")),
+    }
+}
+
+/// The states that a compiled expression has at most, roughly. Recurses as deep as groups nest, which is bounded.
+fn weight(expression: &Hir) -> usize {
+    /// The encoding of one character, whatever the class: more states are never followed at once.
+    const CLASS: usize = 4;
+    let sum = |parts: &[Hir]| parts.iter().fold(parts.len(), |sum, part| sum.saturating_add(weight(part)));
+    match expression.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(_) => CLASS,
+        HirKind::Capture(group) => weight(&group.sub).saturating_add(2),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => sum(parts),
+        HirKind::Repetition(repetition) => {
+            let copies = repetition.max.unwrap_or(repetition.min.saturating_add(1)).max(1) as usize;
+            weight(&repetition.sub).saturating_add(1).saturating_mul(copies)
+        }
     }
 }
 

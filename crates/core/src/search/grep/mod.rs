@@ -3,16 +3,19 @@
 //! The walk hands each file to a [`worker`]; most files are read whole and asked once whether they hold a match, so a
 //! file without one costs an open, a read and a scan. [`page`] keeps only what the page asked for may need.
 
+use std::sync::atomic::AtomicU64;
+
 use grep_matcher::Matcher;
 use parking_lot::Mutex;
 
 use self::look_around::LookAround;
+use self::pace::Pace;
 use self::page::{MAX_TEXT_BYTES, Page};
 use self::sink::Keep;
 use self::worker::{Job, Worker};
 use super::filter::Filter;
 use super::glob::threads;
-use super::query::{EntryFilter, GrepOutcome, GrepQuery};
+use super::query::{EntryFilter, GrepOutcome, GrepQuery, LinkPolicy};
 use super::start::Start;
 use super::tree::Tree;
 use super::types;
@@ -25,6 +28,7 @@ use crate::limits::Limits;
 mod line;
 mod look_around;
 mod matcher;
+mod pace;
 mod page;
 mod sink;
 mod worker;
@@ -35,10 +39,11 @@ mod worker;
 pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) -> Result<GrepOutcome> {
     let linear = matcher::compile(query);
     if linear.is_ok() || !query.look_around || query.literal {
-        return grep_with(tree, query, &linear?, call, limits);
+        let (matcher, pace) = linear?;
+        return grep_with(tree, query, (&matcher, pace), call, limits);
     }
-    let matcher = LookAround::compile(query, call.deadline.within(limits.search_timeout))?;
-    let mut outcome = grep_with(tree, query, &matcher, call, limits)?;
+    let matcher = LookAround::compile(query)?;
+    let mut outcome = grep_with(tree, query, (&matcher, look_around::PACE), call, limits)?;
     outcome.incomplete |= matcher.exceeded();
     outcome.truncated |= outcome.incomplete;
     Ok(outcome)
@@ -47,7 +52,7 @@ pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) 
 fn grep_with<T: Tree, M: Matcher + Sync>(
     tree: &T,
     query: &GrepQuery,
-    matcher: &M,
+    (matcher, pace): (&M, Pace),
     call: &Call,
     limits: &Limits,
 ) -> Result<GrepOutcome> {
@@ -65,9 +70,11 @@ fn grep_with<T: Tree, M: Matcher + Sync>(
         names: &names,
         query,
         matcher,
+        pace,
         deadline: &deadline,
         keep: Keep { matches: keep_matches, bytes: MAX_TEXT_BYTES, line_chars: limits.line_chars },
         max_file_bytes: limits.grep_file_bytes,
+        bytes_left: AtomicU64::new(limits.grep_bytes),
         large: Mutex::new(()),
     };
     let worker = || Worker::new(&job, Page::new(query.sort, keep_files, keep_matches));
@@ -89,11 +96,11 @@ fn grep_with<T: Tree, M: Matcher + Sync>(
                 tree,
                 filter: &filter,
                 entries: EntryFilter::Files,
-                links: false,
+                links: query.links == LinkPolicy::Match,
                 levels: u32::MAX,
                 respect_ignore: query.respect_ignore,
                 costly: true,
-                threads: threads(limits),
+                threads: threads(limits, query.threads),
                 deadline: &deadline,
             };
             let walked = walk.run(root, worker)?;
@@ -102,7 +109,9 @@ fn grep_with<T: Tree, M: Matcher + Sync>(
     };
     let mut page = Page::new(query.sort, keep_files, keep_matches);
     let (mut searched_files, mut too_large_files) = (0, 0);
+    let mut incomplete = incomplete;
     for worker in workers {
+        incomplete |= worker.exceeded;
         searched_files += worker.searched;
         too_large_files += worker.too_large;
         page.merge(worker.page);

@@ -27,6 +27,8 @@ pub(super) struct FileSink<'a, M> {
     deadline: &'a Deadline,
     path: &'a str,
     keep: Keep,
+    /// Lines seen, of matches and of context.
+    lines: u64,
     /// Matching lines so far.
     pub(super) count: u64,
     /// The first of them.
@@ -39,7 +41,7 @@ pub(super) struct FileSink<'a, M> {
 
 impl<'a, M: Matcher> FileSink<'a, M> {
     pub(super) fn new(matcher: &'a M, deadline: &'a Deadline, path: &'a str, keep: Keep) -> Self {
-        Self { matcher, deadline, path, keep, count: 0, matches: Vec::new(), bytes: 0, before: Vec::new() }
+        Self { matcher, deadline, path, keep, lines: 0, count: 0, matches: Vec::new(), bytes: 0, before: Vec::new() }
     }
 
     /// What was collected.
@@ -51,6 +53,17 @@ impl<'a, M: Matcher> FileSink<'a, M> {
             matches: self.matches,
             bytes: self.bytes,
         }
+    }
+
+    /// Looks at the clock now and then.
+    fn look(&mut self) -> io::Result<()> {
+        /// Lines between two looks: some hundred microseconds of collecting.
+        const LINES_A_LOOK: u64 = 256;
+        self.lines += 1;
+        if self.lines.is_multiple_of(LINES_A_LOOK) && self.deadline.check().is_err() {
+            return Err(io::Error::other("the call must end"));
+        }
+        Ok(())
     }
 
     fn has_room(&self) -> bool {
@@ -74,12 +87,8 @@ impl<M: Matcher> Sink for FileSink<'_, M> {
     type Error = io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        /// Lines between two looks at the clock: some hundred microseconds of collecting.
-        const LINES_A_CHECK: u64 = 256;
         self.count += 1;
-        if self.count.is_multiple_of(LINES_A_CHECK) && self.deadline.check().is_err() {
-            return Err(io::Error::from(io::ErrorKind::Interrupted));
-        }
+        self.look()?;
         if self.has_room() {
             let line = self.text(found.bytes(), true);
             self.matches.push(GrepMatch {
@@ -94,6 +103,7 @@ impl<M: Matcher> Sink for FileSink<'_, M> {
     }
 
     fn context(&mut self, _searcher: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        self.look()?;
         let is_before = match context.kind() {
             SinkContextKind::Before => true,
             SinkContextKind::After => false,

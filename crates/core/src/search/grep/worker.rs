@@ -2,18 +2,21 @@
 
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use grep_matcher::{LineMatchKind, Matcher};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use parking_lot::Mutex;
 
+use super::pace::{Pace, Paced};
 use super::page::Page;
 use super::sink::{FileSink, Keep};
 use crate::access::{Guard, Operation};
 use crate::cancel::Deadline;
+use crate::path::VirtualPath;
 use crate::search::query::GrepQuery;
 use crate::search::start::Names;
-use crate::search::tree::{EntryKind, Tree};
+use crate::search::tree::{EntryKind, Metadata, Tree};
 use crate::search::walk::{Entry, Visitor};
 use crate::text::encoding::{Content, Encoding, sniff};
 
@@ -32,12 +35,29 @@ pub(super) struct Job<'a, T, M> {
     pub(super) names: &'a Names,
     pub(super) query: &'a GrepQuery,
     pub(super) matcher: &'a M,
+    pub(super) pace: Pace,
     pub(super) deadline: &'a Deadline,
     pub(super) keep: Keep,
     /// Bytes of the largest file to look into.
     pub(super) max_file_bytes: u64,
+    /// Bytes that may still be read, over all files; where they run out the search ends.
+    pub(super) bytes_left: AtomicU64,
     /// Held while a file is searched that needs [`MAX_HELD_BYTES`], so that only one does at a time.
     pub(super) large: Mutex<()>,
+}
+
+/// What is done with a file whose lines are shown.
+const OPERATIONS: &[Operation] = &[Operation::Grep, Operation::Read];
+
+impl<T: Tree, M> Job<'_, T, M> {
+    /// Opens the file that the link at `path` leads to, when the guard lets that be searched.
+    fn open_target(&self, path: &[u8]) -> Option<(T::File, Metadata)> {
+        let path = VirtualPath::absolute(std::str::from_utf8(path).ok()?).ok()?;
+        let opened = self.tree.open(&path).ok()?;
+        opened.file.as_ref()?;
+        OPERATIONS.iter().try_for_each(|operation| self.guard.check(*operation, &opened.resolved)).ok()?;
+        self.tree.open_named(&opened, &path).ok()
+    }
 }
 
 /// One thread's part of a search for lines.
@@ -50,6 +70,8 @@ pub(super) struct Worker<'a, T, M> {
     pub(super) page: Page,
     pub(super) searched: u64,
     pub(super) too_large: u64,
+    /// Whether a line was too long for the pattern.
+    pub(super) exceeded: bool,
 }
 
 impl<'a, T, M: Matcher> Worker<'a, T, M> {
@@ -67,7 +89,8 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
             .binary_detection(BinaryDetection::none())
             .build();
         let is_line_oriented = !query.multiline && job.matcher.line_terminator() == Some(searcher.line_terminator());
-        Self { job, searcher, is_line_oriented, buffer: vec![0; WHOLE_FILE_BYTES], page, searched: 0, too_large: 0 }
+        let buffer = vec![0; WHOLE_FILE_BYTES];
+        Self { job, searcher, is_line_oriented, buffer, page, searched: 0, too_large: 0, exceeded: false }
     }
 
     /// Searches an open file of `size` bytes; `is_named` when the caller named it, so that it counts as text. An error
@@ -83,6 +106,10 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
         if size > self.job.max_file_bytes || (self.job.query.multiline && size > MAX_HELD_BYTES as u64) {
             self.too_large += 1;
             return Ok(());
+        }
+        let spent = |left: u64| left.checked_sub(size);
+        if self.job.bytes_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent).is_err() {
+            return Err(io::Error::other("the search has read as much as it may"));
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         let filled = fill(&mut file, &mut buffer, size);
@@ -112,15 +139,18 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
         let has_wide_bom = matches!(head, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]);
         // A whole file is searched behind its mark; one in pieces, or in UTF-16, is left to the searcher's decoder.
         let text = if is_whole { head.strip_prefix(Encoding::Utf8Bom.bom()).unwrap_or(head) } else { head };
+        let matcher = Paced::new(self.job.matcher, self.job.deadline, self.job.pace);
         let mut confirmed = false;
         if is_whole && self.is_line_oriented && !has_wide_bom {
-            match self.job.matcher.find_candidate_line(text) {
-                Ok(None) => {
+            let candidate = matcher.find_candidate_line(text).map_err(|_| io::Error::other("the call must end"))?;
+            self.exceeded |= matcher.exceeded();
+            match candidate {
+                None => {
                     self.searched += 1;
                     return Ok(());
                 }
-                Ok(Some(LineMatchKind::Confirmed(_))) => confirmed = true,
-                Ok(Some(LineMatchKind::Candidate(_))) | Err(_) => {}
+                Some(LineMatchKind::Confirmed(_)) => confirmed = true,
+                Some(LineMatchKind::Candidate(_)) => {}
             }
         }
         if !is_named && matches!(sniff(head), Content::Binary(_)) {
@@ -131,13 +161,15 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
             sink.count = 1;
             return Ok(());
         }
-        let matcher = self.job.matcher;
-        if is_whole {
-            return self.searcher.search_slice(matcher, text, sink);
-        }
-        let _large = self.job.large.lock();
-        let rest = Checked { inner: rest, deadline: self.job.deadline, left: self.job.max_file_bytes };
-        self.searcher.search_reader(matcher, head.chain(rest), sink)
+        let result = if is_whole {
+            self.searcher.search_slice(&matcher, text, sink)
+        } else {
+            let _large = self.job.large.lock();
+            let rest = Checked { inner: rest, deadline: self.job.deadline, left: self.job.max_file_bytes };
+            self.searcher.search_reader(&matcher, head.chain(rest), sink)
+        };
+        self.exceeded |= matcher.exceeded();
+        result
     }
 
     /// Adds what was found in a file to the page.
@@ -157,18 +189,17 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
 
 impl<T: Tree, M: Matcher + Sync> Visitor<T> for Worker<'_, T, M> {
     fn visit(&mut self, entry: Entry<'_, T>) -> ControlFlow<()> {
-        const OPERATIONS: &[Operation] = &[Operation::Grep, Operation::Read];
-        if entry.kind != EntryKind::File {
-            return ControlFlow::Continue(());
-        }
         let job = self.job;
         let shown = job.names.shown(entry.path);
         if !job.names.permits(job.guard, OPERATIONS, entry.path, &shown) {
             return ControlFlow::Continue(());
         }
-        let Ok((file, metadata)) = job.tree.open_file(entry.directory, entry.name) else {
-            return ControlFlow::Continue(());
+        let opened = match entry.kind {
+            EntryKind::File => job.tree.open_file(entry.directory, entry.name).ok(),
+            EntryKind::Link => job.open_target(entry.path),
+            EntryKind::Directory | EntryKind::Other | EntryKind::Unknown => None,
         };
+        let Some((file, metadata)) = opened else { return ControlFlow::Continue(()) };
         match self.search(file, metadata.size, metadata.modified_ns, &shown, false) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),

@@ -47,6 +47,8 @@ fn patterns_have_one_meaning() {
         ("[a-b].?s", vec!["/w/a.ts", "/w/b.js"]),
         ("[!a].?s", vec!["/w/b.js"]),
         ("[^a].?s", vec!["/w/b.js"]),
+        ("[b-ca-b].?s", vec!["/w/a.ts", "/w/b.js"]),
+        ("[!c-da-ac].?s", vec!["/w/b.js"]),
         ("\\a.ts", vec!["/w/a.ts"]),
         // BE-44: a dot that the pattern names.
         (".*", vec!["/w/.env"]),
@@ -134,6 +136,8 @@ fn links_count_when_they_stay_inside_and_are_never_entered() {
     std::os::unix::fs::symlink(outside.path(), tree.root.path().join("out")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("secret.ts"), tree.root.path().join("out.ts")).unwrap();
     assert_eq!(found(&tree, &pattern("**/*.ts")), ["/w/in.ts", "/w/real/a.ts"]);
+    let skipped = GlobQuery { links: crate::search::LinkPolicy::Skip, ..pattern("**/*.ts") };
+    assert_eq!(found(&tree, &skipped), ["/w/real/a.ts"]);
     let any = GlobQuery { entries: EntryFilter::Any, ..pattern("**") };
     assert_eq!(found(&tree, &any), ["/w/dir.ts", "/w/in.ts", "/w/loop", "/w/real", "/w/real/a.ts"]);
     let directories = GlobQuery { entries: EntryFilter::Directories, ..pattern("*") };

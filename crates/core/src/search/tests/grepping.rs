@@ -203,3 +203,58 @@ fn look_around_is_an_option_with_a_bound() {
     let outcome = grep(&tree, &with(r"(?=x|a)(a+)+\1$")).unwrap();
     assert_eq!((outcome.total_matches, outcome.incomplete, outcome.truncated), (0, true, true));
 }
+
+#[test]
+fn a_pattern_with_many_states_is_not_tried_on_lines_that_would_take_too_long() {
+    let heavy = "(a.{0,200}b.{0,200}c.{0,200}){4}$";
+    let long = "abc".repeat(50_000);
+    let tree = HostTree::new(&[("one", &format!("{long}\n{}\n", "abc".repeat(4))), ("two", "x\n")]);
+    let outcome = grep(&tree, &lines(heavy)).unwrap();
+    let found: Vec<_> = outcome.matches.iter().map(|found| (found.path.as_str(), found.line_number)).collect();
+    assert_eq!(found, [("/w/one", 2)]);
+    assert!(outcome.incomplete && outcome.truncated);
+    // Where it may, the line is found whatever its length.
+    let outcome = grep(&tree, &lines("(abc){50}$")).unwrap();
+    assert_eq!((outcome.total_matches, outcome.incomplete), (1, false));
+    // A text that is matched as a whole is one long line.
+    let outcome = grep(&tree, &GrepQuery { multiline: true, ..lines(heavy) }).unwrap();
+    assert_eq!((outcome.total_matches, outcome.incomplete), (0, true));
+    // Look-around is tried on lines of up to 8 KiB.
+    let tree = HostTree::new(&[("one", &format!("{}b\nab\n", "x".repeat(9_000)))]);
+    let outcome = grep(&tree, &GrepQuery { look_around: true, ..lines("(?<!c)b") }).unwrap();
+    assert_eq!((outcome.total_matches, outcome.incomplete), (1, true));
+}
+
+#[test]
+fn patterns_made_to_be_large_are_refused_before_they_are_built() {
+    let tree = HostTree::new(&[]);
+    for pattern in [r"(\w{999}){999}{999}", "(((a{200}){200}){200}){200}", &"a{1000}".repeat(1_000), r"(?i)\pL{99999}"]
+    {
+        let error = grep(&tree, &lines(pattern)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidInput, "{}", error.message());
+    }
+}
+
+#[test]
+fn a_budget_of_bytes_ends_a_search_with_what_it_has() {
+    let tree = HostTree::new(&[("a", "x\n"), ("b", "x\n"), ("c", "x\n")]);
+    let limits = Limits { grep_bytes: 4, search_threads: 1, ..Limits::default() };
+    let outcome = host::grep(&tree.backend(&[], limits), &lines("x"), &Call::default()).unwrap();
+    assert_eq!((outcome.total_matches, outcome.searched_files), (2, 2));
+    assert!(outcome.incomplete && outcome.truncated);
+    let limits = Limits { grep_file_bytes: 1, ..Limits::default() };
+    let outcome = host::grep(&tree.backend(&[], limits), &lines("x"), &Call::default()).unwrap();
+    assert_eq!((outcome.total_matches, outcome.too_large_files), (0, 3));
+}
+
+#[test]
+fn links_to_files_are_searched_where_that_is_asked_for() {
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "x\n").unwrap();
+    let tree =
+        HostTree::new(&[("real", "x\n"), ("link", "->real"), ("dir/a", "x\n"), ("way", "->dir"), ("gone", "->no")]);
+    std::os::unix::fs::symlink(outside.path().join("secret"), tree.root.path().join("out")).unwrap();
+    assert_eq!(matched(&tree, &lines("x")), ["/w/dir/a:1: x", "/w/real:1: x"]);
+    let linked = GrepQuery { links: crate::search::LinkPolicy::Match, ..lines("x") };
+    assert_eq!(matched(&tree, &linked), ["/w/dir/a:1: x", "/w/link:1: x", "/w/real:1: x"]);
+}

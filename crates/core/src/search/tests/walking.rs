@@ -223,3 +223,28 @@ fn a_mount_that_takes_few_suffixes_is_searched_for_those() {
     let error = host::grep(&backend, &named, &Call::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SuffixNotAllowed);
 }
+
+/// Notes the threads that ask it.
+#[derive(Default)]
+struct Threads(parking_lot::Mutex<std::collections::HashSet<std::thread::ThreadId>>);
+
+impl Guard for Threads {
+    fn check(&self, _operation: Operation, _path: &VirtualPath) -> Result<()> {
+        self.0.lock().insert(std::thread::current().id());
+        Ok(())
+    }
+}
+
+#[test]
+fn the_caller_may_allow_fewer_threads_and_never_more() {
+    let tree = forest(400);
+    for (limit, asked, most) in [(8, 1, 1), (1, 8, 1), (4, 2, 2)] {
+        let backend = tree.backend(&[], Limits { search_threads: limit, ..Limits::default() });
+        let guard = Arc::new(Threads::default());
+        let call = Call { guard: guard.clone(), ..Call::default() };
+        host::grep(&backend, &GrepQuery { threads: asked, ..lines("match") }, &call).unwrap();
+        let used = guard.0.lock().len();
+        assert!((1..=most).contains(&used), "{used} threads, {most} allowed");
+        host::glob(&backend, &GlobQuery { threads: asked, ..pattern("**") }, &call).unwrap();
+    }
+}
