@@ -23,7 +23,7 @@ export class JavaScriptGrep {
     const work = async (worker) => {
       let count = 0
       for (let batch = files.splice(-BATCH); batch.length > 0; batch = files.splice(-BATCH)) {
-        worker.postMessage({ batch, pattern })
+        worker.postMessage({ batch, pattern }, [])
         count += await new Promise((resolve) => worker.once('message', resolve))
       }
       return count
@@ -49,6 +49,6 @@ if (!isMainThread) {
         count += bytes.latin1Slice().match(lines)?.length ?? 0
       }
     }
-    parentPort.postMessage(count)
+    parentPort.postMessage(count, [])
   })
 }

@@ -7,9 +7,9 @@ import { setUp } from './lib/setup.mjs'
 import { root, run, runMain, StepError } from './lib/steps.mjs'
 
 /** What benchmarks import. */
-const SHARED = ['support.mjs', 'javascript-grep.mjs']
+const SHARED = new Set(['support.mjs', 'javascript-grep.mjs'])
 const ofPackage = readdirSync(join(root, 'bench'))
-  .filter((file) => file.endsWith('.mjs') && !SHARED.includes(file))
+  .filter((file) => file.endsWith('.mjs') && !SHARED.has(file))
   .map((file) => file.slice(0, -'.mjs'.length))
 const manifest = readFileSync(join(root, 'crates/core/Cargo.toml'), 'utf8')
 const ofCore = [...manifest.matchAll(/\[\[bench\]\]\s+name = "(.+?)"/g)].map((match) => match[1])
