@@ -56,6 +56,10 @@ pub(super) struct Grep {
     #[serde(default)]
     #[schemars(range(max = 20))]
     context: u32,
+    /// Matches of one file before it is left; all when left out.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    max_per_file: Option<u64>,
     /// Matches or files to show, up to 1000.
     #[serde(default = "page")]
     #[schemars(range(min = 1, max = 1000))]
@@ -117,6 +121,7 @@ impl Tool for Grep {
                 types: self.file_type.iter().cloned().collect(),
                 hidden,
                 respect_ignore: !self.include_ignored,
+                max_per_file: self.max_per_file.map(|most| most.max(1)),
                 before: self.context.min(20),
                 after: self.context.min(20),
                 files_only: self.output_mode == OutputMode::FilesWithMatches,
@@ -167,6 +172,11 @@ impl Grep {
             text.push_str(&format!("\n... and {left} more {noun}; continue with offset={seen}"));
         } else if shown == 0 && total > 0 {
             text.push_str(&format!("\n(offset {} is past the last of {total} {noun})", query.offset));
+        }
+        if let Some(most) = query.max_per_file
+            && total > 0
+        {
+            text.push_str(&format!("\n(At most {most} of each file's matches are counted.)"));
         }
         if outcome.incomplete {
             text.push_str(

@@ -16,9 +16,8 @@ use crate::search::{
     Obstacle, Opened, Outline, OutlineQuery,
 };
 
-/// 8 MiB: a few milliseconds of searching. Trees that hold more are searched on threads made for blocking, so that no
-/// other call waits.
-const INLINE_BYTES: u64 = 8 << 20;
+/// 8 MiB: a few milliseconds of searching, in which starting threads would not pay.
+const ONE_THREAD_BYTES: u64 = 8 << 20;
 
 impl StateBackend {
     pub(super) async fn glob_now(&self, query: &GlobQuery, call: &Call) -> Result<GlobOutcome> {
@@ -45,14 +44,18 @@ impl StateBackend {
     ) -> Result<O> {
         self.check_open()?;
         let tree = self.snapshot();
-        if tree.bytes() <= INLINE_BYTES {
-            // Starting threads would take longer than the search.
-            return search(&tree, query, call, &Limits { search_threads: 1, ..self.limits.clone() });
+        let mut limits = self.limits.clone();
+        if tree.bytes() <= ONE_THREAD_BYTES {
+            limits.search_threads = 1;
         }
-        let (query, call, limits) = (query.clone(), call.clone(), self.limits.clone());
-        tokio::task::spawn_blocking(move || search(&tree, &query, &call, &limits))
-            .await
-            .map_err(|_| Error::internal("The search ended unexpectedly."))?
+        let (query, theirs) = (query.clone(), call.clone());
+        // Never on a thread that others wait for: what a pattern costs is up to whoever wrote it.
+        let task = tokio::task::spawn_blocking(move || search(&tree, &query, &theirs, &limits));
+        tokio::select! {
+            biased;
+            joined = task => joined.map_err(|_| Error::internal("The search ended unexpectedly."))?,
+            () = call.deadline.cancel.cancelled() => Err(call.deadline.reached().await),
+        }
     }
 }
 
