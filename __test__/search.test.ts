@@ -115,3 +115,14 @@ test('a time limit of the caller returns what is known by then', async () => {
   expect((await backend.grep('User', { timeout: 20_000, threads: 1, links: 'match' })).totalMatches).toBe(2)
   expect((await backend.glob('**', { timeout: 20_000, threads: 1, links: 'skip' })).total).toBe(3)
 })
+
+test('a cursor goes on where a page of a glob ended', async () => {
+  const backend = await localBackend({ 'a.ts': '', 'b.ts': '', 'c.ts': '' })
+  const first = await backend.glob('*', { sort: 'path', limit: 2 })
+  expect(first.files.map((file) => file.name)).toEqual(['a.ts', 'b.ts'])
+  await backend.write('0.ts', '')
+  const second = await backend.glob('*', { sort: 'path', limit: 2, cursor: first.nextCursor })
+  expect(second.files.map((file) => file.name)).toEqual(['c.ts'])
+  expect(second).not.toHaveProperty('nextCursor')
+  expect(await rejection(backend.glob('*', { cursor: 'nonsense' }))).toBeInstanceOf(InvalidInputError)
+})

@@ -205,11 +205,12 @@ function fileInfo({ modifiedAt, ...rest }: WireFileInfo | FileInfo): FileInfo {
 }
 
 /** The addon says null where there is no next page; here the field is absent. */
-function page<T extends { readonly nextOffset?: number | null }>({
+function page<T extends { readonly nextOffset?: number | null; readonly nextCursor?: string | null }>({
   nextOffset,
+  nextCursor,
   ...rest
-}: T): Omit<T, 'nextOffset'> & { nextOffset?: number } {
-  return nextOffset == null ? rest : { ...rest, nextOffset }
+}: T): Omit<T, 'nextOffset' | 'nextCursor'> & { nextOffset?: number; nextCursor?: string } {
+  return { ...rest, ...(nextOffset != null && { nextOffset }), ...(nextCursor != null && { nextCursor }) }
 }
 
 function checkContent(content: unknown): string | Uint8Array {

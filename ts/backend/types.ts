@@ -189,7 +189,9 @@ export interface GlobOptions extends CallSignal {
   readonly ignore?: boolean | undefined
   /** `modified` (default): newest first. `path`: by name. */
   readonly sort?: 'modified' | 'path' | undefined
-  /** Results to skip; default 0. */
+  /** The `nextCursor` of the page before: goes on behind it, whatever was added or changed meanwhile. */
+  readonly cursor?: string | undefined
+  /** Results to skip from there; default 0. */
   readonly offset?: number | undefined
   /** Results to return; default and maximum 10,000. */
   readonly limit?: number | undefined
@@ -208,6 +210,8 @@ export interface GlobResult {
   readonly truncated: boolean
   /** The `offset` of the next page; absent at the end. */
   readonly nextOffset?: number
+  /** The `cursor` of the next page; absent at the end. */
+  readonly nextCursor?: string
 }
 
 export interface GrepOptions extends CallSignal {

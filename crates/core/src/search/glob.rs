@@ -4,9 +4,9 @@ use std::num::NonZero;
 use std::ops::ControlFlow;
 
 use super::filter::Filter;
-use super::order::{First, Ranked};
+use super::order::{First, Ranked, compare_places};
 use super::pattern::Hit;
-use super::query::{EntryFilter, GlobOutcome, GlobQuery, LinkPolicy};
+use super::query::{Cursor, EntryFilter, GlobOutcome, GlobQuery, LinkPolicy};
 use super::start::{Names, Start};
 use super::tree::{EntryKind, Metadata, Tree};
 use super::walk::{Entry, Visitor, Walk};
@@ -36,14 +36,8 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
     };
     let limit = query.limit.min(limits.glob_paths);
     let keep = query.offset.saturating_add(limit);
-    let collector = || Collector {
-        tree,
-        guard,
-        names: &names,
-        entries: query.entries,
-        total: 0,
-        first: First::new(query.sort, keep),
-    };
+    let collector =
+        || Collector { tree, guard, names: &names, query, total: 0, before: 0, first: First::new(query.sort, keep) };
     let (collected, incomplete) = match start {
         Start::File(opened) => {
             let mut collector = collector();
@@ -70,14 +64,27 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
             let mut all = collector();
             for part in walked.visitors {
                 all.total += part.total;
+                all.before += part.before;
                 all.first.merge(part.first);
             }
             (all, walked.incomplete)
         }
     };
-    let files: Vec<FileInfo> = collected.first.into_page(query.offset).into_iter().map(Found::into_info).collect();
-    let truncated = incomplete || query.offset.saturating_add(files.len()) < collected.total;
-    Ok(GlobOutcome { files, total: collected.total, truncated, incomplete })
+    let page = collected.first.into_page(query.offset);
+    let ranks: Vec<Option<i64>> = page.iter().map(Ranked::rank).collect();
+    let files: Vec<FileInfo> = page.into_iter().map(Found::into_info).collect();
+    let has_more = collected.before.saturating_add(query.offset).saturating_add(files.len()) < collected.total;
+    let last = files.last().zip(ranks.last()).filter(|_| has_more);
+    let next = last.map(|(file, rank)| Cursor::of(file, Some(*rank)));
+    Ok(GlobOutcome {
+        files,
+        ranks,
+        next,
+        total: collected.total,
+        before: collected.before,
+        truncated: incomplete || has_more,
+        incomplete,
+    })
 }
 
 /// Whether a file that is searched by its own path matches; naming it makes its dot no obstacle.
@@ -121,8 +128,10 @@ struct Collector<'a, T> {
     tree: &'a T,
     guard: &'a dyn Guard,
     names: &'a Names,
-    entries: EntryFilter,
+    query: &'a GlobQuery,
     total: usize,
+    /// How many of them came on earlier pages.
+    before: usize,
     first: First<Found>,
 }
 
@@ -146,13 +155,21 @@ impl<T: Tree> Visitor<T> for Collector<'_, T> {
         let shown = self.names.shown(entry.path);
         let Some(metadata) = self.admitted(&entry, &shown) else { return ControlFlow::Continue(()) };
         let wanted = match metadata.kind {
-            FileKind::File => matches!(self.entries, EntryFilter::Files | EntryFilter::Any),
-            FileKind::Directory => matches!(self.entries, EntryFilter::Directories | EntryFilter::Any),
+            FileKind::File => matches!(self.query.entries, EntryFilter::Files | EntryFilter::Any),
+            FileKind::Directory => matches!(self.query.entries, EntryFilter::Directories | EntryFilter::Any),
             FileKind::Symlink | FileKind::Other => false,
         };
         if wanted {
             self.total += 1;
-            self.first.push(Found { path: shown.into_owned(), metadata });
+            let is_new = self.query.after.as_ref().is_none_or(|after| {
+                let place = (metadata.modified_ns, shown.as_ref());
+                compare_places(self.query.sort, place, (after.rank, &after.path)).is_gt()
+            });
+            if is_new {
+                self.first.push(Found { path: shown.into_owned(), metadata });
+            } else {
+                self.before += 1;
+            }
         }
         ControlFlow::Continue(())
     }

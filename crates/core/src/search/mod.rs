@@ -27,12 +27,12 @@ pub use find::find;
 pub(crate) use find::in_order;
 pub use glob::glob;
 pub use grep::grep;
-pub(crate) use order::tree_order;
+pub(crate) use order::{compare_places, tree_order};
 pub(crate) use outline::fit;
 pub use outline::outline;
 pub use tree::{EntryKind, Followed, Metadata, Obstacle, Opened, Tree};
 
 pub use query::{
-    CaseMode, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepFile, GrepLine, GrepMatch, GrepOutcome,
-    GrepQuery, LinkPolicy, Outline, OutlineEntry, OutlineQuery, SortOrder,
+    CaseMode, Cursor, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepFile, GrepLine, GrepMatch,
+    GrepOutcome, GrepQuery, LinkPolicy, Outline, OutlineEntry, OutlineQuery, SortOrder,
 };

@@ -16,11 +16,16 @@ pub(crate) trait Ranked {
 
 /// The order of two results: total, since paths differ.
 pub(crate) fn compare<R: Ranked>(sort: SortOrder, left: &R, right: &R) -> Ordering {
+    compare_places(sort, (left.rank(), left.path()), (right.rank(), right.path()))
+}
+
+/// [`compare`] for a rank and a path.
+pub(crate) fn compare_places(sort: SortOrder, left: (Option<i64>, &str), right: (Option<i64>, &str)) -> Ordering {
     match sort {
-        SortOrder::Modified => right.rank().cmp(&left.rank()),
+        SortOrder::Modified => right.0.cmp(&left.0),
         SortOrder::Path => Ordering::Equal,
     }
-    .then_with(|| left.path().cmp(right.path()))
+    .then_with(|| left.1.cmp(right.1))
 }
 
 /// Keeps the first `keep` of all results pushed, in memory for at most about twice as many.

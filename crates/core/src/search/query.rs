@@ -1,8 +1,12 @@
 //! What can be asked of a search, and what it answers.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::backend::FileInfo;
+use crate::error::{Error, Result};
 use crate::path::VirtualPath;
 
 /// A search for names.
@@ -25,7 +29,10 @@ pub struct GlobQuery {
     pub threads: usize,
     /// The order of the answer.
     pub sort: SortOrder,
-    /// Results to skip, for paging.
+    /// Where the page before ended, for paging: only what comes after it is returned, whatever was added or changed
+    /// meanwhile. `None` begins at the first.
+    pub after: Option<Cursor>,
+    /// Results to skip from there on.
     pub offset: usize,
     /// Results to return, at most `Limits::glob_paths`.
     pub limit: usize,
@@ -43,6 +50,7 @@ impl GlobQuery {
             links: LinkPolicy::Match,
             threads: 0,
             sort: SortOrder::Modified,
+            after: None,
             offset: 0,
             limit: 10_000,
         }
@@ -88,12 +96,56 @@ pub enum SortOrder {
 pub struct GlobOutcome {
     /// The page asked for.
     pub files: Vec<FileInfo>,
-    /// All that matched; a lower bound when the search itself was cut short.
+    /// What each of them is ordered by: nanoseconds since 1970. Empty where a backend knows milliseconds only.
+    pub ranks: Vec<Option<i64>>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<Cursor>,
+    /// All that matched, on this page and before and after it; a lower bound when the search itself was cut short.
     pub total: usize,
+    /// How many of them do not come after the query's cursor.
+    pub before: usize,
     /// Whether more matched than the page holds, or the search was cut short.
     pub truncated: bool,
     /// Whether time or a budget ended the walk, so that `total` is a lower bound.
     pub incomplete: bool,
+}
+
+/// A place in the order of a search for names: that of its last result so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor {
+    /// Nanoseconds since 1970 of that result's last change; `None` where unknown.
+    pub rank: Option<i64>,
+    /// Its path, as bytes that need not be one where the cursor is that of another file system.
+    pub path: String,
+}
+
+impl Cursor {
+    /// The cursor of a result, of which `rank` may be unknown but to the millisecond.
+    pub(crate) fn of(file: &FileInfo, rank: Option<Option<i64>>) -> Self {
+        let milliseconds = || file.modified_at.and_then(|ms| ms.checked_mul(1_000_000));
+        Self { rank: rank.unwrap_or_else(milliseconds), path: file.path.clone() }
+    }
+}
+
+/// As text for whoever pages; [`Cursor::from_str`] reads it.
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.rank {
+            Some(rank) => write!(f, "{rank} {}", self.path),
+            None => write!(f, "- {}", self.path),
+        }
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || Error::invalid("The cursor is none that an earlier page returned; search from the start.");
+        let (rank, path) = text.split_once(' ').ok_or_else(wrong)?;
+        let rank = if rank == "-" { None } else { Some(rank.parse().map_err(|_| wrong())?) };
+        Ok(Self { rank, path: path.to_owned() })
+    }
 }
 
 /// A search for a file of which only parts of the path are remembered.

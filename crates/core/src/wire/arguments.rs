@@ -113,6 +113,8 @@ pub(super) struct Glob {
     #[serde(default)]
     pub(super) sort: Option<SortOrder>,
     #[serde(default)]
+    pub(super) cursor: Option<String>,
+    #[serde(default)]
     pub(super) offset: Option<usize>,
     #[serde(default)]
     pub(super) limit: Option<usize>,
@@ -262,6 +264,7 @@ impl Glob {
             links: self.links.unwrap_or(LinkPolicy::Match),
             threads: self.threads.unwrap_or(0),
             sort: self.sort.unwrap_or(SortOrder::Modified),
+            after: self.cursor.as_deref().map(str::parse).transpose()?,
             offset: self.offset.unwrap_or(0),
             limit: self.limit.unwrap_or(limits.glob_paths).min(limits.glob_paths),
         })

@@ -159,10 +159,12 @@ async fn glob(files: &dyn FileSystem, arguments: Glob, call: &Call) -> Result<Re
     let call = &bounded(call, arguments.timeout);
     let query = arguments.into_query(files)?;
     let outcome = files.glob(&query, call).await?;
-    let next = query.offset + outcome.files.len();
+    // Counted from the first result of all, as `offset` is without a cursor.
+    let next = outcome.before + query.offset + outcome.files.len();
     let value = json!({
         "files": outcome.files, "total": outcome.total, "truncated": outcome.truncated,
         "nextOffset": (next < outcome.total && !outcome.files.is_empty()).then_some(next),
+        "nextCursor": outcome.next.map(|next| next.to_string()),
     });
     Ok(value.into())
 }

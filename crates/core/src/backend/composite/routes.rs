@@ -172,6 +172,20 @@ impl Part {
         }
     }
 
+    /// Where a path of the tree stands among the part's own, as text to compare with: before all or behind all of them
+    /// where it is none of the part's.
+    pub(super) fn inner_place(&self, path: String) -> String {
+        /// Greater than any path.
+        const BEHIND_ALL: &str = "\u{10FFFF}";
+        let Some(base) = &self.base else { return path };
+        let prefix = format!("{}/", self.prefix.as_str().trim_end_matches('/'));
+        match path.strip_prefix(&prefix) {
+            Some(rest) => format!("{}/{rest}", base.as_str().trim_end_matches('/')),
+            None if path < prefix => String::new(),
+            None => BEHIND_ALL.to_owned(),
+        }
+    }
+
     /// An error with paths of the tree, in the part's own paths: what [`Routes::explain`] turns back.
     pub(super) fn retell(&self, error: Error) -> Error {
         if !self.strips() {

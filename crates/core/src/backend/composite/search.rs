@@ -12,8 +12,8 @@ use crate::backend::{BoxFuture, Call, FileInfo, FileKind};
 use crate::error::Result;
 use crate::path::VirtualPath;
 use crate::search::{
-    self, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, SharedGlob, SortOrder,
-    find_below, grep_below,
+    self, Cursor, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, SharedGlob,
+    SortOrder, compare_places, find_below, grep_below,
 };
 
 /// A part, and its share of a query.
@@ -46,23 +46,39 @@ impl CompositeBackend {
         let wanted = query.offset.saturating_add(limit);
         let parts = shares.iter().map(|share| -> BoxFuture<'_, _> { Box::pin(self.glob_pages(share, wanted, call)) });
         let mut all = GlobOutcome::default();
+        let mut found_files: Vec<(FileInfo, Option<i64>)> = Vec::new();
         for (share, found) in shares.iter().zip(join::all(parts.collect()).await) {
             let found = match found {
                 Err(error) if (optional || !share.first) && is_missing(&error) => continue,
                 found => found?,
             };
-            all.files.extend(found.files);
+            let mut ranks = found.ranks.into_iter();
+            found_files.extend(found.files.into_iter().map(|file| {
+                let Cursor { rank, .. } = Cursor::of(&file, ranks.next());
+                (file, rank)
+            }));
             all.total += found.total;
             all.incomplete |= found.incomplete;
+            all.before += found.before;
         }
         let added = self.directories_between(&shared, query.entries, call).await?;
         all.total += added.len();
-        all.files.extend(added);
-        all.files.sort_by(|one, other| {
-            newest_first(query.sort, one.modified_at, other.modified_at).then_with(|| one.path.cmp(&other.path))
+        for file in added {
+            let Cursor { rank, path } = Cursor::of(&file, None);
+            let is_new = query
+                .after
+                .as_ref()
+                .is_none_or(|after| compare_places(query.sort, (rank, &path), (after.rank, &after.path)).is_gt());
+            if is_new { found_files.push((file, rank)) } else { all.before += 1 }
+        }
+        found_files.sort_by(|(one, rank), (other, another)| {
+            compare_places(query.sort, (*rank, &one.path), (*another, &other.path))
         });
-        page(&mut all.files, query.offset, limit);
-        all.truncated = all.incomplete || query.offset.saturating_add(all.files.len()) < all.total;
+        page(&mut found_files, query.offset, limit);
+        (all.files, all.ranks) = found_files.into_iter().unzip();
+        let has_more = all.before.saturating_add(query.offset).saturating_add(all.files.len()) < all.total;
+        all.next = all.files.last().filter(|_| has_more).map(|file| Cursor::of(file, all.ranks.last().copied()));
+        all.truncated = all.incomplete || has_more;
         Ok(all)
     }
 
@@ -75,15 +91,18 @@ impl CompositeBackend {
             let found = self.glob_part(share, query, call).await?;
             let ended = found.files.is_empty();
             all.files.extend(found.files);
+            all.ranks.extend(found.ranks);
             all.total = found.total;
+            all.before = found.before;
             all.incomplete |= found.incomplete;
-            if ended || all.files.len() >= wanted.min(all.total) {
+            if ended || all.files.len() >= wanted.min(all.total.saturating_sub(all.before)) {
                 return Ok(all);
             }
         }
     }
 
-    async fn glob_part(&self, share: &Share<'_, GlobQuery>, query: GlobQuery, call: &Call) -> Result<GlobOutcome> {
+    async fn glob_part(&self, share: &Share<'_, GlobQuery>, mut query: GlobQuery, call: &Call) -> Result<GlobOutcome> {
+        query.after = query.after.map(|after| Cursor { path: share.part.inner_place(after.path), ..after });
         let call = guard::within(call, &self.routes, share.index);
         let asked = share.part.outer(&query.path);
         let found = share.part.backend.files().glob(&query, &call).await;
@@ -91,6 +110,9 @@ impl CompositeBackend {
             found.map_err(|error| self.routes.explain(share.part, error, &asked.iter().collect::<Vec<_>>()))?;
         for info in &mut found.files {
             info.path = share.part.shown(std::mem::take(&mut info.path));
+        }
+        if let Some(next) = &mut found.next {
+            next.path = share.part.shown(std::mem::take(&mut next.path));
         }
         Ok(found)
     }

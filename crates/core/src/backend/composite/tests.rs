@@ -369,6 +369,22 @@ fn pattern() -> impl Strategy<Value = String> {
     (negated, prop::collection::vec(segment, 1..4)).prop_map(|(sign, segments)| sign.to_owned() + &segments.join("/"))
 }
 
+/// All paths that a glob finds, by one page of two after the other.
+async fn paged(backend: &dyn Backend, adjust: impl Fn(&mut GlobQuery)) -> Vec<String> {
+    let mut query = GlobQuery::new("**", VirtualPath::root());
+    adjust(&mut query);
+    (query.sort, query.limit) = (SortOrder::Path, 2);
+    let mut paths = Vec::new();
+    loop {
+        let found = backend.files().glob(&query, &Call::default()).await.unwrap();
+        paths.extend(found.files.into_iter().map(|file| file.path));
+        match found.next {
+            Some(next) => query.after = Some(next),
+            None => return paths,
+        }
+    }
+}
+
 fn without_times(found: FindOutcome) -> (Vec<String>, usize, bool) {
     (found.files.into_iter().map(|file| file.path).collect(), found.total, found.truncated)
 }
@@ -405,6 +421,9 @@ proptest! {
             };
             let (ours, theirs) = (glob(&composite, query).await, glob(&*plain, query).await);
             assert_eq!(ours.map_err(|error| error.kind()), theirs.map_err(|error| error.kind()));
+            if let Ok((expected, ..)) = glob(&*plain, query).await {
+                assert_eq!(paged(&composite, query).await, expected);
+            }
             let words = FindQuery { hidden, ..FindQuery::new(words, at(path)) };
             let ours = composite.files().find(&words, &Call::default()).await.map_err(|error| error.kind());
             let theirs = plain.files().find(&words, &Call::default()).await.map_err(|error| error.kind());

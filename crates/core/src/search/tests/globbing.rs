@@ -172,3 +172,37 @@ fn a_file_is_tested_itself() {
     let missing = GlobQuery { path: path("/w/nothing"), ..pattern("*") };
     assert_eq!(glob(&tree, &missing).unwrap_err().kind(), ErrorKind::FileNotFound);
 }
+
+#[test]
+fn a_cursor_goes_on_where_a_page_ended_whatever_happened_meanwhile() {
+    let tree = HostTree::new(&[("a", ""), ("b", ""), ("c", ""), ("d", "")]);
+    for (name, seconds) in [("a", 100), ("b", 300), ("c", 200), ("d", 200)] {
+        tree.touch(name, seconds);
+    }
+    let query = GlobQuery { sort: SortOrder::Modified, limit: 2, ..pattern("*") };
+    let first = glob(&tree, &query).unwrap();
+    assert_eq!(first.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), ["b", "c"]);
+    let cursor = first.next.unwrap();
+    assert_eq!(cursor.to_string().parse::<crate::search::Cursor>().unwrap(), cursor);
+    // An offset would show `c` again.
+    tree.add("new", "");
+    tree.touch("new", 400);
+    let rest = glob(&tree, &GlobQuery { after: Some(cursor), ..query.clone() }).unwrap();
+    assert_eq!(rest.files.iter().map(|file| file.name.as_str()).collect::<Vec<_>>(), ["d", "a"]);
+    assert_eq!((rest.total, rest.before, rest.truncated, rest.next), (5, 3, false, None));
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let query = GlobQuery { sort: SortOrder::Path, limit: 1, after, ..query.clone() };
+        let page = glob(&tree, &query).unwrap();
+        seen.extend(page.files.into_iter().map(|file| file.name));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, ["a", "b", "c", "d", "new"]);
+    for text in ["", "x", "1", "x /w/a", "99999999999999999999 /w/a"] {
+        assert_eq!(text.parse::<crate::search::Cursor>().unwrap_err().kind(), ErrorKind::InvalidInput, "{text}");
+    }
+}
