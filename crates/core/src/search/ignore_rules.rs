@@ -16,6 +16,9 @@ use super::tree::Tree;
 
 /// 64 KiB: no real ignore file comes near, and compiling more would take longer than a cancellation may.
 const MAX_IGNORE_FILE_BYTES: u64 = 64 << 10;
+/// 256 KiB for the ignore files of a directory and of all above it: a tree made of hostile ones would take 20 MiB for each
+/// level; what lies deeper has no say.
+const MAX_CHAIN_BYTES: u64 = 256 << 10;
 
 /// The ignore files of one directory, and those above it.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ pub(crate) struct Rules {
     above: Option<Arc<Rules>>,
     /// Bytes of the directory's path, with the `/` that follows it.
     prefix: usize,
+    /// Bytes of its files and of those above.
+    bytes: u64,
     git: Option<Gitignore>,
     plain: Option<Gitignore>,
     /// Whether a repository begins here.
@@ -68,13 +73,21 @@ impl Rules {
         if present == Present::default() {
             return above.cloned();
         }
-        let read = |wanted: bool, name: &str| if wanted { compile(tree, directory, name) } else { None };
+        let mut bytes = above.map_or(0, |above| above.bytes);
+        let mut read = |wanted: bool, name: &str| {
+            if !wanted {
+                return None;
+            }
+            let (size, matcher) = compile(tree, directory, name, MAX_CHAIN_BYTES.saturating_sub(bytes))?;
+            bytes += size;
+            Some(matcher)
+        };
         let git = read(present.gitignore, ".gitignore");
         let plain = read(present.ignore, ".ignore");
         if git.is_none() && plain.is_none() && (above.is_none() || !present.git) {
             return above.cloned();
         }
-        Some(Arc::new(Self { above: above.cloned(), prefix, git, plain, is_repository: present.git }))
+        Some(Arc::new(Self { above: above.cloned(), prefix, bytes, git, plain, is_repository: present.git }))
     }
 
     /// Whether the entry at `path` (the whole path, as bytes) is ignored. Its parents are known not to be.
@@ -111,13 +124,15 @@ impl Rules {
     }
 }
 
-fn compile<T: Tree>(tree: &T, directory: &T::Directory, name: &str) -> Option<Gitignore> {
+/// The rules of a file of at most `most` bytes, with its size.
+fn compile<T: Tree>(tree: &T, directory: &T::Directory, name: &str, most: u64) -> Option<(u64, Gitignore)> {
+    let most = most.min(MAX_IGNORE_FILE_BYTES);
     let (file, metadata) = tree.open_file(directory, name.as_bytes()).ok()?;
-    if metadata.size > MAX_IGNORE_FILE_BYTES {
+    if metadata.size > most {
         return None;
     }
     let mut bytes = Vec::new();
-    file.take(MAX_IGNORE_FILE_BYTES).read_to_end(&mut bytes).ok()?;
+    file.take(most).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     // A root of `.` keeps the matcher from cutting anything off the paths, which are relative already.
     let mut builder = GitignoreBuilder::new(".");
@@ -125,7 +140,8 @@ fn compile<T: Tree>(tree: &T, directory: &T::Directory, name: &str) -> Option<Gi
         // A line that is no pattern is skipped, as git does.
         let _ = builder.add_line(None, line);
     }
-    builder.build().ok().filter(|matcher| !matcher.is_empty())
+    let matcher = builder.build().ok().filter(|matcher| !matcher.is_empty())?;
+    Some((bytes.len() as u64, matcher))
 }
 
 #[cfg(unix)]

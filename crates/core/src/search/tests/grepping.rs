@@ -159,8 +159,11 @@ fn encodings_are_read_and_binary_files_left_out() {
     let tree = HostTree::new(&[("bom", "\u{FEFF}needle ä\n"), ("bin", "needle\0\n"), ("after", "x\n")]);
     let wide: Vec<u8> = "\u{FEFF}one\nneedle ä\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     std::fs::write(tree.root.path().join("wide"), wide).unwrap();
+    let big: Vec<u8> = "\u{FEFF}needle ä\n".encode_utf16().flat_map(u16::to_be_bytes).collect();
+    std::fs::write(tree.root.path().join("big-endian"), big).unwrap();
     std::fs::write(tree.root.path().join("latin"), b"needle \xE4\n").unwrap();
-    let expected = ["/w/bom:1: needle ä", "/w/latin:1: needle \u{FFFD}", "/w/wide:2: needle ä"];
+    let expected =
+        ["/w/big-endian:1: needle ä", "/w/bom:1: needle ä", "/w/latin:1: needle \u{FFFD}", "/w/wide:2: needle ä"];
     assert_eq!(matched(&tree, &lines("needle")), expected);
     assert_eq!(matched(&tree, &lines("^needle")), expected);
 }

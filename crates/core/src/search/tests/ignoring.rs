@@ -45,3 +45,24 @@ fn an_ignore_file_that_makes_no_sense_has_no_say() {
     ]);
     assert_eq!(found(&tree, &pattern("**")), ["/w/a", "/w/c/d"]);
 }
+
+#[test]
+fn ignore_files_made_to_fill_the_memory_have_no_say() {
+    let tree = HostTree::new(&[("one/x", ""), ("one/large/x", ""), ("one/large/y", "")]);
+    let hostile: String = (0..5_000).map(|index| format!("*{index}*{index}*\n")).collect();
+    tree.add("one/large/.gitignore", &format!("x\n{}", hostile.repeat(2)));
+    // One that is too large is left out as a whole, the others hold.
+    assert_eq!(found(&tree, &pattern("**")), ["/w/one/large/x", "/w/one/large/y", "/w/one/x"]);
+    let mut directory = String::new();
+    for level in 0..8 {
+        directory.push_str("d/");
+        tree.add(&format!("{directory}.gitignore"), &format!("ignored\n#{}\n", "x".repeat(50_000)));
+        tree.add(&format!("{directory}kept{level}"), "");
+    }
+    // The rules of the first five levels are all that a chain takes.
+    tree.add("d/d/d/d/d/d/.gitignore", &format!("kept*\n#{}\n", "x".repeat(50_000)));
+    let kept: Vec<_> = found(&tree, &pattern("d/**/kept*"));
+    assert_eq!(kept.len(), 8);
+    tree.add("d/d/d/d/d/.gitignore", "kept*\n");
+    assert_eq!(found(&tree, &pattern("d/**/kept*")).len(), 4);
+}
