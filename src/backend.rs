@@ -8,13 +8,14 @@ use gloveport_core::backend::{Backend, Call};
 use gloveport_core::error::Result;
 use gloveport_core::limits::Limits;
 use gloveport_core::wire::{self, Content, Reply, Request};
-use napi::bindgen_prelude::{Buffer, ClassInstance, Either, Env, FnArgs, Function, Promise, PromiseRaw, Uint8Array};
+use napi::bindgen_prelude::{Buffer, ClassInstance, Either, Env, FnArgs, Function, Object, Promise, Uint8Array};
 use napi_derive::napi;
 
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
 use crate::options::LocalJson;
 use crate::remote::{self, NativeAnswer};
 use crate::sandbox::NativeSandbox;
+use crate::start::start;
 
 /// A backend, or why there is none.
 #[napi(object, object_from_js = false)]
@@ -90,7 +91,7 @@ impl NativeBackend {
         #[napi(ts_arg_type = "((json: string) => void) | undefined | null")] on_output: Option<
             Function<'_, String, ()>,
         >,
-    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    ) -> napi::Result<Object<'env>> {
         let mut call = Call::default();
         call.deadline.cancel = token_of(cancel);
         let content = content.map(|content| match content {
@@ -99,14 +100,14 @@ impl NativeBackend {
         });
         let request = Request { method, arguments_json, content, on_output: output_sink(on_output)? };
         let backend = Arc::clone(&self.inner);
-        env.spawn_future(async move { Ok(wire::invoke(&*backend, request, &call).await.into()) })
+        start(env, async move { wire::invoke(&*backend, request, &call).await.into() })
     }
 
     /// Ends what the backend started.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let backend = Arc::clone(&self.inner);
-        env.spawn_future(async move { Ok(backend.close().await.into()) })
+        start(env, async move { backend.close().await.into() })
     }
 }
 

@@ -12,6 +12,7 @@ mod options;
 mod permissions;
 mod remote;
 mod sandbox;
+mod start;
 mod state;
 #[cfg(target_os = "linux")]
 mod supervisor;

@@ -8,7 +8,7 @@ use gloveport_core::error::{Error, Result};
 use gloveport_core::hooks::{CommandJudge, Hooks};
 use gloveport_core::tool::ToolResult;
 use gloveport_core::toolset::{Application, Assessment, CallOptions, CallReport, Toolset};
-use napi::bindgen_prelude::{Env, Function, Promise, PromiseRaw};
+use napi::bindgen_prelude::{Env, Function, Object, Promise};
 use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::backend::NativeBackend;
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
 use crate::host::{Host, HostDescription};
+use crate::start::start;
 
 /// A toolset, or why there is none.
 #[napi(object, object_from_js = false)]
@@ -112,20 +113,20 @@ impl NativeToolset {
         #[napi(ts_arg_type = "((json: string) => void) | undefined | null")] on_output: Option<
             Function<'_, String, ()>,
         >,
-    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    ) -> napi::Result<Object<'env>> {
         let (mut options, report) = options_of(&call_json, cancel);
         if let Ok(options) = &mut options {
             options.on_output = output_sink(on_output)?;
         }
         let toolset = self.inner.clone();
-        env.spawn_future(async move {
+        start(env, async move {
             let (input, options) = match (input(&input_json), options) {
                 (Ok(input), Ok(options)) => (input, options),
-                (Err(error), _) | (_, Err(error)) => return Ok(Result::<ToolResult>::Err(error).into()),
+                (Err(error), _) | (_, Err(error)) => return Result::<ToolResult>::Err(error).into(),
             };
             let CallReport { verdict, ended } = toolset.call_reported(&name, input, options).await;
             let verdict = verdict.filter(|_| report).and_then(|verdict| serde_json::to_string(&verdict).ok());
-            Ok(NativeOutcome { verdict, ..ended.into() })
+            NativeOutcome { verdict, ..ended.into() }
         })
     }
 
@@ -137,13 +138,10 @@ impl NativeToolset {
         name: String,
         input_json: String,
         call_json: String,
-    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    ) -> napi::Result<Object<'env>> {
         let (options, _) = options_of(&call_json, None);
         let toolset = self.inner.clone();
-        env.spawn_future(async move {
-            let ended = async { toolset.validate(&name, &input(&input_json)?, options?).await }.await;
-            Ok(ended.into())
-        })
+        start(env, async move { async { toolset.validate(&name, &input(&input_json)?, options?).await }.await.into() })
     }
 
     /// Whether a call would run, as JSON in `value`.
@@ -155,13 +153,10 @@ impl NativeToolset {
         input_json: String,
         call_json: String,
         cancel: Option<&NativeCancel>,
-    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    ) -> napi::Result<Object<'env>> {
         let (options, _) = options_of(&call_json, cancel);
         let toolset = self.inner.clone();
-        env.spawn_future(async move {
-            let ended = async { toolset.assess(&name, &input(&input_json)?, options?).await }.await;
-            Ok(ended.into())
-        })
+        start(env, async move { async { toolset.assess(&name, &input(&input_json)?, options?).await }.await.into() })
     }
 
     /// Ends what the toolset started; never the backend.
