@@ -56,6 +56,14 @@ export declare class NativeChecker {
   check(operation: string, target: string): NativeOutcome
 }
 
+/** A command that runs. It ends when nothing holds it any more. */
+export declare class NativeProcess {
+  /** Its number in the system, where it has one. */
+  get pid(): number | null
+  /** Calls one method: `arguments_json` is an object, `content` what it reads. */
+  invoke(method: string, argumentsJson: string, content?: string | Uint8Array | undefined | null, cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
+}
+
 /** The mounts that are an agent's whole world. */
 export declare class NativeSandbox {
   /** Checks the mounts and makes their directories. `config_json` is `{ mounts, basePath? }`. */
@@ -122,8 +130,8 @@ export declare class NativeToolset {
   validate(name: string, inputJson: string, callJson: string): Promise<NativeOutcome>
   /** Whether a call would run, as JSON in `value`. */
   assess(name: string, inputJson: string, callJson: string, cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
-  /** Ends what the toolset started; never the backend. */
-  close(): void
+  /** Ends what the toolset started, never the backend; done when nothing of it is left. */
+  close(): Promise<NativeOutcome>
 }
 
 /** The parsed picture of a command, as JSON in `value`. */
@@ -191,6 +199,8 @@ export interface NativeOutcome {
   text?: string
   /** Bytes of the answer. */
   bytes?: Buffer
+  /** A command that goes on after the answer. */
+  process?: NativeProcess
   /** The failure. */
   error?: NativeError
   /** How a call was judged, as JSON. */

@@ -839,6 +839,7 @@ module.exports.NativeAuditLog = nativeBinding.NativeAuditLog
 module.exports.NativeBackend = nativeBinding.NativeBackend
 module.exports.NativeCancel = nativeBinding.NativeCancel
 module.exports.NativeChecker = nativeBinding.NativeChecker
+module.exports.NativeProcess = nativeBinding.NativeProcess
 module.exports.NativeSandbox = nativeBinding.NativeSandbox
 module.exports.NativeState = nativeBinding.NativeState
 module.exports.NativeToolset = nativeBinding.NativeToolset

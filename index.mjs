@@ -21,6 +21,7 @@ export const {
   PathNotWritableError,
   PermissionChecker,
   PermissionDeniedError,
+  RunningCommand,
   Sandbox,
   SandboxError,
   ShellBackend,

@@ -7,12 +7,13 @@ use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::{Backend, Call};
 use gloveport_core::error::Result;
 use gloveport_core::limits::Limits;
-use gloveport_core::wire::{self, Content, Reply, Request};
+use gloveport_core::wire::{self, Reply, Request};
 use napi::bindgen_prelude::{Buffer, ClassInstance, Either, Env, FnArgs, Function, Object, Promise, Uint8Array};
 use napi_derive::napi;
 
-use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
+use crate::convert::{NativeCancel, NativeError, NativeOutcome, content_of, output_sink, parse, token_of};
 use crate::options::LocalJson;
+use crate::process::NativeProcess;
 use crate::remote::{self, NativeAnswer};
 use crate::sandbox::NativeSandbox;
 use crate::start::start;
@@ -94,10 +95,7 @@ impl NativeBackend {
     ) -> napi::Result<Object<'env>> {
         let mut call = Call::default();
         call.deadline.cancel = token_of(cancel);
-        let content = content.map(|content| match content {
-            Either::A(text) => Content::Text(text),
-            Either::B(bytes) => Content::Bytes(bytes.to_vec()),
-        });
+        let content = content.map(content_of);
         let request = Request { method, arguments_json, content, on_output: output_sink(on_output)? };
         let backend = Arc::clone(&self.inner);
         start(env, async move { wire::invoke(&*backend, request, &call).await.into() })
@@ -126,7 +124,8 @@ impl From<Reply> for NativeOutcome {
             value: reply.value.map(|value| value.to_string()),
             text: reply.text,
             bytes: reply.bytes.map(Buffer::from),
-            ..Self::default()
+            process: reply.process.map(NativeProcess::from),
+            error: None,
         }
     }
 }

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use gloveport_core::backend::{OutputChunk, OutputSink, Stream};
 use gloveport_core::cancel::CancelToken;
 use gloveport_core::error::{Error, Result};
+use gloveport_core::wire::Content;
 use napi::Status;
-use napi::bindgen_prelude::{Buffer, Function};
+use napi::bindgen_prelude::{Buffer, Either, Function, Uint8Array};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+
+use crate::process::NativeProcess;
 
 /// 256: pieces of output that wait for JavaScript; a faster command waits in turn.
 const OUTPUT_QUEUE: usize = 256;
@@ -40,7 +43,7 @@ impl From<Error> for NativeError {
 }
 
 /// How a call ended: `error`, or what it answers.
-#[napi(object)]
+#[napi(object, object_from_js = false)]
 #[derive(Default)]
 pub struct NativeOutcome {
     /// The answer, as JSON.
@@ -49,6 +52,8 @@ pub struct NativeOutcome {
     pub text: Option<String>,
     /// Bytes of the answer.
     pub bytes: Option<Buffer>,
+    /// A command that goes on after the answer.
+    pub process: Option<NativeProcess>,
     /// The failure.
     pub error: Option<NativeError>,
     /// How a call was judged, as JSON.
@@ -95,6 +100,14 @@ impl NativeCancel {
 /// The token of a call, or one that nobody cancels.
 pub(crate) fn token_of(cancel: Option<&NativeCancel>) -> CancelToken {
     cancel.map(|cancel| cancel.token.clone()).unwrap_or_default()
+}
+
+/// What is written, as the core takes it.
+pub(crate) fn content_of(content: Either<String, Uint8Array>) -> Content {
+    match content {
+        Either::A(text) => Content::Text(text),
+        Either::B(bytes) => Content::Bytes(bytes.to_vec()),
+    }
 }
 
 /// Parses options that the facade made; a mistake in them is the caller's and says where it is.

@@ -13,12 +13,13 @@ use gloveport_core::custom::{CustomPlan, CustomTools};
 use gloveport_core::error::{Error, ErrorKind, Result};
 use gloveport_core::hooks::{CallInfo, CommandJudge, Ended, Hooks, Scope};
 use gloveport_core::permissions::{Action, CommandAnalysis};
+use gloveport_core::session::SessionEnded;
 use gloveport_core::tool::ToolResult;
 use napi::Status;
 use napi::bindgen_prelude::{Function, Promise};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What the application brought along.
 #[derive(Default, Deserialize)]
@@ -151,6 +152,12 @@ impl Hooks for Host {
             let what = What::Post { scope: scope.name(), input, result: ended.ok(), error };
             Ok(self.ask(call, what).await?.result)
         })
+    }
+
+    fn session_ended(&self, ended: &SessionEnded) {
+        let event = json!({ "type": "session-ended", "ended": ended });
+        // Nobody waits for the listener; a host that is gone listens no more.
+        self.call.call(event.to_string(), ThreadsafeFunctionCallMode::NonBlocking);
     }
 }
 

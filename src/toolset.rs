@@ -159,10 +159,15 @@ impl NativeToolset {
         start(env, async move { async { toolset.assess(&name, &input(&input_json)?, options?).await }.await.into() })
     }
 
-    /// Ends what the toolset started; never the backend.
-    #[napi(catch_unwind)]
-    pub fn close(&self) {
+    /// Ends what the toolset started, never the backend; done when nothing of it is left.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
         self.inner.close();
+        let toolset = self.inner.clone();
+        env.spawn_future(async move {
+            toolset.over().await;
+            Ok(NativeOutcome::default())
+        })
     }
 }
 

@@ -11,6 +11,7 @@ export type {
 export { terminalApprover, type TerminalApproverOptions } from './approval/terminal-approver.js'
 export { CompositeBackend, type CompositeBackendOptions } from './backend/composite.js'
 export { LocalBackend, type LocalBackendOptions } from './backend/local.js'
+export { type OutputPiece, type ReadOutputOptions, RunningCommand, type SignalName } from './backend/running-command.js'
 export { ShellBackend, type ShellBackendOptions } from './backend/shell.js'
 export {
   StateBackend,

@@ -8,6 +8,7 @@ export {
   NativeBackend,
   NativeCancel,
   NativeChecker,
+  NativeProcess,
   NativeSandbox,
   NativeState,
   NativeToolset,

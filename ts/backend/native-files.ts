@@ -6,6 +6,7 @@ import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { type NativeCallOptions, runNative } from '../native-call.js'
 import type { NativeBackend, NativeOutcome } from '../native.js'
+import { RunningCommand } from './running-command.js'
 import type {
   Backend,
   CallSignal,
@@ -154,12 +155,9 @@ export abstract class NativeFiles implements Backend {
   }
 
   async execute(command: string, options?: ExecuteOptions): Promise<ExecuteResult> {
-    const { aborted: _, ...ended } = await this.#value<ExecuteResult & { aborted: boolean }>(
-      'execute',
-      { command },
-      options,
-    )
-    return ended
+    const outcome = await this.#invoke('execute', { command }, options)
+    const { aborted: _, told, ...ended } = decode<ExecuteResult & { aborted: boolean; told?: number }>(outcome)
+    return outcome.process ? { ...ended, process: new RunningCommand(outcome.process, told ?? 0) } : ended
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
 // What a backend is to TypeScript: the interface, and the values that it takes and gives.
 
 import type { OnOutput } from '../output.js'
+import type { RunningCommand } from './running-command.js'
 
 /** The last parameter of every method. */
 export interface CallSignal {
@@ -304,6 +305,11 @@ export interface ExecuteOptions extends CallSignal {
    * `'keep'` lets them live until the backend is closed.
    */
   readonly background?: 'end' | 'keep' | undefined
+  /**
+   * What happens when `timeout` is over: `'end'` (the default) ends the command with all it started, `'background'` lets
+   * the same process run on as {@link ExecuteResult.process}. Its input is then a pipe that stays open.
+   */
+  readonly onTimeout?: 'end' | 'background' | undefined
 }
 
 /** Ceilings for one command. Each holds for each of its processes, but `processes` for all of them together. */
@@ -338,4 +344,10 @@ export interface ExecuteResult {
   readonly peakMemoryBytes?: number
   /** The ceiling of {@link ExecuteLimits} for which it was ended. */
   readonly ceiling?: 'processes'
+  /** Where the agent can read the whole output, when it did not fit; only in the `data` of a tool's result. */
+  readonly spillPath?: string
+  /** What the exit code means, where that is well known: `no line matched` for the 1 of `grep`. */
+  readonly exitMeaning?: string
+  /** The command itself, where `onTimeout: 'background'` let it run on. */
+  readonly process?: RunningCommand
 }

@@ -51,6 +51,16 @@ export type AuditEvent =
       readonly durationMs: number
     })
   | (EventOfCall & {
+      /** A command in the background or a terminal ended; `callId` and `tool` are of the call that started it. */
+      readonly type: 'session-ended'
+      readonly sessionId: string
+      readonly command: string
+      /** Null when a signal ended it. */
+      readonly exitCode: number | null
+      readonly signal?: string
+      readonly durationMs: number
+    })
+  | (EventOfCall & {
       /** The call rejected. */
       readonly type: 'call-failed'
       readonly verdict?: CallVerdict

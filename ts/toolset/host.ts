@@ -46,6 +46,17 @@ export interface HostOptions {
   readonly onError: ((error: unknown) => void) | undefined
 }
 
+/** The end of a session, as the core tells it. */
+interface SessionEnded {
+  readonly callId: string
+  readonly tool: string
+  readonly sessionId: string
+  readonly command: string
+  readonly exitCode: number | null
+  readonly signal?: string
+  readonly durationMs: number
+}
+
 type Request = { readonly callKey: string; readonly tool: string } & (
   | { readonly type: 'pre'; readonly scope: Scope; readonly input: unknown }
   | {
@@ -79,6 +90,7 @@ export class Host {
   readonly #options: HostOptions
   readonly #audit: Audit
   readonly #runs = new Map<string, { readonly run: Run; readonly call: Call }>()
+  #toolsetId = ''
   #started = 0
   #calls = 0
 
@@ -100,6 +112,11 @@ export class Host {
       pre: named('pre'),
       post: named('post'),
     })
+  }
+
+  /** Says which toolset this is the host of; once it is made. */
+  belongTo(toolsetId: string): void {
+    this.#toolsetId = toolsetId
   }
 
   get hasApprover(): boolean {
@@ -157,6 +174,16 @@ export class Host {
     }
   }
 
+  /** No call runs any more that could give its async context. */
+  #sessionEnded(ended: SessionEnded): void {
+    if (!this.#audit.listens) return
+    try {
+      this.#audit.tell({ type: 'session-ended', time: Date.now(), toolsetId: this.#toolsetId, ...ended })
+    } catch (error) {
+      this.report(error)
+    }
+  }
+
   /** A name for a call that came without one. */
   nextCallId(toolsetId: string): string {
     this.#calls += 1
@@ -175,7 +202,13 @@ export class Host {
 
   /** For the addon: answers one request. Never rejects. */
   readonly answer = async (requestJson: string): Promise<string> => {
-    const request = JSON.parse(requestJson) as Request
+    const request = JSON.parse(requestJson) as
+      | Request
+      | { readonly type: 'session-ended'; readonly ended: SessionEnded }
+    if (request.type === 'session-ended') {
+      this.#sessionEnded(request.ended)
+      return UNCHANGED
+    }
     const found = this.#runs.get(request.callKey)
     if (!found) return FAILED
     const { run, call } = found

@@ -79,6 +79,7 @@ export class Toolset {
     this.#ourNames = ourNames
     this.#backend = backend
     this.id = native.id
+    host.belongTo(native.id)
     const specs = JSON.parse(native.specs()) as Omit<ToolSpec, '~standard'>[]
     this.#specs = Object.freeze(specs.map((spec) => this.#spec(spec)))
   }
@@ -215,7 +216,7 @@ export class Toolset {
 
   /** Ends what the toolset started; later calls reject with `ClosedError`. The backend stays open. */
   async close(): Promise<void> {
-    this.#native.close()
+    await runNative({}, () => this.#native.close())
     await this.#host.flush()
   }
 

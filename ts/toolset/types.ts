@@ -27,13 +27,20 @@ export const TOOL_NAMES = [
   'move_file',
   'copy_file',
   'execute',
+  'run_in_background',
+  'read_output',
+  'kill_shell',
+  'list_shells',
 ] as const
 
 /** The name of a tool. */
 export type ToolName = (typeof TOOL_NAMES)[number]
 
-/** A named set of tools. `console` (the default): files and commands. `files`: files, and the tools that arrange them. */
-export type ToolGroup = 'console' | 'files'
+/**
+ * A named set of tools. `console` (the default): files and commands. `files`: files, and the tools that arrange them.
+ * `background`: commands that run on while the conversation does.
+ */
+export type ToolGroup = 'console' | 'files' | 'background'
 
 /** What `createToolset` takes. `Own` are the names of the application's own tools. */
 export interface ToolsetOptions<Own extends string = never> {

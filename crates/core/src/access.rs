@@ -77,6 +77,11 @@ pub enum Access {
     },
     /// What an application's tool does without saying what it touches: judged like a command that no rule names.
     Anything,
+    /// A command that runs already is ended or signalled.
+    Session {
+        /// Its id.
+        id: String,
+    },
 }
 
 /// The judgement a backend asks for on a path *as it resolved*, after it opened a handle and before it uses it. For

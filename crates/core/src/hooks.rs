@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::backend::BoxFuture;
 use crate::error::{Error, Result};
 use crate::permissions::{Action, CommandAnalysis};
+use crate::session::SessionEnded;
 use crate::tool::ToolResult;
 
 /// Which of the two hooks of a phase.
@@ -65,6 +66,11 @@ pub trait Hooks: Send + Sync {
         input: &'a Value,
         ended: Ended<'a>,
     ) -> BoxFuture<'a, Result<Option<ToolResult>>>;
+
+    /// Is told that a command in the background or a terminal ended. Must not block.
+    fn session_ended(&self, ended: &SessionEnded) {
+        let _ = ended;
+    }
 }
 
 /// The application's own policy for commands, instead of the built-in one.

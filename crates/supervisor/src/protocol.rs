@@ -14,6 +14,8 @@ pub enum Order {
     Run(Request),
     /// Ask every process to end (`SIGTERM`), and leave what is left alone until [`Order::End`] or their own end.
     Terminate,
+    /// Send this signal to the group of the command.
+    Signal(u8),
     /// Kill every process.
     End,
 }
@@ -34,6 +36,10 @@ pub struct Request {
     pub has_stdin: bool,
     /// Whether a descriptor is sent that the program gets as its descriptor 3: a script too long for an argument.
     pub has_script: bool,
+    /// Whether standard input is a terminal that becomes the one of the command's session; only with `has_stdin`.
+    pub is_terminal: bool,
+    /// Whether [`Report::Started`] is wanted.
+    pub is_announced: bool,
 }
 
 /// Ceilings for one command; `None` leaves what the host has. All but `processes` hold for each process.
@@ -62,6 +68,8 @@ pub enum Report {
         /// The system's error number.
         errno: i32,
     },
+    /// The command runs, under this number (only with [`Request::is_announced`]).
+    Started(i32),
     /// The command ended, and processes that it left behind live on (only with [`Request::keep`]).
     Exited(Status),
     /// The command ended and no process of it is left. Always the last report on a command that started.
@@ -129,12 +137,15 @@ pub enum Decoded {
 
 const RUN: u8 = b'R';
 const TERMINATE: u8 = b'T';
+const SIGNAL: u8 = b'S';
 const END: u8 = b'E';
 /// The tag and the length of what follows.
 const RUN_HEADER: usize = 1 + 4;
 const KEEP: u8 = 1;
 const STDIN: u8 = 2;
 const SCRIPT: u8 = 4;
+const TERMINAL: u8 = 8;
+const ANNOUNCED: u8 = 16;
 
 impl Order {
     /// The bytes of this order; `None` for a request beyond [`MAX_REQUEST_BYTES`].
@@ -151,6 +162,7 @@ impl Order {
                 Some(bytes)
             }
             Self::Terminate => Some(vec![TERMINATE]),
+            Self::Signal(signal) => Some(vec![SIGNAL, *signal]),
             Self::End => Some(vec![END]),
         }
     }
@@ -161,6 +173,10 @@ impl Order {
             None => Decoded::Incomplete,
             Some(&TERMINATE) => Decoded::Order(Self::Terminate, 1),
             Some(&END) => Decoded::Order(Self::End, 1),
+            Some(&SIGNAL) => match bytes.get(1) {
+                Some(signal) => Decoded::Order(Self::Signal(*signal), 2),
+                None => Decoded::Incomplete,
+            },
             Some(&RUN) => {
                 let Some(length) = Reader(&bytes[1..]).u32() else { return Decoded::Incomplete };
                 let Ok(length) = usize::try_from(length) else { return Decoded::Nonsense };
@@ -188,7 +204,13 @@ impl Request {
 
     fn encode(&self, bytes: &mut Vec<u8>) -> Option<()> {
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
-        bytes.push(flag(self.keep, KEEP) | flag(self.has_stdin, STDIN) | flag(self.has_script, SCRIPT));
+        bytes.push(
+            flag(self.keep, KEEP)
+                | flag(self.has_stdin, STDIN)
+                | flag(self.has_script, SCRIPT)
+                | flag(self.is_terminal, TERMINAL)
+                | flag(self.is_announced, ANNOUNCED),
+        );
         for limit in self.limits.in_order() {
             // No limit is the largest number: as a limit it would mean the same.
             bytes.extend(limit.unwrap_or(u64::MAX).to_le_bytes());
@@ -217,6 +239,8 @@ impl Request {
             keep: flags & KEEP != 0,
             has_stdin: flags & STDIN != 0,
             has_script: flags & SCRIPT != 0,
+            is_terminal: flags & TERMINAL != 0,
+            is_announced: flags & ANNOUNCED != 0,
         };
         (reader.0.is_empty() && !request.arguments.is_empty()).then_some(request)
     }
@@ -240,6 +264,10 @@ impl Report {
                 bytes[0] = 1;
                 bytes[1] = *stage as u8;
                 bytes[4..8].copy_from_slice(&errno.to_le_bytes());
+            }
+            Self::Started(pid) => {
+                bytes[0] = 4;
+                bytes[4..8].copy_from_slice(&pid.to_le_bytes());
             }
             Self::Exited(status) => {
                 bytes[0] = 2;
@@ -268,6 +296,7 @@ impl Report {
                     .find(|stage| *stage as u8 == bytes[1])?;
                 Some(Self::Failed { stage, errno: reader.i32()? })
             }
+            4 => Some(Self::Started(reader.i32()?)),
             2 => Some(Self::Exited(status_of(bytes[1], reader.i32()?)?)),
             3 => Some(Self::Ended(Ended {
                 status: status_of(bytes[1], reader.i32()?)?,
@@ -352,10 +381,10 @@ mod tests {
             arguments in prop::collection::vec(text(), 1..5),
             environment in prop::collection::vec(text(), 0..5),
             [memory_bytes, cpu_seconds, processes, file_bytes, open_files] in [limit(), limit(), limit(), limit(), limit()],
-            [keep, has_stdin, has_script] in any::<[bool; 3]>(),
+            [keep, has_stdin, has_script, is_terminal, is_announced] in any::<[bool; 5]>(),
         ) -> Request {
             let limits = Limits { memory_bytes, cpu_seconds, processes, file_bytes, open_files };
-            Request { arguments, environment, limits, keep, has_stdin, has_script }
+            Request { arguments, environment, limits, keep, has_stdin, has_script, is_terminal, is_announced }
         }
     }
 
@@ -386,6 +415,16 @@ mod tests {
     }
 
     #[test]
+    fn short_orders_come_out_as_they_went_in() {
+        for order in [Order::Terminate, Order::Signal(2), Order::Signal(255), Order::End] {
+            let bytes = order.encode().unwrap();
+            let length = bytes.len();
+            assert_eq!(Order::decode(&bytes[..length - 1]), Decoded::Incomplete);
+            assert_eq!(Order::decode(&bytes), Decoded::Order(order, length));
+        }
+    }
+
+    #[test]
     fn reports_come_out_as_they_went_in() {
         let ended = Ended {
             status: Status::Exited(3),
@@ -398,6 +437,7 @@ mod tests {
         for report in [
             Report::Failed { stage: Stage::Program, errno: 2 },
             Report::Failed { stage: Stage::Request, errno: 0 },
+            Report::Started(123_456),
             Report::Exited(Status::Signalled(9)),
             Report::Ended(ended),
             Report::Ended(Ended { status: Status::Signalled(15), ceiling: None, ..ended }),

@@ -73,6 +73,10 @@ pub(crate) fn start(
         {
             sys::place(descriptor.as_raw_fd(), target).map_err(|error| failure(Stage::Setup, &error))?;
         }
+        if request.is_terminal {
+            // The session has none yet and nobody else's session has this one: it is the one that job control works on.
+            rustix::process::ioctl_tiocsctty(stdin).map_err(failed(Stage::Setup))?;
+        }
         for (resource, limit) in &limits {
             setrlimit(*resource, *limit).map_err(failed(Stage::Setup))?;
         }

@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
-use rustix::process::{DumpableBehavior, set_child_subreaper, set_dumpable_behavior};
+use rustix::process::{DumpableBehavior, Pid, set_child_subreaper, set_dumpable_behavior};
 
 use crate::start::{Descriptors, Failure, start};
 use crate::sys;
@@ -83,12 +83,17 @@ impl Supervisor {
             match self.next_order()? {
                 Some(Order::Run(request)) => break request,
                 // Sent before the host knew that the command had ended.
-                Some(Order::Terminate | Order::End) => {}
+                Some(Order::Terminate | Order::Signal(_) | Order::End) => {}
                 None => self.receive()?,
             }
         };
         let report = match self.begin(&request) {
-            Ok(tasks) => self.watch(&request, tasks)?,
+            Ok((command, tasks)) => {
+                if request.is_announced {
+                    self.tell(Report::Started(command.as_raw_nonzero().get()))?;
+                }
+                self.watch(&request, tasks)?
+            }
             Err(Failure { stage, errno }) => {
                 // The child that failed before its `exec` is on its way out.
                 self.family.end();
@@ -98,7 +103,7 @@ impl Supervisor {
         self.tell(report)
     }
 
-    fn begin(&mut self, request: &Request) -> Result<Option<u64>, Failure> {
+    fn begin(&mut self, request: &Request) -> Result<(Pid, Option<u64>), Failure> {
         let arrived = std::mem::take(&mut self.arrived);
         let Some(descriptors) = Descriptors::of(request, arrived) else {
             return Err(Failure { stage: Stage::Request, errno: 0 });
@@ -107,7 +112,7 @@ impl Supervisor {
         // Our own copies of the pipes close here: while they were open, nobody would see the end of the output.
         let command = start(request, &descriptors, &self.empty, tasks)?;
         self.family.begin(command);
-        Ok(tasks)
+        Ok((command, tasks))
     }
 
     /// From the start of a command to its last process.
@@ -133,6 +138,7 @@ impl Supervisor {
                         self.family.terminate();
                         rest = Rest::Wait;
                     }
+                    Order::Signal(signal) => self.family.signal(signal),
                     Order::End => return Ok(self.end(None)),
                     // One at a time.
                     Order::Run(_) => return Err(HostGone),

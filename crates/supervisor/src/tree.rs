@@ -107,6 +107,13 @@ impl Family {
         }
     }
 
+    /// Sends a signal to the command's group. A number that is no signal does nothing.
+    pub(crate) fn signal(&self, number: u8) {
+        if let Some(signal) = Signal::from_named_raw(number.into()) {
+            self.signal_group(signal);
+        }
+    }
+
     /// Kills and reaps every process. Blocks until they are gone, at most [`END_WAIT`].
     pub(crate) fn end(&mut self) -> Killed {
         let give_up = Instant::now() + END_WAIT;

@@ -14,18 +14,24 @@ use serde::Serialize;
 
 use crate::access::{Guard, Unguarded};
 use crate::cancel::Deadline;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery};
 use crate::text::encoding::Encoding;
 use crate::text::numbered::View;
 
+use self::process::{Process, Tap, TerminalSize};
+
+pub use self::capture::{Spill, SpillFile};
 pub use crate::text::window::Window;
 
+mod capture;
 pub mod composite;
 mod derived;
 pub mod local;
 pub mod memory;
+pub mod on_timeout;
+pub mod process;
 
 pub mod posix;
 pub mod remote;
@@ -309,6 +315,27 @@ pub trait Shell: Send + Sync {
     /// so far returned, with `aborted` or `timed_out` set.
     fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>>;
 
+    /// Starts one command that runs beside its caller, with a pipe on its input that stays open. `timeout`, `on_timeout`
+    /// and `background` of the request mean nothing here. It lives until it ends, until nobody holds it, or until the
+    /// backend is closed.
+    fn start<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        let _ = (request, call);
+        Box::pin(async {
+            Err(Error::new(ErrorKind::Unsupported, "This backend runs no commands in the background; use `execute`."))
+        })
+    }
+
+    /// Starts one command on a terminal of its own. It lives as one of [`Shell::start`] does.
+    fn open_terminal<'a>(&'a self, request: TerminalRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        let _ = (request, call);
+        Box::pin(async { Err(Error::new(ErrorKind::Unsupported, "This backend has no terminals; use `execute`.")) })
+    }
+
+    /// Whether [`Shell::open_terminal`] works.
+    fn has_terminals(&self) -> bool {
+        false
+    }
+
     /// What `~` and `$HOME` are in a command; `None` where unknown, which leaves them unresolved.
     fn home(&self) -> Option<String> {
         None
@@ -334,6 +361,24 @@ pub struct ExecuteRequest {
     pub limits: CommandLimits,
     /// What becomes of processes that it leaves behind.
     pub background: Background,
+    /// Takes the whole output where memory does not hold it.
+    pub spill: Option<Spill>,
+}
+
+/// One command on a terminal.
+pub struct TerminalRequest {
+    /// The command line, for `sh -c`; `None` is the shell itself, waiting for commands.
+    pub command: Option<String>,
+    /// Where it runs; the working directory when absent.
+    pub working_directory: Option<VirtualPath>,
+    /// Variables set on top of the backend's environment.
+    pub environment: Vec<(String, String)>,
+    /// The size at the start.
+    pub size: TerminalSize,
+    /// Ceilings on what it uses.
+    pub limits: CommandLimits,
+    /// Is handed the bytes of the terminal before anybody is told of them.
+    pub tap: Option<Tap>,
 }
 
 impl ExecuteRequest {
@@ -348,6 +393,7 @@ impl ExecuteRequest {
             on_output: None,
             limits: CommandLimits::default(),
             background: Background::End,
+            spill: None,
         }
     }
 }
@@ -440,4 +486,10 @@ pub struct ExecuteOutcome {
     /// The ceiling for which the command was ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Ceiling>,
+    /// Where the whole output can be read, when `output` lacks some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spill_path: Option<String>,
+    /// What the exit code means, where that is well known, such as that `grep` found nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_meaning: Option<&'static str>,
 }

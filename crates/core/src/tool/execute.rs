@@ -4,12 +4,17 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::access::{Access, Operation};
 use crate::approval::shown_to_person;
+use crate::backend::on_timeout::{Left, execute_or_leave};
 use crate::backend::{BoxFuture, Ceiling, ExecuteOutcome, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result};
+use crate::exit_code::meaning;
 use crate::path::VirtualPath;
+use crate::session::Session;
+use crate::text::ansi::strip;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 120 s: as BE-31.
@@ -30,6 +35,32 @@ pub(super) struct Execute {
     /// The directory to run in; the working directory when left out.
     #[serde(default)]
     cwd: Option<String>,
+    /// What happens after `timeout`: `end` (default) ends the command, `background` lets it run on as a background shell.
+    #[serde(default)]
+    on_timeout: Option<OnTimeout>,
+}
+
+/// What happens to a command whose time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum OnTimeout {
+    End,
+    Background,
+}
+
+/// The access of a tool that runs a command, after a look at the command itself.
+pub(super) fn command_access(command: &str, cwd: Option<&str>, working_directory: &VirtualPath) -> Result<Vec<Access>> {
+    if command.trim().is_empty() {
+        return Err(Error::invalid("`command` is empty; give a command line such as 'npm test'."));
+    }
+    if command.contains('\0') {
+        return Err(Error::invalid("`command` holds a NUL character; a command line is text without NUL."));
+    }
+    let working_directory = match cwd {
+        Some(cwd) => VirtualPath::parse(cwd, working_directory)?,
+        None => working_directory.clone(),
+    };
+    Ok(vec![Access::Command { command: command.to_owned(), working_directory }])
 }
 
 fn default_timeout() -> Option<f64> {
@@ -42,8 +73,10 @@ impl Tool for Execute {
         groups: &[Group::Console],
         description: "Runs a shell command (`sh -c`) and returns its output and exit code. Standard input is empty, so a \
                       command that waits for input ends. Each call starts a fresh shell: `cd` does not last, use `cwd`. \
-                      Processes that the command leaves behind are ended. Output beyond 100,000 bytes loses its middle. \
-                      Prefer `read_file`, `edit_file`, `glob` and `grep` for files. Ends after `timeout` seconds (120).",
+                      Processes that the command leaves behind are ended. Output beyond 100,000 bytes loses its middle here \
+                      and is whole in a file that the result names. \
+                      Prefer `read_file`, `edit_file`, `glob` and `grep` for files. Ends after `timeout` seconds (120), \
+                      or with `on_timeout: 'background'` runs on then and is read with `read_output`.",
         instruction: "`execute` runs a shell command; prefer the file tools for reading, searching and editing.",
         operation: Operation::Execute,
         needs: Need::Shell,
@@ -52,20 +85,10 @@ impl Tool for Execute {
     };
 
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
-        if self.command.trim().is_empty() {
-            return Err(Error::invalid("`command` is empty; give a command line such as 'npm test'."));
-        }
-        if self.command.contains('\0') {
-            return Err(Error::invalid("`command` holds a NUL character; a command line is text without NUL."));
-        }
         if self.timeout.is_some_and(|seconds| !(0.0..=MAX_TIMEOUT_S).contains(&seconds)) {
             return Err(Error::invalid(format!("`timeout` must be from 0 to {MAX_TIMEOUT_S} seconds.")));
         }
-        let working_directory = match &self.cwd {
-            Some(cwd) => VirtualPath::parse(cwd, working_directory)?,
-            None => working_directory.clone(),
-        };
-        Ok(vec![Access::Command { command: self.command.clone(), working_directory }])
+        command_access(&self.command, self.cwd.as_deref(), working_directory)
     }
 
     fn describe(&self) -> String {
@@ -82,16 +105,45 @@ impl Tool for Execute {
                 timeout,
                 working_directory: self.cwd.as_deref().map(|cwd| view.path(cwd)).transpose()?,
                 on_output: view.on_output.clone(),
+                spill: Some(view.spill()),
                 ..ExecuteRequest::new(self.command.clone())
             };
-            let outcome = view.shell()?.execute(request, view.call).await?;
-            Ok(shape(outcome, timeout))
+            let shell = view.shell()?;
+            let (mut outcome, left) = match self.on_timeout {
+                Some(OnTimeout::Background) => {
+                    view.sessions.check()?;
+                    execute_or_leave(shell, request, view.call).await?
+                }
+                Some(OnTimeout::End) | None => (shell.execute(request, view.call).await?, None),
+            };
+            outcome.exit_meaning = outcome.exit_code.and_then(|code| meaning(&self.command, code));
+            let Some(Left { process, told }) = left else { return Ok(shape(outcome, timeout)) };
+            let session = view.sessions.add_numbered(process, &self.command, view.starter("execute"), told);
+            Ok(shape_left(&outcome, timeout, &session))
         })
     }
 }
 
+/// What is said of a command that runs on.
+fn shape_left(outcome: &ExecuteOutcome, timeout: Option<Duration>, session: &Session) -> ToolResult {
+    let id = &session.id;
+    let output = strip(&outcome.output);
+    let output = output.trim_end_matches('\n');
+    let text = format!(
+        "Command still runs after {} s and goes on as background shell {id}. Read what it prints with `read_output` \
+         (shell_id '{id}'), end it with `kill_shell`. Output so far:\n{}",
+        timeout.unwrap_or_default().as_secs_f64(),
+        if output.is_empty() { "(no output)" } else { output },
+    );
+    let mut data = json!(outcome);
+    data["shellId"] = json!(id);
+    data["pid"] = json!(session.process.pid());
+    ToolResult { truncated: outcome.truncated, ..ToolResult::new(text, data) }
+}
+
 fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
-    let output = outcome.output.trim_end_matches('\n');
+    let output = strip(&outcome.output);
+    let output = output.trim_end_matches('\n');
     let mut text = match (&outcome.signal, outcome.exit_code) {
         _ if outcome.aborted => "Command was aborted; its processes were ended. Output so far:\n".to_owned(),
         _ if outcome.timed_out => format!(
@@ -103,12 +155,18 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
         }
         (Some(signal), _) => format!("Command was ended by {signal}:\n"),
         (None, Some(0)) => String::new(),
-        (None, Some(code)) => format!("Command failed (exit code {code}):\n"),
+        (None, Some(code)) => match outcome.exit_meaning {
+            Some(meaning) => format!("Command ended with exit code {code}: {meaning}.\n"),
+            None => format!("Command failed (exit code {code}):\n"),
+        },
         (None, None) => "Command ended without an exit code:\n".to_owned(),
     };
     text.push_str(if output.is_empty() { "(no output)" } else { output });
     if let Some(left) = outcome.processes_left.filter(|&left| left > 0) {
         text.push_str(&format!("\n\n({left} process(es) that the command left behind were ended.)"));
+    }
+    if let Some(path) = &outcome.spill_path {
+        text.push_str(&format!("\n\n(The whole output is in {path}; look into it with `read_file` or `grep`.)"));
     }
     let code = if outcome.aborted { Some(ErrorKind::Aborted) } else { outcome.timed_out.then_some(ErrorKind::Timeout) };
     ToolResult {

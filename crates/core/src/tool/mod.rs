@@ -18,6 +18,7 @@ use crate::backend::BoxFuture;
 use crate::error::{Error, Result, Shown};
 use crate::path::VirtualPath;
 
+mod background;
 mod batch;
 mod delete_file;
 mod edit_file;
@@ -68,6 +69,8 @@ pub enum Group {
     Console,
     /// Files alone, with the tools that arrange them.
     Files,
+    /// Commands that run beside the conversation.
+    Background,
 }
 
 impl Group {
@@ -76,6 +79,7 @@ impl Group {
         match name {
             "console" => Some(Self::Console),
             "files" => Some(Self::Files),
+            "background" => Some(Self::Background),
             _ => None,
         }
     }
@@ -213,6 +217,10 @@ pub static REGISTRY: &[Entry] = &[
     entry!(move_file::MoveFile),
     entry!(move_file::CopyFile),
     entry!(execute::Execute),
+    entry!(background::RunInBackground),
+    entry!(background::ReadOutput),
+    entry!(background::KillShell),
+    entry!(background::ListShells),
 ];
 
 /// The tool of that name.

@@ -15,6 +15,10 @@ pub fn schema_of<T: JsonSchema>() -> Value {
         settings.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Value::Object(root) = &mut schema {
+        // A tool without parameters says so.
+        root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    }
     let mut pending = vec![&mut schema];
     while let Some(Value::Object(node)) = pending.pop() {
         tidy(node);

@@ -23,6 +23,9 @@ fn nodes(schema: &Value) -> Vec<(String, &Map<String, Value>)> {
     found
 }
 
+/// Tools that only look at commands that run already.
+const LOOKS: [&str; 2] = ["read_output", "list_shells"];
+
 fn example(entry: &Entry) -> Value {
     serde_json::from_str(entry.spec.example).unwrap()
 }
@@ -107,7 +110,9 @@ fn the_example_of_each_tool_states_what_it_touches() {
     let directory = VirtualPath::absolute("/work").unwrap();
     for entry in REGISTRY {
         let call = entry.decode(&example(entry)).unwrap();
-        assert!(!call.accesses(&directory).unwrap().is_empty(), "{}", entry.spec.name);
+        // Looks at what runs already touch nothing.
+        let is_look = LOOKS.contains(&entry.spec.name);
+        assert_eq!(call.accesses(&directory).unwrap().is_empty(), is_look, "{}", entry.spec.name);
         assert!(!call.describe().is_empty(), "{}", entry.spec.name);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::access::Operation;
 use crate::approval::Binding;
 use crate::backend::{
-    Backend, Call, FileContent, FileSystem, FileVersion, Missing, OutputSink, Shell, Transform, Updated,
+    Backend, Call, FileContent, FileSystem, FileVersion, Missing, OutputSink, Shell, Spill, Transform, Updated,
     WritableFileSystem,
 };
 use crate::change::Bounds;
@@ -14,6 +14,8 @@ use crate::limits::Limits;
 use crate::media::Gate;
 use crate::memory::ReadMemory;
 use crate::path::VirtualPath;
+use crate::scratch::Scratch;
+use crate::session::{Sessions, Starter};
 
 /// How the application wants its tools to behave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +46,12 @@ pub struct View<'a> {
     pub bindings: &'a [Binding],
     /// Takes output of a command as it comes.
     pub on_output: Option<OutputSink>,
+    /// What runs beside the calls.
+    pub sessions: &'a Sessions,
+    /// Where whole outputs go.
+    pub scratch: &'a Scratch,
+    /// The call's id.
+    pub call_id: &'a str,
 }
 
 impl<'a> View<'a> {
@@ -69,6 +77,16 @@ impl<'a> View<'a> {
         self.backend
             .shell()
             .ok_or_else(|| Error::new(ErrorKind::Unsupported, self.backend.no_shell_reason().to_owned()))
+    }
+
+    /// What makes a file for output that is too long to be told.
+    pub fn spill(&self) -> Spill {
+        self.scratch.spill()
+    }
+
+    /// Who starts a session in this call.
+    pub fn starter(&self, tool: &'static str) -> Starter<'a> {
+        Starter { call_id: self.call_id, tool }
     }
 
     /// What bounds an edit in this call.

@@ -242,7 +242,8 @@ impl Toolset {
     /// What an approver sees. An error of the preview is the call's own error: nobody is asked about an edit that
     /// cannot be made.
     async fn request(&self, prepared: &Prepared<'_>, input: &Value, plan: &Plan) -> Result<ApprovalRequest> {
-        let view = self.view(&prepared.call, &[], None);
+        let backend = self.shared.scratch.backend();
+        let view = self.view(&*backend, &prepared.call, &prepared.call_id, &[], None);
         Ok(ApprovalRequest {
             call_id: prepared.call_id.clone(),
             tool: prepared.exposed.ours().to_owned(),

@@ -18,7 +18,7 @@ use super::guard::CallGuard;
 use super::plan::{self, Judges, Plan};
 use crate::access::Unguarded;
 use crate::approval::{ApprovalGrant, Binding};
-use crate::backend::{Call, OutputSink};
+use crate::backend::{Backend, Call, OutputSink};
 use crate::cancel::{CancelToken, Deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hooks::{CallInfo, Scope};
@@ -197,7 +197,7 @@ impl Toolset {
 
     /// Steps 4 and 5.
     pub(super) async fn plan(&self, prepared: &Prepared<'_>) -> Result<Plan> {
-        let backend = &*self.shared.backend;
+        let backend = &*self.shared.scratch.backend();
         let accesses = prepared.decoded.accesses(backend.files().working_directory())?;
         let mut asks = Vec::new();
         if self.shared.need_approval.iter().any(|name| name == prepared.exposed.ours()) {
@@ -250,7 +250,8 @@ impl Toolset {
         let limit = prepared.decoded.time_limit().unwrap_or(self.shared.limits.call_timeout);
         let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(limit);
         let call = Call { deadline, guard: Arc::new(guard) };
-        let view = self.view(&call, &bindings, options.on_output.clone());
+        let backend = self.shared.scratch.backend();
+        let view = self.view(&*backend, &call, &prepared.call_id, &bindings, options.on_output.clone());
         let mut result = self.run(&*prepared.decoded, &view).await?.bounded(self.shared.limits.text_bytes);
         if let Some(bound) = bound {
             note_binding(&mut result, bound, &bindings);
@@ -349,19 +350,24 @@ impl Toolset {
     /// What a tool works with in this call.
     pub(super) fn view<'a>(
         &'a self,
+        backend: &'a dyn Backend,
         call: &'a Call,
+        call_id: &'a str,
         bindings: &'a [Binding],
         on_output: Option<OutputSink>,
     ) -> View<'a> {
         View {
-            backend: &*self.shared.backend,
+            backend,
             call,
+            call_id,
             limits: &self.shared.limits,
             settings: &self.shared.settings,
             memory: &self.shared.memory,
             media: &self.shared.media,
             bindings,
             on_output,
+            sessions: &self.shared.sessions,
+            scratch: &self.shared.scratch,
         }
     }
 }

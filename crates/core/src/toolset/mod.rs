@@ -32,6 +32,8 @@ use crate::limits::Limits;
 use crate::media::Gate;
 use crate::memory::ReadMemory;
 use crate::permissions::{CommandContext, PermissionChecker, Ruleset};
+use crate::scratch::Scratch;
+use crate::session::Sessions;
 use crate::tool::ToolSettings;
 
 mod approve;
@@ -82,6 +84,8 @@ struct Shared {
     turn: tokio::sync::Mutex<()>,
     remembered: ApprovalMemory,
     assessed: Mutex<Assessed>,
+    sessions: Sessions,
+    scratch: Scratch,
     memory: Arc<ReadMemory>,
     media: Gate,
     failures: Mutex<HashMap<String, u32>>,
@@ -139,7 +143,11 @@ impl Toolset {
             },
             hashline: options.edit_format == EditFormat::Hashline,
         };
+        let hooks = hooks.unwrap_or_else(|| Arc::new(NoHooks));
+        let listening = Arc::clone(&hooks);
         let shared = Shared {
+            sessions: Sessions::new(Arc::new(move |ended| listening.session_ended(&ended))),
+            scratch: Scratch::new(Arc::clone(&backend)),
             id: format!("toolset-{}", TOOLSETS.fetch_add(1, Ordering::Relaxed)),
             backend,
             policy,
@@ -149,7 +157,7 @@ impl Toolset {
             need_approval: options.need_approval,
             max_retries: options.max_retries,
             always_post: options.always_post,
-            hooks: hooks.unwrap_or_else(|| Arc::new(NoHooks)),
+            hooks,
             approver,
             commands,
             order: options.approval_order,
@@ -204,6 +212,17 @@ impl Toolset {
         self.shared.closed.store(true, Ordering::Release);
         self.shared.closing.cancel();
         self.shared.remembered.clear();
+        self.shared.sessions.close();
+    }
+
+    /// Ends when nothing that the toolset started is left; after [`Toolset::close`].
+    pub async fn over(&self) {
+        self.shared.sessions.over().await;
+    }
+
+    /// What the toolset runs beside its calls.
+    pub fn sessions(&self) -> &Sessions {
+        &self.shared.sessions
     }
 
     /// Step 1: by the exposed name, or by ours.

@@ -50,6 +50,14 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
                 plan.judge_command(judges, command, &working_directory).await?;
             }
             Access::Anything => plan.judge_anything(policy, judges.info.tool)?,
+            Access::Session { id } => {
+                // Whoever may start a command may end it: only a rule that asks about all commands asks here.
+                let verdict = policy.ending();
+                if verdict.action == Action::Ask {
+                    plan.asks.push(verdict.reason);
+                }
+                plan.touches.push(Touch { operation: Operation::Execute, target: id, resolved: None });
+            }
         }
     }
     Ok(plan)

@@ -90,6 +90,11 @@ impl Policy {
         (verdict, analysis)
     }
 
+    /// The verdict on ending what runs already.
+    pub(super) fn ending(&self) -> Verdict {
+        self.flag(Operation::Execute)
+    }
+
     /// The verdict where no rule speaks.
     pub(super) fn flag(&self, operation: Operation) -> Verdict {
         let action = match &self.rules {

@@ -199,6 +199,16 @@ pub(super) struct Execute {
     pub(super) limits: Option<ExecuteLimits>,
     #[serde(default)]
     pub(super) background: Option<ExecuteBackground>,
+    #[serde(default)]
+    pub(super) on_timeout: Option<OnTimeout>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum OnTimeout {
+    #[default]
+    End,
+    Background,
 }
 
 #[derive(Default, Deserialize)]

@@ -6,16 +6,20 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::access::Operation;
+use crate::backend::on_timeout::{Left, execute_or_leave};
+use crate::backend::process::Process;
 use crate::backend::{Backend, Call, ExecuteRequest, FileSystem, Missing, OutputSink, Window, WritableFileSystem};
 use crate::change::{self, Bounds};
 use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::exit_code::meaning;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::search::OutlineQuery;
 
 mod arguments;
+pub mod process;
 
-use arguments::{EditArguments, Execute, Find, FromTo, Glob, Grep, Ls, PathOnly, Read, Remove, decode};
+use arguments::{EditArguments, Execute, Find, FromTo, Glob, Grep, Ls, OnTimeout, PathOnly, Read, Remove, decode};
 
 /// One method call.
 pub struct Request {
@@ -39,7 +43,7 @@ pub enum Content {
 }
 
 /// The answer to one method call.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Clone, Default)]
 pub struct Reply {
     /// Structured values.
     pub value: Option<Value>,
@@ -47,6 +51,8 @@ pub struct Reply {
     pub text: Option<String>,
     /// The content of `readBytes`.
     pub bytes: Option<Vec<u8>>,
+    /// What goes on after the answer.
+    pub process: Option<Process>,
 }
 
 impl From<Value> for Reply {
@@ -118,7 +124,7 @@ async fn read(files: &dyn FileSystem, arguments: Read, call: &Call) -> Result<Re
         "offset": slice.offset, "lines": slice.lines, "totalLines": slice.total_lines, "bytes": slice.bytes,
         "nextOffset": slice.next_offset, "truncated": slice.truncated,
     });
-    Ok(Reply { value: Some(value), text: Some(slice.content), bytes: None })
+    Ok(Reply { value: Some(value), text: Some(slice.content), ..Reply::default() })
 }
 
 async fn ls(files: &dyn FileSystem, path: VirtualPath, arguments: Ls, call: &Call) -> Result<Reply> {
@@ -205,13 +211,24 @@ async fn execute(
         on_output,
         limits: arguments.limits.unwrap_or_default().into(),
         background: arguments.background.unwrap_or_default().into(),
+        spill: None,
     };
-    let outcome = shell.execute(request, call).await?;
+    let command = request.command.clone();
+    let (mut outcome, left) = match arguments.on_timeout.unwrap_or_default() {
+        OnTimeout::End => (shell.execute(request, call).await?, None),
+        OnTimeout::Background => execute_or_leave(shell, request, call).await?,
+    };
+    outcome.exit_meaning = outcome.exit_code.and_then(|code| meaning(&command, code));
     if outcome.aborted {
         return Err(Error::new(ErrorKind::Aborted, "The command was aborted; its processes were ended.")
             .with_details(json!({ "partial": outcome })));
     }
-    Ok(json!(outcome).into())
+    let mut value = json!(outcome);
+    let process = left.map(|Left { process, told }| {
+        value["told"] = json!(told);
+        process
+    });
+    Ok(Reply { process, ..value.into() })
 }
 
 async fn write(

@@ -19,7 +19,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use serde::Deserialize;
 
 use self::routes::Routes;
-use super::{Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, Shell, WritableFileSystem};
+use super::process::Process;
+use super::{
+    Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, Shell, TerminalRequest, WritableFileSystem,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
@@ -123,22 +126,52 @@ impl Backend for CompositeBackend {
     }
 }
 
+impl CompositeBackend {
+    /// The shell of the default, and the call as it sees it. Refuses a directory that another backend holds.
+    fn shell_for(&self, directory: Option<&VirtualPath>, call: &Call) -> Result<(&dyn Shell, Call)> {
+        self.check_open()?;
+        let Some(shell) = self.default_backend().shell() else {
+            return Err(Error::new(ErrorKind::Unsupported, self.no_shell_reason().to_owned()));
+        };
+        let default = self.routes.parts().len() - 1;
+        if let Some(directory) = directory
+            && self.routes.owner(directory).0 != default
+        {
+            let message = format!("Commands do not see '{directory}', which is another backend; run it elsewhere.");
+            return Err(Error::new(ErrorKind::PathNotInSandbox, message).with_path(directory.as_str()));
+        }
+        Ok((shell, guard::within(call, &self.routes, default)))
+    }
+}
+
 impl Shell for CompositeBackend {
     fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
         Box::pin(async move {
-            self.check_open()?;
-            let Some(shell) = self.default_backend().shell() else {
-                return Err(Error::new(ErrorKind::Unsupported, self.no_shell_reason().to_owned()));
-            };
-            let default = self.routes.parts().len() - 1;
-            if let Some(directory) = &request.working_directory
-                && self.routes.owner(directory).0 != default
-            {
-                let message = format!("Commands do not see '{directory}', which is another backend; run it elsewhere.");
-                return Err(Error::new(ErrorKind::PathNotInSandbox, message).with_path(directory.as_str()));
-            }
-            shell.execute(request, &guard::within(call, &self.routes, default)).await
+            let (shell, call) = self.shell_for(request.working_directory.as_ref(), call)?;
+            shell.execute(request, &call).await
         })
+    }
+
+    fn start<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        Box::pin(async move {
+            let (shell, call) = self.shell_for(request.working_directory.as_ref(), call)?;
+            shell.start(request, &call).await
+        })
+    }
+
+    fn open_terminal<'a>(&'a self, request: TerminalRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        Box::pin(async move {
+            let (shell, call) = self.shell_for(request.working_directory.as_ref(), call)?;
+            shell.open_terminal(request, &call).await
+        })
+    }
+
+    fn has_terminals(&self) -> bool {
+        self.default_backend().shell().is_some_and(Shell::has_terminals)
+    }
+
+    fn home(&self) -> Option<String> {
+        self.default_backend().shell().and_then(Shell::home)
     }
 }
 

@@ -1,13 +1,18 @@
 //! The shell of a local backend: its commands run in a directory that the resolver opened.
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::Inner;
 use super::options::LocalOptions;
 use super::shell::{CommandRunner, Environment};
 use super::system::into_std;
+#[cfg(target_os = "linux")]
+use crate::backend::TerminalRequest;
+use crate::backend::process::Process;
 use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, Shell};
 use crate::error::{Error, ErrorKind, Result};
+use crate::path::VirtualPath;
 
 /// Runs the commands of one backend.
 #[derive(Debug)]
@@ -29,6 +34,15 @@ impl LocalShell {
         Ok(Self { inner: Arc::clone(inner), runner })
     }
 
+    /// The directory that a command runs in, opened inside the walls.
+    async fn directory(&self, path: Option<VirtualPath>) -> Result<OwnedFd> {
+        let inner = Arc::clone(&self.inner);
+        let path = path.unwrap_or_else(|| inner.working_directory.clone());
+        let opened = tokio::task::spawn_blocking(move || inner.resolver.open_directory(&path));
+        let directory = opened.await.map_err(|_| Error::internal("A file operation stopped unexpectedly."))??;
+        Ok(into_std(directory.handle))
+    }
+
     /// Ends what runs.
     pub(super) async fn close(&self) {
         self.runner.close().await;
@@ -43,17 +57,38 @@ impl Shell for LocalShell {
     fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
         Box::pin(async move {
             self.inner.require_open()?;
-            let inner = Arc::clone(&self.inner);
-            let path = request.working_directory.clone().unwrap_or_else(|| inner.working_directory.clone());
-            let opened = tokio::task::spawn_blocking(move || inner.resolver.open_directory(&path));
-            let directory = opened.await.map_err(|_| Error::internal("A file operation stopped unexpectedly."))??;
+            let directory = self.directory(request.working_directory.clone()).await?;
             // Dropping the running command ends its processes.
             tokio::select! {
-                outcome = self.runner.run(request, into_std(directory.handle), call) => outcome,
+                outcome = self.runner.run(request, directory, call) => outcome,
                 () = self.inner.closed.cancelled() => {
                     Err(Error::new(ErrorKind::Closed, "The backend was closed while the command ran; it was ended."))
                 }
             }
         })
+    }
+
+    fn start<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        Box::pin(async move {
+            self.inner.require_open()?;
+            call.deadline.check()?;
+            let directory = self.directory(request.working_directory.clone()).await?;
+            self.runner.start_beside(request, directory).await
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_terminal<'a>(&'a self, request: TerminalRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        Box::pin(async move {
+            self.inner.require_open()?;
+            call.deadline.check()?;
+            let directory = self.directory(request.working_directory.clone()).await?;
+            self.runner.open_terminal(request, directory).await
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn has_terminals(&self) -> bool {
+        self.runner.has_terminals()
     }
 }

@@ -13,18 +13,20 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use tokio::net::unix::pipe::{Receiver, Sender};
 
-use self::capture::Capture;
 use self::child::{receiver, sender};
 pub use self::environment::Environment;
 #[cfg(target_os = "linux")]
 pub use self::program::SupervisorProgram;
 use self::running::{Ended, Launch, Running};
+use crate::backend::capture::Capture;
+use crate::backend::process::Recorder;
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, Stream};
 use crate::error::{Error, ErrorKind, Result};
 
-mod capture;
+mod beside;
 mod child;
 mod environment;
 mod exit_watch;
@@ -33,8 +35,12 @@ mod kept;
 #[cfg(target_os = "linux")]
 mod program;
 mod running;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(test)))]
 mod supervised;
+#[cfg(all(target_os = "linux", test))]
+pub(crate) mod supervised;
+#[cfg(target_os = "linux")]
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -60,6 +66,7 @@ const DRAIN_BYTES: usize = 1 << 20;
 pub struct CommandRunner {
     environment: Environment,
     output_bytes: usize,
+    beside: beside::Beside,
     #[cfg(target_os = "linux")]
     supervision: Option<Supervision>,
 }
@@ -86,6 +93,7 @@ impl CommandRunner {
         Self {
             environment,
             output_bytes,
+            beside: beside::Beside::default(),
             #[cfg(target_os = "linux")]
             supervision: None,
         }
@@ -99,8 +107,9 @@ impl CommandRunner {
         Self { supervision: Some(Supervision { supervisors, kept: kept::Kept::default() }), ..self }
     }
 
-    /// Ends what commands were allowed to leave behind, and waits until it is gone.
+    /// Ends what runs beside its caller and what commands were allowed to leave behind, and waits until it is gone.
     pub async fn close(&self) {
+        self.beside.end().await;
         #[cfg(target_os = "linux")]
         if let Some(supervision) = &self.supervision {
             supervision.kept.end().await;
@@ -119,28 +128,32 @@ impl CommandRunner {
             on_output,
             limits,
             background,
+            spill,
         } = request;
         self.check(&command, limits, background)?;
         let environment = self.environment.with(&environment)?;
         let begin = Instant::now();
         let deadline = timeout.map_or_else(|| call.deadline.clone(), |timeout| call.deadline.within(timeout));
-        let mut capture = Capture::new(self.output_bytes, on_output);
+        let mut capture = Capture::new(self.output_bytes, on_output, spill);
         if let Err(error) = deadline.check() {
             return Ok(outcome(capture, Ended::UNKNOWN, Some(stop_of(&error)), begin));
         }
 
         let with_stdin = stdin.is_some();
-        let launch = Launch { command, directory, environment, limits, background, with_stdin };
-        let (mut running, ends) = self.start(launch).await?;
-        let mut pipes = Pipes {
-            stdout: Some(receiver(ends.stdout)?),
-            stderr: Some(receiver(ends.stderr)?),
-            stdin: match (ends.stdin, stdin) {
-                (Some(pipe), Some(bytes)) => Some(Input { pipe: sender(pipe)?, bytes, written: 0 }),
-                (_, _) => None,
-            },
-            buffer: vec![0; READ_BYTES],
+        let launch = Launch {
+            command,
+            directory,
+            environment,
+            limits,
+            background,
+            with_stdin,
+            #[cfg(target_os = "linux")]
+            terminal: None,
+            #[cfg(target_os = "linux")]
+            is_announced: false,
         };
+        let (mut running, ends) = self.start(launch).await?;
+        let mut pipes = Pipes::of(ends, stdin.unwrap_or_default(), false)?;
 
         let stop = tokio::select! {
             () = running.ended() => None,
@@ -164,6 +177,7 @@ impl CommandRunner {
             Some(supervision) => {
                 launch.limits.processes.get_or_insert(PROCESSES);
                 let (command, ends) = supervision.supervisors.start(&launch).await?;
+                let ends = ends.ok_or_else(|| Error::internal("A command was started without pipes."))?;
                 Ok((Running::Supervised(command), ends))
             }
             None => Running::direct(launch).await,
@@ -260,6 +274,8 @@ fn outcome(capture: Capture, ended: Ended, stop: Option<Stop>, begin: Instant) -
         timed_out: stop == Some(Stop::TimedOut),
         aborted: stop == Some(Stop::Aborted),
         truncated: captured.truncated,
+        spill_path: captured.spill_path,
+        exit_meaning: None,
         duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
         processes_left: (others > 0 && stop.is_none() && ceiling.is_none()).then_some(others),
         peak_memory_bytes: peak_memory,
@@ -317,38 +333,85 @@ struct Input {
     pipe: Sender,
     bytes: Vec<u8>,
     written: usize,
+    /// Whether more may come when all is written.
+    stays_open: bool,
 }
 
-/// What a read of a pipe found.
-enum Taken {
-    Bytes(usize),
-    NothingNow,
-    End,
+impl Input {
+    fn has_more(&self) -> bool {
+        self.written < self.bytes.len()
+    }
+}
+
+/// Takes output, one piece of one stream after another.
+trait Take {
+    fn take(&mut self, stream: Stream, bytes: &[u8]);
+}
+
+impl Take for Capture {
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        Self::take(self, stream, bytes);
+    }
+}
+
+impl Take for Recorder {
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        Self::take(self, stream, bytes);
+    }
 }
 
 impl Pipes {
+    /// Our ends; `bytes` is what the command reads first.
+    fn of(ends: child::OurEnds, bytes: Vec<u8>, stays_open: bool) -> Result<Self> {
+        let stdin = ends.stdin.map(|pipe| sender(pipe).map(|pipe| Input { pipe, bytes, written: 0, stays_open }));
+        Ok(Self {
+            stdout: Some(receiver(ends.stdout)?),
+            stderr: Some(receiver(ends.stderr)?),
+            stdin: stdin.transpose()?,
+            buffer: vec![0; READ_BYTES],
+        })
+    }
+
     /// Carries output in and input out until every process has closed its ends of both outputs.
-    async fn carry(&mut self, capture: &mut Capture) {
-        while self.stdout.is_some() || self.stderr.is_some() {
-            tokio::select! {
-                () = readable(self.stdout.as_ref()) => {}
-                () = readable(self.stderr.as_ref()) => {}
-                () = writable(self.stdin.as_ref()) => give(&mut self.stdin),
-            }
-            // Both, whichever woke us: what is there at once comes in a fixed order, and neither starves the other.
-            take(&mut self.stdout, Stream::Stdout, &mut self.buffer, capture);
-            take(&mut self.stderr, Stream::Stderr, &mut self.buffer, capture);
+    async fn carry(&mut self, capture: &mut impl Take) {
+        while self.is_open() {
+            self.turn(capture).await;
         }
     }
 
-    /// Takes what lies in the pipes, without waiting for more.
-    fn drain(&mut self, capture: &mut Capture) {
-        for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
+    /// Whether output may still come.
+    fn is_open(&self) -> bool {
+        self.stdout.is_some() || self.stderr.is_some()
+    }
+
+    /// Waits until something can be carried, and carries it.
+    async fn turn(&mut self, capture: &mut impl Take) {
+        tokio::select! {
+            () = readable(self.stdout.as_ref()) => {}
+            () = readable(self.stderr.as_ref()) => {}
+            () = writable(self.stdin.as_ref()) => give(&mut self.stdin),
+        }
+        // Both, whichever woke us: what is there at once comes in a fixed order, and neither starves the other.
+        take(&mut self.stdout, Stream::Stdout, &mut self.buffer, capture);
+        take(&mut self.stderr, Stream::Stderr, &mut self.buffer, capture);
+    }
+
+    /// Takes what lies in the pipes, without waiting for more. Asks the system itself: the runtime may not have heard yet
+    /// that a pipe is readable.
+    fn drain(&mut self, capture: &mut impl Take) {
+        for (pipe, stream) in [(&self.stdout, Stream::Stdout), (&self.stderr, Stream::Stderr)] {
+            let Some(pipe) = pipe else { continue };
             let mut drained = 0;
             while drained < DRAIN_BYTES {
-                match take(pipe, stream, &mut self.buffer, capture) {
-                    Taken::Bytes(count) => drained += count,
-                    Taken::NothingNow | Taken::End => break,
+                match rustix::io::read(pipe, &mut self.buffer) {
+                    Ok(0) => break,
+                    Ok(count) => {
+                        capture.take(stream, &self.buffer[..count]);
+                        drained += count;
+                    }
+                    Err(Errno::INTR) => {}
+                    // Nothing is there, or nothing can be had.
+                    Err(_) => break,
                 }
             }
         }
@@ -365,24 +428,19 @@ async fn readable(pipe: Option<&Receiver>) {
 
 async fn writable(input: Option<&Input>) {
     match input {
-        Some(input) => drop(input.pipe.writable().await),
-        None => std::future::pending().await,
+        Some(input) if input.has_more() || !input.stays_open => drop(input.pipe.writable().await),
+        Some(_) | None => std::future::pending().await,
     }
 }
 
-fn take(pipe: &mut Option<Receiver>, stream: Stream, buffer: &mut [u8], capture: &mut Capture) -> Taken {
-    let Some(open) = pipe else { return Taken::End };
+fn take(pipe: &mut Option<Receiver>, stream: Stream, buffer: &mut [u8], capture: &mut impl Take) {
+    let Some(open) = pipe else { return };
     match open.try_read(buffer) {
         Ok(0) => *pipe = None,
-        Ok(count) => {
-            capture.take(stream, &buffer[..count]);
-            return Taken::Bytes(count);
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Taken::NothingNow,
-        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => return Taken::NothingNow,
+        Ok(count) => capture.take(stream, &buffer[..count]),
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) => {}
         Err(_) => *pipe = None,
     }
-    Taken::End
 }
 
 /// Writes what the pipe takes; closes it at the end of the input, or when nobody reads any more.
@@ -390,13 +448,15 @@ fn give(input: &mut Option<Input>) {
     let Some(open) = input else { return };
     let rest = &open.bytes[open.written..];
     if rest.is_empty() {
-        *input = None;
+        if !open.stays_open {
+            *input = None;
+        }
         return;
     }
     match open.pipe.try_write(rest) {
         Ok(count) => {
             open.written += count;
-            if open.written == open.bytes.len() {
+            if !open.has_more() && !open.stays_open {
                 *input = None;
             }
         }

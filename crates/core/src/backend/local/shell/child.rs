@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::fs::fstat;
 use rustix::io::Errno;
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
 use super::exit_watch::ExitWatch;
@@ -137,6 +137,18 @@ impl OwnedChild {
         if let Some((_, tree)) = &mut self.inner {
             tree.terminate();
         }
+    }
+
+    /// Sends a signal to the group.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Some((_, tree)) = &self.inner {
+            tree.signal_group(signal);
+        }
+    }
+
+    /// The number of the shell.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.inner.as_ref().map(|(child, _)| child.id())
     }
 
     /// Watches for the end of the shell, without reaping it.

@@ -5,8 +5,8 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::Pipes;
-use super::capture::Capture;
 use super::supervised::Supervised;
+use crate::backend::capture::Capture;
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -41,7 +41,7 @@ impl Kept {
     pub(super) fn keep(&self, mut command: Supervised, mut pipes: Pipes) {
         let end = self.end.clone();
         self.commands.lock().spawn(async move {
-            let mut nowhere = Capture::new(0, None);
+            let mut nowhere = Capture::new(0, None, None);
             tokio::select! {
                 () = command.over() => {}
                 () = async { pipes.carry(&mut nowhere).await; std::future::pending().await } => {}

@@ -8,6 +8,8 @@
 use std::os::fd::OwnedFd;
 use std::process::ExitStatus;
 
+use rustix::process::Signal;
+
 use super::blocking;
 use super::child::{OurEnds, OwnedChild, start};
 use super::environment::Environment;
@@ -27,6 +29,12 @@ pub(super) struct Launch {
     pub(super) background: Background,
     /// Whether it gets a pipe to read from; nothing otherwise.
     pub(super) with_stdin: bool,
+    /// The terminal that it reads and writes instead of pipes; only with a supervisor.
+    #[cfg(target_os = "linux")]
+    pub(super) terminal: Option<OwnedFd>,
+    /// Whether its number is asked for.
+    #[cfg(target_os = "linux")]
+    pub(super) is_announced: bool,
 }
 
 /// A command that runs. Dropped before its end it is ended with all that it started.
@@ -63,12 +71,39 @@ impl Running {
         Ok((Self::Direct { child, exit }, ends))
     }
 
+    /// Ends when the shell runs; an error when it does not.
+    pub(super) async fn started(self) -> Result<Self> {
+        match self {
+            Self::Direct { .. } => Ok(self),
+            #[cfg(target_os = "linux")]
+            Self::Supervised(command) => command.started().await.map(Self::Supervised),
+        }
+    }
+
     /// Ends when the shell has ended, and with a supervisor all that it left behind (unless that is kept).
     pub(super) async fn ended(&mut self) {
         match self {
             Self::Direct { exit, .. } => exit.ended().await,
             #[cfg(target_os = "linux")]
             Self::Supervised(command) => command.ended().await,
+        }
+    }
+
+    /// Sends a signal to the group of the command.
+    pub(super) async fn signal(&self, signal: Signal) {
+        match self {
+            Self::Direct { child, .. } => child.signal(signal),
+            #[cfg(target_os = "linux")]
+            Self::Supervised(command) => command.signal(signal).await,
+        }
+    }
+
+    /// The number of the shell where it is known.
+    pub(super) fn pid(&self) -> Option<u32> {
+        match self {
+            Self::Direct { child, .. } => child.pid(),
+            #[cfg(target_os = "linux")]
+            Self::Supervised(command) => command.pid(),
         }
     }
 

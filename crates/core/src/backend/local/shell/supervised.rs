@@ -23,6 +23,7 @@ use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::Signal;
 use tokio::net::UnixStream;
 
 use super::child::{OurEnds, check_directory, pipes, random_mark, refused};
@@ -62,17 +63,24 @@ impl Supervisors {
         Arc::new(Self { program, ready: Mutex::default() })
     }
 
-    /// Starts a command. That its program cannot be run shows at [`Supervised::end`].
-    pub(super) async fn start(self: &Arc<Self>, launch: &Launch) -> Result<(Supervised, OurEnds)> {
+    /// Starts a command; without pipes where it has a terminal. That its program cannot be run shows at [`Supervised::end`].
+    pub(super) async fn start(self: &Arc<Self>, launch: &Launch) -> Result<(Supervised, Option<OurEnds>)> {
         check_directory(&launch.directory)?;
         let mark = random_mark();
         let script = if launch.command.len() > COMMAND_BYTES { Some(script_of(&launch.command)?) } else { None };
         let order = Order::Run(request(launch, &mark, script.is_some())?)
             .encode()
             .ok_or_else(|| refused(Some(Errno::TOOBIG)))?;
-        let (ours, theirs) = pipes(launch.with_stdin)?;
-        let mut beside = vec![launch.directory.as_fd(), theirs.stdout.as_fd(), theirs.stderr.as_fd()];
-        beside.extend(theirs.stdin.as_ref().map(AsFd::as_fd));
+        let piped = if launch.terminal.is_some() { None } else { Some(pipes(launch.with_stdin)?) };
+        let mut beside = vec![launch.directory.as_fd()];
+        match (&launch.terminal, &piped) {
+            (Some(terminal), _) => beside.extend([terminal.as_fd(); 3]),
+            (None, Some((_, theirs))) => {
+                beside.extend([theirs.stdout.as_fd(), theirs.stderr.as_fd()]);
+                beside.extend(theirs.stdin.as_ref().map(AsFd::as_fd));
+            }
+            (None, None) => {}
+        }
         beside.extend(script.as_ref().map(AsFd::as_fd));
 
         let mut ready = self.ready.lock().pop();
@@ -110,9 +118,10 @@ impl Supervisors {
             frame: [0; Report::BYTES],
             filled: 0,
             course: Course::Running,
+            pid: None,
         };
         command.send(&order[sent..]).await;
-        Ok((command, ours))
+        Ok((command, piped.map(|(ours, _)| ours)))
     }
 
     fn take_back(&self, socket: UnixStream, process: Child) {
@@ -198,8 +207,10 @@ fn request(launch: &Launch, mark: &str, has_script: bool) -> Result<Request> {
         environment,
         limits: limits(launch.limits),
         keep: launch.background == Background::Keep,
-        has_stdin: launch.with_stdin,
+        has_stdin: launch.with_stdin || launch.terminal.is_some(),
         has_script,
+        is_terminal: launch.terminal.is_some(),
+        is_announced: launch.is_announced,
     })
 }
 
@@ -246,6 +257,7 @@ pub(super) struct Supervised {
     frame: [u8; Report::BYTES],
     filled: usize,
     course: Course,
+    pid: Option<u32>,
 }
 
 /// How far a command is.
@@ -284,6 +296,31 @@ impl Supervised {
     pub(super) async fn over(&mut self) {
         while !self.course.is_over() {
             self.read().await;
+        }
+    }
+
+    /// Ends when the shell runs, or is known not to: then with the error.
+    pub(super) async fn started(mut self) -> Result<Self> {
+        while matches!(self.course, Course::Running) && self.pid.is_none() {
+            self.read().await;
+        }
+        if matches!(self.course, Course::Failed { .. }) {
+            // It says why.
+            self.end().await?;
+            return Err(Error::internal("A command that did not start has ended."));
+        }
+        Ok(self)
+    }
+
+    /// The number of the shell, once [`Supervised::started`] has ended.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    /// Sends a signal to the group of the command.
+    pub(super) async fn signal(&self, signal: Signal) {
+        if let Some(order) = u8::try_from(signal.as_raw()).ok().and_then(|number| Order::Signal(number).encode()) {
+            self.send(&order).await;
         }
     }
 
@@ -363,6 +400,10 @@ impl Supervised {
         if self.filled == Report::BYTES {
             self.filled = 0;
             self.course = match Report::decode(&self.frame) {
+                Some(Report::Started(pid)) => {
+                    self.pid = u32::try_from(pid).ok();
+                    Course::Running
+                }
                 Some(Report::Exited(status)) => Course::LeftBehind(status),
                 Some(Report::Ended(ended)) => Course::Ended(ended),
                 Some(Report::Failed { stage, errno }) => Course::Failed { stage, errno },
@@ -421,4 +462,4 @@ fn not_started(stage: Stage, errno: i32) -> Error {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

@@ -110,6 +110,8 @@ fn text(output: &str) -> ExecuteOutcome {
         processes_left: None,
         peak_memory_bytes: None,
         ceiling: None,
+        spill_path: None,
+        exit_meaning: None,
     }
 }
 

@@ -50,7 +50,7 @@ impl Tree {
     }
 
     /// Sends `signal` to the group. A group that is gone is no error.
-    fn signal_group(&self, signal: Signal) {
+    pub(super) fn signal_group(&self, signal: Signal) {
         // The only failures are "no such group" and "all of it belongs to somebody else" (a set-id program): nothing
         // more can be done about either.
         if let Some(leader) = self.leader {

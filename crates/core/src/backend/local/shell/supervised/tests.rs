@@ -11,7 +11,7 @@ use crate::backend::local::shell::{CommandRunner, Environment, SCRIPT_BYTES};
 use crate::backend::{Call, ExecuteOutcome, ExecuteRequest, OutputChunk};
 
 /// The program, built as it is shipped; `GLOVEPORT_SUPERVISOR` names one that is built already.
-pub(in super::super) fn program() -> SupervisorProgram {
+pub(crate) fn program() -> SupervisorProgram {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
     SupervisorProgram::from_path(PATH.get_or_init(|| match std::env::var_os("GLOVEPORT_SUPERVISOR") {
         Some(path) => path.into(),

@@ -1,0 +1,91 @@
+// Commands that run beside the conversation, through the package.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { type AuditEvent, ClosedError, createToolset, LocalBackend, RunningCommand } from 'gloveport'
+import { afterAll, expect, test } from 'vitest'
+
+const root = mkdtempSync(join(tmpdir(), 'gloveport-background-'))
+const backend = new LocalBackend({ root })
+afterAll(async () => {
+  await backend.close()
+  rmSync(root, { recursive: true })
+})
+
+function isAlive(pid: number | undefined): boolean {
+  try {
+    return pid !== undefined && process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+test('a command whose time is over runs on as the same process, with its input open', async () => {
+  const left = await backend.execute('echo $$; read line; echo "got $line"; cat', {
+    timeout: 300,
+    onTimeout: 'background',
+  })
+  const command = left.process as RunningCommand
+  expect(command).toBeInstanceOf(RunningCommand)
+  expect({ timedOut: left.timedOut, output: left.output }).toEqual({ timedOut: true, output: `${command.pid}\n` })
+  await command.write('a\n')
+  expect(await command.read()).toEqual({ text: 'got a\n', dropped: 0, ended: false })
+  expect(await command.read({ wait: 0 })).toEqual({ text: '', dropped: 0, ended: false })
+  await command.write(new TextEncoder().encode('ünd\n'))
+  await command.closeInput()
+  const pieces: string[] = []
+  for await (const text of command) pieces.push(text)
+  expect(pieces.join('')).toBe('ünd\n')
+  expect(await command.wait()).toMatchObject({ exitCode: 0, timedOut: false })
+  await expect(command.write('late')).rejects.toBeInstanceOf(ClosedError)
+})
+
+test('a command in time is a result like any other', async () => {
+  const ended = await backend.execute('echo done; exit 3', { onTimeout: 'background' })
+  expect(ended).toMatchObject({ output: 'done\n', exitCode: 3, timedOut: false })
+  expect(ended.process).toBeUndefined()
+  expect((await backend.execute('grep x /dev/null')).exitMeaning).toBe('no line matched')
+})
+
+test('a running command is signalled, waited for with a stop, and killed', async () => {
+  const { process: command } = await backend.execute('trap "echo int" INT; while :; do sleep 0.05; done', {
+    timeout: 300,
+    onTimeout: 'background',
+  })
+  if (!command) throw new Error('it ended')
+  await command.signal('SIGINT')
+  expect((await command.read()).text).toBe('int\n')
+  await expect(command.signal('SIGNOSUCH' as 'SIGINT')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(command.wait({ signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ name: 'AbortError' })
+  expect(isAlive(command.pid)).toBe(true)
+  expect(await command.kill()).toBe(true)
+  expect(isAlive(command.pid)).toBe(false)
+  expect(await command.kill()).toBe(false)
+})
+
+test('the tools start, read, list and end; the end is told; close waits until all is gone', async () => {
+  const events: AuditEvent[] = []
+  const toolset = createToolset({
+    backend,
+    tools: ['background'],
+    requireExecuteApproval: false,
+    onEvent: (event) => events.push(event),
+  })
+  expect(toolset.tools.map((tool) => tool.name)).toEqual([
+    'run_in_background',
+    'read_output',
+    'kill_shell',
+    'list_shells',
+  ])
+  const started = await toolset.call('run_in_background', { command: 'echo hi; sleep 300' }, { callId: 'one' })
+  const { pid } = started.data as { pid: number }
+  expect((await toolset.call('read_output', { shell_id: 'bg_1', wait: 20 })).text).toBe('[bg_1] running\nhi')
+  expect((await toolset.call('list_shells', {})).text).toBe('bg_1  running  echo hi; sleep 300')
+  await toolset.close()
+  expect(isAlive(pid)).toBe(false)
+  await expect
+    .poll(() => events.filter((event) => event.type === 'session-ended'))
+    .toMatchObject([{ sessionId: 'bg_1', callId: 'one', tool: 'run_in_background', exitCode: null, signal: 'SIGTERM' }])
+})

@@ -1,0 +1,211 @@
+//! What a command prints, caught in bounded memory: each stream alone, and both in the order in which they arrived. What
+//! memory does not hold can go to a file besides.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::Arc;
+
+use super::{OutputChunk, OutputSink, Stream};
+use crate::text::head_tail::HeadTail;
+use crate::text::stream::Utf8Stream;
+
+/// 1 GiB of one command's output goes to a file; a command that prints more fills no disk.
+const SPILL_BYTES: u64 = 1 << 30;
+
+/// Makes the file that takes the whole output of a command which memory does not hold. Called once at most.
+pub type Spill = Arc<dyn Fn() -> Option<SpillFile> + Send + Sync>;
+
+/// Where the whole output goes.
+pub struct SpillFile {
+    /// Open for writing, and empty.
+    pub file: File,
+    /// Its path, as the agent sees it.
+    pub path: String,
+}
+
+/// The output of one command.
+pub(super) struct Capture {
+    /// Decoded text, so that a character that one stream has begun is not torn by the other.
+    both: HeadTail,
+    stdout: StreamCapture,
+    stderr: StreamCapture,
+    limit: u64,
+    spill: Spilling,
+    sink: Option<OutputSink>,
+}
+
+/// What was caught, bounded.
+#[derive(Debug, PartialEq, Eq, Default)]
+pub(super) struct Captured {
+    pub(super) output: String,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+    pub(super) truncated: bool,
+    pub(super) spill_path: Option<String>,
+}
+
+struct StreamCapture {
+    decoder: Utf8Stream,
+    kept: HeadTail,
+}
+
+/// How far the file is.
+enum Spilling {
+    No,
+    Ready(Spill),
+    Open { spill: SpillFile, written: u64 },
+}
+
+impl Capture {
+    /// Keeps `limit` bytes of each stream and of both together, hands every piece to `sink` as it comes, and everything
+    /// to `spill` once memory does not hold it.
+    pub(super) fn new(limit: usize, sink: Option<OutputSink>, spill: Option<Spill>) -> Self {
+        let stream = || StreamCapture { decoder: Utf8Stream::new(), kept: HeadTail::new(limit) };
+        Self {
+            both: HeadTail::new(limit),
+            stdout: stream(),
+            stderr: stream(),
+            limit: limit as u64,
+            spill: spill.map_or(Spilling::No, Spilling::Ready),
+            sink,
+        }
+    }
+
+    /// Takes the next bytes of a stream and hands them on.
+    pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let text = self.record(stream, bytes);
+        self.hand_on(stream, text);
+    }
+
+    /// Takes the next bytes of a stream and returns their text.
+    pub(super) fn record(&mut self, stream: Stream, bytes: &[u8]) -> String {
+        let text = self.stream(stream).decoder.push(bytes);
+        self.keep(stream, &text);
+        text
+    }
+
+    /// Everything that was caught. A character that a stream left unfinished becomes U+FFFD.
+    pub(super) fn finish(mut self) -> Captured {
+        for (stream, text) in self.close() {
+            self.hand_on(stream, text);
+        }
+        self.so_far()
+    }
+
+    /// Ends the streams; returns what their ends leave.
+    pub(super) fn close(&mut self) -> [(Stream, String); 2] {
+        [Stream::Stdout, Stream::Stderr].map(|stream| {
+            let text = self.stream(stream).decoder.finish();
+            self.keep(stream, &text);
+            (stream, text)
+        })
+    }
+
+    /// What was caught until now.
+    pub(super) fn so_far(&self) -> Captured {
+        Captured {
+            truncated: self.both.is_truncated(),
+            output: self.both.capture().text,
+            stdout: self.stdout.kept.capture().text,
+            stderr: self.stderr.kept.capture().text,
+            spill_path: match &self.spill {
+                Spilling::Open { spill, .. } => Some(spill.path.clone()),
+                Spilling::No | Spilling::Ready(_) => None,
+            },
+        }
+    }
+
+    fn stream(&mut self, stream: Stream) -> &mut StreamCapture {
+        match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        }
+    }
+
+    fn keep(&mut self, stream: Stream, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.spill(text);
+        self.stream(stream).kept.push(text.as_bytes());
+        self.both.push(text.as_bytes());
+    }
+
+    fn hand_on(&self, stream: Stream, text: String) {
+        if let (Some(sink), false) = (&self.sink, text.is_empty()) {
+            sink(OutputChunk { stream, text });
+        }
+    }
+
+    /// Writes to the file what memory is about to lose. A file that takes no more (a full disk) is left as it is: the
+    /// marker in the output still says what is missing there.
+    fn spill(&mut self, text: &str) {
+        if let Spilling::Ready(make) = &self.spill {
+            if self.both.total_bytes() + text.len() as u64 <= self.limit {
+                return;
+            }
+            self.spill = match make() {
+                Some(spill) => Spilling::Open { spill, written: 0 },
+                None => Spilling::No,
+            };
+            let before = self.both.capture().text;
+            self.write(before.as_bytes());
+        }
+        self.write(text.as_bytes());
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if let Spilling::Open { spill, written } = &mut self.spill {
+            let room = usize::try_from(SPILL_BYTES - *written).unwrap_or(usize::MAX).min(bytes.len());
+            if spill.file.write_all(&bytes[..room]).is_ok() {
+                *written += room as u64;
+            } else {
+                *written = SPILL_BYTES;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_streams_apart_and_in_order_of_arrival() {
+        let mut capture = Capture::new(100, None, None);
+        capture.take(Stream::Stdout, b"a\xC3");
+        capture.take(Stream::Stderr, b"E\xFF!");
+        capture.take(Stream::Stdout, b"\xA9b\xE2\x82");
+        assert_eq!(
+            capture.finish(),
+            Captured {
+                output: "aE\u{FFFD}!éb\u{FFFD}".into(),
+                stdout: "aéb\u{FFFD}".into(),
+                stderr: "E\u{FFFD}!".into(),
+                truncated: false,
+                spill_path: None,
+            }
+        );
+    }
+
+    #[test]
+    fn a_file_takes_all_of_what_memory_does_not_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all");
+        let made = path.clone();
+        let spill: Spill =
+            Arc::new(move || Some(SpillFile { file: File::create(&made).unwrap(), path: "/all".into() }));
+        let mut short = Capture::new(8, None, Some(Arc::clone(&spill)));
+        short.take(Stream::Stdout, b"12345678");
+        assert_eq!(short.finish().spill_path, None);
+        assert!(!path.exists());
+        let mut long = Capture::new(8, None, Some(spill));
+        for piece in [b"1234", b"5678", b"9abc", b"def\xC3"] {
+            long.take(Stream::Stdout, piece);
+            long.take(Stream::Stderr, b"!");
+        }
+        let captured = long.finish();
+        assert_eq!((captured.truncated, captured.spill_path.as_deref()), (true, Some("/all")));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1234!5678!9abc!def!\u{FFFD}");
+    }
+}

@@ -1,0 +1,194 @@
+//! Commands that run beside their caller: each is driven by a task of its own, which carries its bytes, does what it is
+//! told, and marks the end when nothing of the command is left and all of its output is in.
+
+use std::future::Future;
+
+use parking_lot::Mutex;
+use rustix::process::Signal;
+use tokio::task::JoinSet;
+
+use super::running::{Ended, Launch, Running};
+use super::{CommandRunner, GRACE, Pipes, signal_name};
+use crate::backend::capture::Capture;
+use crate::backend::process::{Driver, Order, Process, ProcessOptions, ProcessSignal, Recorder, TerminalSize, process};
+use crate::backend::{Background, ExecuteOutcome, ExecuteRequest};
+use crate::cancel::CancelToken;
+use crate::error::{Error, ErrorKind, Result};
+
+/// 256 processes of one backend beside their callers: a hundred terminals and some; each holds a supervisor.
+const BESIDE: usize = 256;
+
+/// The tasks of one backend. Dropping it drops each, which ends its command.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    tasks: Mutex<JoinSet<()>>,
+    end: CancelToken,
+}
+
+/// How bytes reach a command and come from it.
+pub(super) trait Channel: Send {
+    /// Carries both ways until the input that it had is written or the output is at its end; whether the output is
+    /// not. Loses nothing when it is dropped.
+    fn carry(&mut self, recorder: &mut Recorder) -> impl Future<Output = bool> + Send;
+    /// Takes what is there, without waiting for more.
+    fn drain(&mut self, recorder: &mut Recorder);
+    /// Whether all input so far was read.
+    fn wants_input(&self) -> bool;
+    /// Takes the next input; nothing more comes after an empty piece.
+    fn give(&mut self, bytes: Vec<u8>);
+    /// Has another size, if it is a terminal.
+    fn resize(&mut self, size: TerminalSize);
+}
+
+impl Beside {
+    /// Whether one more may be started: `Busy` when there are too many, `Closed` after [`Beside::end`].
+    pub(super) fn check(&self) -> Result<()> {
+        if self.end.is_cancelled() {
+            return Err(Error::new(ErrorKind::Closed, "The backend is closed."));
+        }
+        let mut tasks = self.tasks.lock();
+        while tasks.try_join_next().is_some() {}
+        if tasks.len() >= BESIDE {
+            return Err(Error::new(
+                ErrorKind::Busy,
+                format!("{BESIDE} commands run in the background or on terminals; end one of them first."),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Drives a command.
+    pub(super) fn spawn(&self, running: Running, channel: impl Channel + 'static, driver: Driver) {
+        driver.recorder.started(running.pid());
+        let work = drive(running, channel, driver, self.end.clone());
+        self.tasks.lock().spawn(work);
+    }
+
+    /// Ends all of them.
+    pub(super) async fn end(&self) {
+        self.end.cancel();
+        let mut tasks = std::mem::take(&mut *self.tasks.lock());
+        while tasks.join_next().await.is_some() {}
+    }
+}
+
+impl CommandRunner {
+    /// Starts a command in an opened directory. See [`crate::backend::Shell::start`].
+    pub async fn start_beside(&self, request: ExecuteRequest, directory: std::os::fd::OwnedFd) -> Result<Process> {
+        self.check(&request.command, request.limits, Background::End)?;
+        self.beside.check()?;
+        let launch = Launch {
+            command: request.command,
+            directory,
+            environment: self.environment.with(&request.environment)?,
+            limits: request.limits,
+            background: Background::End,
+            with_stdin: true,
+            #[cfg(target_os = "linux")]
+            terminal: None,
+            #[cfg(target_os = "linux")]
+            is_announced: true,
+        };
+        let (running, ends) = self.start(launch).await?;
+        let running = running.started().await?;
+        let pipes = Pipes::of(ends, request.stdin.unwrap_or_default(), true)?;
+        let capture = Capture::new(self.output_bytes, None, request.spill);
+        let options = ProcessOptions { sink: request.on_output, tap: None };
+        let (process, driver) = process(Some(capture), options);
+        self.beside.spawn(running, pipes, driver);
+        Ok(process)
+    }
+}
+
+async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, end: CancelToken) {
+    let Driver { mut recorder, mut orders, mut input } = driver;
+    let mut output_is_open = true;
+    let mut input_is_open = true;
+    let is_told_to_end = loop {
+        let wants_input = channel.wants_input();
+        tokio::select! {
+            () = running.ended() => break false,
+            is_open = channel.carry(&mut recorder), if output_is_open || !wants_input => output_is_open = is_open,
+            order = orders.recv() => match order {
+                None | Some(Order::End) => break true,
+                Some(Order::Signal(signal)) => running.signal(number_of(signal)).await,
+                Some(Order::Resize(size)) => channel.resize(size),
+            },
+            bytes = input.recv(), if input_is_open && wants_input => match bytes {
+                Some(bytes) => channel.give(bytes),
+                None => input_is_open = false,
+            },
+            () = end.cancelled() => break true,
+        }
+    };
+    // Nobody reads any more.
+    input.close();
+    if is_told_to_end {
+        running = match running.terminate().await {
+            Ok(running) => running,
+            Err(_) => return,
+        };
+        let carried = async { while channel.carry(&mut recorder).await {} };
+        let calm = async { tokio::join!(running.ended(), carried) };
+        drop(tokio::time::timeout(GRACE, calm).await);
+    }
+    let ended = running.end().await.unwrap_or(Ended::UNKNOWN);
+    channel.drain(&mut recorder);
+    orders.close();
+    recorder.finish(|outcome| ExecuteOutcome {
+        exit_code: ended.status.and_then(|status| status.code()),
+        signal: ended.status.and_then(signal_name),
+        processes_left: (ended.others > 0 && !is_told_to_end && ended.ceiling.is_none()).then_some(ended.others),
+        peak_memory_bytes: ended.peak_memory,
+        ceiling: ended.ceiling,
+        ..outcome
+    });
+}
+
+fn number_of(signal: ProcessSignal) -> Signal {
+    match signal {
+        ProcessSignal::Hangup => Signal::HUP,
+        ProcessSignal::Interrupt => Signal::INT,
+        ProcessSignal::Quit => Signal::QUIT,
+        ProcessSignal::Kill => Signal::KILL,
+        ProcessSignal::User1 => Signal::USR1,
+        ProcessSignal::User2 => Signal::USR2,
+        ProcessSignal::Terminate => Signal::TERM,
+        ProcessSignal::Continue => Signal::CONT,
+        ProcessSignal::Stop => Signal::TSTP,
+    }
+}
+
+impl Channel for Pipes {
+    async fn carry(&mut self, recorder: &mut Recorder) -> bool {
+        let had_input = !self.wants_input();
+        while self.is_open() || !self.wants_input() {
+            self.turn(recorder).await;
+            if had_input && self.wants_input() {
+                return self.is_open();
+            }
+        }
+        false
+    }
+
+    fn drain(&mut self, recorder: &mut Recorder) {
+        Self::drain(self, recorder);
+    }
+
+    fn wants_input(&self) -> bool {
+        // Input for a closed pipe is taken and goes nowhere, as a shell's would.
+        self.stdin.as_ref().is_none_or(|input| !input.has_more())
+    }
+
+    fn give(&mut self, bytes: Vec<u8>) {
+        let Some(input) = &mut self.stdin else { return };
+        if bytes.is_empty() {
+            self.stdin = None;
+        } else {
+            input.bytes = bytes;
+            input.written = 0;
+        }
+    }
+
+    fn resize(&mut self, _size: TerminalSize) {}
+}

@@ -1,0 +1,504 @@
+//! [`Process`]: a command that runs beside its caller, in the background or on a terminal.
+//!
+//! A backend makes it with [`process`]: the caller's half is the [`Process`], the backend's half is a [`Driver`] in a task
+//! that carries bytes. Output is kept in bounded memory under positions that stay valid: who reads from where the last
+//! read ended gets nothing twice, and is told what was dropped meanwhile. The end is marked after the last byte of output
+//! is in. Dropping the last clone of a process ends it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc};
+
+use super::capture::{Capture, Captured};
+use super::{ExecuteOutcome, OutputChunk, OutputSink, Stream};
+use crate::cancel::Deadline;
+use crate::error::{Error, ErrorKind, Result};
+use crate::text::encoding::whole_characters;
+
+/// 1 MiB of output of one process stays to be read: more than a model reads at once; older output is counted.
+const KEPT_BYTES: usize = 1 << 20;
+/// 16 orders wait for a process; more wait in turn.
+const ORDERS: usize = 16;
+/// 16 pieces of at most [`INPUT_BYTES`] wait to be read by a process that is slow to read.
+const INPUTS: usize = 16;
+/// 64 KiB: what a pipe holds.
+const INPUT_BYTES: usize = 64 << 10;
+
+/// A signal, by the names and numbers that all Unix systems share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessSignal {
+    /// The terminal is gone; many daemons read their settings again.
+    Hangup,
+    /// As Ctrl-C.
+    Interrupt,
+    /// As Ctrl-\.
+    Quit,
+    /// The end, at once.
+    Kill,
+    /// For programs' own use.
+    User1,
+    /// For programs' own use.
+    User2,
+    /// The request to end.
+    Terminate,
+    /// Continue after a stop.
+    Continue,
+    /// Stop, as Ctrl-Z.
+    Stop,
+}
+
+impl ProcessSignal {
+    const ALL: [(Self, &'static str); 9] = [
+        (Self::Hangup, "SIGHUP"),
+        (Self::Interrupt, "SIGINT"),
+        (Self::Quit, "SIGQUIT"),
+        (Self::Kill, "SIGKILL"),
+        (Self::User1, "SIGUSR1"),
+        (Self::User2, "SIGUSR2"),
+        (Self::Terminate, "SIGTERM"),
+        (Self::Continue, "SIGCONT"),
+        (Self::Stop, "SIGTSTP"),
+    ];
+
+    /// The signal of that name, with or without `SIG`.
+    pub fn named(name: &str) -> Result<Self> {
+        let upper = name.to_ascii_uppercase();
+        let short = upper.strip_prefix("SIG").unwrap_or(&upper);
+        Self::ALL
+            .iter()
+            .find(|(_, known)| known.strip_prefix("SIG") == Some(short))
+            .map(|(signal, _)| *signal)
+            .ok_or_else(|| {
+                let names: Vec<_> = Self::ALL.iter().map(|(_, name)| *name).collect();
+                Error::invalid(format!("There is no such signal to send; there are {}.", names.join(", ")))
+            })
+    }
+}
+
+/// What a process is told to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Get this signal, with its group.
+    Signal(ProcessSignal),
+    /// Have a terminal of another size.
+    Resize(TerminalSize),
+    /// End: asked first, killed after a moment, with all its processes.
+    End,
+}
+
+/// The size of a terminal in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalSize {
+    /// From 1.
+    pub columns: u16,
+    /// From 1.
+    pub rows: u16,
+}
+
+impl TerminalSize {
+    /// 500: more columns or rows than any screen has.
+    const MOST: u16 = 500;
+
+    /// `InvalidInput` for a size that no terminal has.
+    pub fn new(columns: u16, rows: u16) -> Result<Self> {
+        let sane = 1..=Self::MOST;
+        if sane.contains(&columns) && sane.contains(&rows) {
+            return Ok(Self { columns, rows });
+        }
+        Err(Error::invalid(format!("A terminal has 1 to {} columns and rows.", Self::MOST)))
+    }
+}
+
+/// Takes the raw bytes of a terminal, in order, before anybody is told of them.
+pub type Tap = Box<dyn FnMut(&[u8]) + Send>;
+
+/// A command that runs beside its caller. Clones are the same process; when the last is dropped it is ended.
+#[derive(Clone)]
+pub struct Process {
+    output: Arc<Output>,
+    orders: mpsc::Sender<Order>,
+    input: mpsc::Sender<Vec<u8>>,
+}
+
+/// The backend's half of a process.
+pub struct Driver {
+    /// Where output goes.
+    pub recorder: Recorder,
+    /// What the process is told. Closed when nobody holds the process any more, which ends it.
+    pub orders: mpsc::Receiver<Order>,
+    /// What it reads; an empty piece is the end of it.
+    pub input: mpsc::Receiver<Vec<u8>>,
+}
+
+/// Takes output of a process.
+pub struct Recorder {
+    output: Arc<Output>,
+    sink: Option<OutputSink>,
+    tap: Option<Tap>,
+}
+
+struct Output {
+    state: Mutex<State>,
+    changed: Notify,
+    begin: Instant,
+}
+
+impl Output {
+    async fn over(&self) -> ExecuteOutcome {
+        loop {
+            let changed = self.changed.notified();
+            if let Some(outcome) = self.state.lock().ended.clone() {
+                return outcome;
+            }
+            changed.await;
+        }
+    }
+}
+
+/// Sees the end of a process, and is no reason for it to live on.
+pub struct EndWatch(Arc<Output>);
+
+impl EndWatch {
+    /// Ends when the process ended and all of its output is there.
+    pub async fn over(&self) -> ExecuteOutcome {
+        self.0.over().await
+    }
+}
+
+struct State {
+    kept: Kept,
+    /// The streams of a command with pipes; a terminal has one stream and no bounded result.
+    capture: Option<Capture>,
+    last_output: Instant,
+    ended: Option<ExecuteOutcome>,
+    pid: Option<u32>,
+}
+
+/// The newest bytes of a stream, under positions that count from its beginning.
+#[derive(Default)]
+struct Kept {
+    bytes: VecDeque<u8>,
+    dropped: u64,
+}
+
+/// Output from a position on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Piece {
+    /// The bytes; whole characters while the process runs.
+    pub bytes: Vec<u8>,
+    /// Bytes before them that were asked for and are gone.
+    pub dropped: u64,
+    /// Where to read on.
+    pub next: u64,
+}
+
+/// What a terminal's driver is made with.
+#[derive(Default)]
+pub struct ProcessOptions {
+    /// Is handed the text of a command with pipes as it comes.
+    pub sink: Option<OutputSink>,
+    /// Is handed the bytes of a terminal as they come.
+    pub tap: Option<Tap>,
+}
+
+/// The two halves of a process. `capture` is where the streams of a command with pipes are caught.
+pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Process, Driver) {
+    let now = Instant::now();
+    let state = State { kept: Kept::default(), capture, last_output: now, ended: None, pid: None };
+    let output = Arc::new(Output { state: Mutex::new(state), changed: Notify::new(), begin: now });
+    let (order, orders) = mpsc::channel(ORDERS);
+    let (give, input) = mpsc::channel(INPUTS);
+    let recorder = Recorder { output: Arc::clone(&output), sink: options.sink, tap: options.tap };
+    (Process { output, orders: order, input: give }, Driver { recorder, orders, input })
+}
+
+impl Process {
+    /// The number of the process in its system; `None` where it has none that means something here.
+    pub fn pid(&self) -> Option<u32> {
+        self.output.state.lock().pid
+    }
+
+    /// How it ended; `None` while it runs.
+    pub fn ended(&self) -> Option<ExecuteOutcome> {
+        self.output.state.lock().ended.clone()
+    }
+
+    /// What is known of a process that runs or ended.
+    pub fn so_far(&self) -> ExecuteOutcome {
+        self.so_far_until().0
+    }
+
+    /// What is known, and the position up to which its output holds what was printed.
+    pub fn so_far_until(&self) -> (ExecuteOutcome, u64) {
+        let state = self.output.state.lock();
+        let known = state
+            .ended
+            .clone()
+            .unwrap_or_else(|| outcome(state.capture.as_ref().map(Capture::so_far), self.output.begin));
+        (known, state.kept.end())
+    }
+
+    /// The position behind the last byte of output.
+    pub fn position(&self) -> u64 {
+        self.output.state.lock().kept.end()
+    }
+
+    /// Output from `position` on, at most `most` bytes.
+    pub fn read(&self, position: u64, most: usize) -> Piece {
+        let state = self.output.state.lock();
+        state.kept.read(position, most, state.ended.is_some())
+    }
+
+    /// How long nothing was printed.
+    pub fn quiet_for(&self) -> Duration {
+        self.output.state.lock().last_output.elapsed()
+    }
+
+    /// Ends when there is output behind `position`, or the process ended.
+    pub async fn changed(&self, position: u64) {
+        loop {
+            let changed = self.output.changed.notified();
+            {
+                let state = self.output.state.lock();
+                if state.kept.end() > position || state.ended.is_some() {
+                    return;
+                }
+            }
+            changed.await;
+        }
+    }
+
+    /// Ends when the process ended and all of its output is there.
+    pub async fn over(&self) -> ExecuteOutcome {
+        self.output.over().await
+    }
+
+    /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed.
+    pub async fn write(&self, bytes: &[u8], deadline: &Deadline) -> Result<()> {
+        for piece in bytes.chunks(INPUT_BYTES) {
+            tokio::select! {
+                sent = self.input.send(piece.to_vec()) => sent.map_err(|_| over())?,
+                stop = deadline.reached() => return Err(stop),
+            }
+        }
+        if self.ended().is_some() { Err(over()) } else { Ok(()) }
+    }
+
+    /// Lets it read to the end of its input.
+    pub async fn close_input(&self) -> Result<()> {
+        self.input.send(Vec::new()).await.map_err(|_| over())
+    }
+
+    /// Gives an order. `Closed` when it ended.
+    pub async fn order(&self, order: Order) -> Result<()> {
+        self.orders.send(order).await.map_err(|_| over())
+    }
+
+    /// Gives an order without waiting; `Busy` when too many are pending.
+    pub fn try_order(&self, order: Order) -> Result<()> {
+        self.orders.try_send(order).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => Error::new(ErrorKind::Busy, "The process has too many orders."),
+            mpsc::error::TrySendError::Closed(_) => over(),
+        })
+    }
+
+    /// Waits for its end without keeping it alive.
+    pub fn end_watch(&self) -> EndWatch {
+        EndWatch(Arc::clone(&self.output))
+    }
+
+    /// Ends it with all its processes and waits until it is gone. Whether it still ran.
+    pub async fn end(&self) -> bool {
+        let ran = self.order(Order::End).await.is_ok() && self.ended().is_none();
+        self.over().await;
+        ran
+    }
+}
+
+fn over() -> Error {
+    Error::new(ErrorKind::Closed, "The process has ended; it takes no input any more.")
+}
+
+impl Recorder {
+    /// Tells the number of the process.
+    pub(super) fn started(&self, pid: Option<u32>) {
+        self.output.state.lock().pid = pid;
+    }
+
+    /// Takes output of a command with pipes.
+    pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let text = {
+            let mut state = self.output.state.lock();
+            let Some(capture) = &mut state.capture else { return };
+            let text = capture.record(stream, bytes);
+            state.keep(text.as_bytes());
+            text
+        };
+        self.output.changed.notify_waiters();
+        self.hand_on(stream, text);
+    }
+
+    /// Takes output of a terminal.
+    pub(super) fn take_raw(&mut self, bytes: &[u8]) {
+        if let Some(tap) = &mut self.tap {
+            tap(bytes);
+        }
+        self.output.state.lock().keep(bytes);
+        self.output.changed.notify_waiters();
+    }
+
+    /// Marks the end, after all output was taken; `complete` adds what the backend knows.
+    pub(super) fn finish(self, complete: impl FnOnce(ExecuteOutcome) -> ExecuteOutcome) {
+        let rest = {
+            let mut state = self.output.state.lock();
+            let rest = state.capture.as_mut().map(Capture::close);
+            for (_, text) in rest.iter().flatten() {
+                state.keep(text.as_bytes());
+            }
+            rest
+        };
+        for (stream, text) in rest.into_iter().flatten() {
+            self.hand_on(stream, text);
+        }
+        let mut state = self.output.state.lock();
+        // The bounded result is made once; its buffers go.
+        let captured = state.capture.take().map(|capture| capture.so_far());
+        state.ended = Some(complete(outcome(captured, self.output.begin)));
+        drop(state);
+        self.output.changed.notify_waiters();
+    }
+
+    fn hand_on(&self, stream: Stream, text: String) {
+        if let (Some(sink), false) = (&self.sink, text.is_empty()) {
+            sink(OutputChunk { stream, text });
+        }
+    }
+}
+
+impl Drop for Recorder {
+    /// A driver that was dropped half-way leaves nobody waiting.
+    fn drop(&mut self) {
+        let mut state = self.output.state.lock();
+        if state.ended.is_none() {
+            let captured = state.capture.take().map(|capture| capture.so_far());
+            state.ended = Some(ExecuteOutcome { aborted: true, ..outcome(captured, self.output.begin) });
+            drop(state);
+            self.output.changed.notify_waiters();
+        }
+    }
+}
+
+fn outcome(captured: Option<Captured>, begin: Instant) -> ExecuteOutcome {
+    let captured = captured.unwrap_or_default();
+    ExecuteOutcome {
+        output: captured.output,
+        stdout: captured.stdout,
+        stderr: captured.stderr,
+        truncated: captured.truncated,
+        spill_path: captured.spill_path,
+        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+        ..ExecuteOutcome::default()
+    }
+}
+
+impl State {
+    fn keep(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.kept.push(bytes);
+            self.last_output = Instant::now();
+        }
+    }
+}
+
+impl Kept {
+    fn push(&mut self, bytes: &[u8]) {
+        let skipped = bytes.len().saturating_sub(KEPT_BYTES);
+        let bytes = &bytes[skipped..];
+        let overflow = (self.bytes.len() + bytes.len()).saturating_sub(KEPT_BYTES);
+        self.bytes.drain(..overflow);
+        self.bytes.extend(bytes);
+        self.dropped += (skipped + overflow) as u64;
+    }
+
+    fn end(&self) -> u64 {
+        self.dropped + self.bytes.len() as u64
+    }
+
+    fn read(&self, position: u64, most: usize, is_over: bool) -> Piece {
+        let position = position.min(self.end());
+        let mut dropped = self.dropped.saturating_sub(position);
+        let start = usize::try_from(position.saturating_sub(self.dropped)).unwrap_or(usize::MAX);
+        let mut bytes: Vec<u8> = self.bytes.range(start.min(self.bytes.len())..).take(most).copied().collect();
+        if dropped > 0 {
+            // A character is at most three bytes of continuation behind its first.
+            let torn = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
+            bytes.drain(..torn);
+            dropped += torn as u64;
+        }
+        let reaches_the_end = position + dropped + bytes.len() as u64 == self.end();
+        if !(is_over && reaches_the_end) {
+            bytes.truncate(whole_characters(&bytes));
+        }
+        Piece { next: position + dropped + bytes.len() as u64, bytes, dropped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_stay_valid_and_what_is_gone_is_counted() {
+        let mut kept = Kept::default();
+        kept.push("aé".as_bytes());
+        assert_eq!(kept.read(0, 2, false), Piece { bytes: b"a".into(), dropped: 0, next: 1 });
+        assert_eq!(kept.read(1, 9, false), Piece { bytes: "é".into(), dropped: 0, next: 3 });
+        assert_eq!(kept.read(3, 9, false), Piece { bytes: vec![], dropped: 0, next: 3 });
+        kept.push(&b"\xC3"[..]);
+        assert_eq!(kept.read(3, 9, false), Piece { bytes: vec![], dropped: 0, next: 3 });
+        assert_eq!(kept.read(3, 9, true), Piece { bytes: vec![0xC3], dropped: 0, next: 4 });
+        // The first three bytes and the first half of the next character go.
+        kept.push(&[0xA9]);
+        kept.push(&vec![b'x'; KEPT_BYTES - 1]);
+        let piece = kept.read(0, 3, false);
+        assert_eq!(piece, Piece { bytes: b"xx".into(), dropped: 5, next: 7 });
+        assert_eq!(kept.read(u64::MAX, 3, false).next, kept.end());
+        kept.push(&vec![b'y'; 3 * KEPT_BYTES]);
+        assert_eq!(kept.bytes.len(), KEPT_BYTES);
+    }
+
+    #[tokio::test]
+    async fn the_end_comes_after_the_last_byte_and_a_lost_driver_is_an_end() {
+        let (process, driver) = process(None, ProcessOptions::default());
+        let waiting = tokio::spawn({
+            let process = process.clone();
+            async move { process.over().await }
+        });
+        let Driver { mut recorder, orders, input } = driver;
+        recorder.take_raw(b"last");
+        drop((orders, input));
+        recorder.finish(|outcome| ExecuteOutcome { exit_code: Some(3), ..outcome });
+        assert_eq!(waiting.await.unwrap().exit_code, Some(3));
+        assert_eq!(process.read(0, 9).bytes, b"last");
+        assert_eq!(process.order(Order::End).await.unwrap_err().kind(), ErrorKind::Closed);
+
+        let (process, driver) = super::process(None, ProcessOptions::default());
+        drop(driver);
+        assert!(process.over().await.aborted);
+        assert_eq!(process.write(b"x", &Deadline::default()).await.unwrap_err().kind(), ErrorKind::Closed);
+    }
+}
+
+/// Processes for tests of what stands above.
+#[cfg(test)]
+pub(crate) mod tests_support {
+    use super::{Driver, Process, ProcessOptions, process};
+
+    /// A process that does nothing, until its driver is dropped.
+    pub(crate) fn idle() -> (Process, Driver) {
+        process(None, ProcessOptions::default())
+    }
+}

@@ -1,0 +1,264 @@
+//! What one toolset runs beside its calls: commands in the background, and terminals.
+//!
+//! [`Sessions`] holds them under ids, each with the position up to which its output was shown: what a model is shown, it
+//! is shown once. All of them end with the toolset. Nothing here decides whether a command may run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use crate::backend::ExecuteOutcome;
+use crate::backend::process::{Order, Process};
+use crate::cancel::Deadline;
+use crate::error::{Error, ErrorKind, Result, Shown};
+
+#[cfg(test)]
+mod tests;
+
+/// 100 sessions of one toolset run at once.
+const RUNNING: usize = 100;
+/// 50 that ended are remembered (TS-31); the oldest is forgotten first.
+const ENDED: usize = 50;
+/// 40 characters of an id.
+const ID_CHARS: usize = 40;
+
+/// Is told of the end of a session.
+pub type OnEnd = Arc<dyn Fn(SessionEnded) + Send + Sync>;
+
+/// The end of a session, as an application is told of it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionEnded {
+    /// Its id.
+    pub session_id: String,
+    /// The call that started it.
+    pub call_id: String,
+    /// The tool that started it, by our own name.
+    pub tool: &'static str,
+    /// Its command line.
+    pub command: String,
+    /// `None` when a signal ended it.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    /// Milliseconds that it ran.
+    pub duration_ms: u64,
+}
+
+/// Who starts a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Starter<'a> {
+    /// The call.
+    pub call_id: &'a str,
+    /// The tool.
+    pub tool: &'static str,
+}
+
+/// The sessions of one toolset.
+pub struct Sessions {
+    state: Mutex<State>,
+    on_end: OnEnd,
+}
+
+#[derive(Default)]
+struct State {
+    sessions: Vec<Arc<Session>>,
+    numbered: u64,
+    closed: bool,
+}
+
+/// One session.
+pub struct Session {
+    /// Its id.
+    pub id: String,
+    /// Its command line.
+    pub command: String,
+    /// What runs.
+    pub process: Process,
+    /// Output up to here was shown.
+    seen: Mutex<u64>,
+}
+
+/// Output that was not shown before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fresh {
+    /// The bytes, as they came.
+    pub bytes: Vec<u8>,
+    /// Bytes before them that are gone.
+    pub dropped: u64,
+    /// Whether more is there already.
+    pub more: bool,
+}
+
+impl Session {
+    /// Output that was not shown before, at most `most` bytes. It counts as shown.
+    pub fn fresh(&self, most: usize) -> Fresh {
+        let mut seen = self.seen.lock();
+        let piece = self.process.read(*seen, most);
+        *seen = piece.next;
+        Fresh { bytes: piece.bytes, dropped: piece.dropped, more: self.process.position() > piece.next }
+    }
+
+    /// Ends when there is output that was not shown, when the session ended, or after `time`.
+    pub async fn wait_for_fresh(&self, time: Duration, deadline: &Deadline) -> Result<()> {
+        let seen = *self.seen.lock();
+        tokio::select! {
+            () = self.process.changed(seen) => Ok(()),
+            () = tokio::time::sleep(time) => Ok(()),
+            stop = deadline.reached() => Err(stop),
+        }
+    }
+
+    /// `running`, `exited(0)` or `ended(SIGKILL)`.
+    pub fn state(&self) -> String {
+        self.process.ended().map_or_else(|| "running".to_owned(), |outcome| state_of(&outcome))
+    }
+}
+
+fn state_of(outcome: &ExecuteOutcome) -> String {
+    match (outcome.exit_code, &outcome.signal) {
+        (Some(code), _) => format!("exited({code})"),
+        (None, Some(signal)) => format!("ended({signal})"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+impl Sessions {
+    /// None yet.
+    pub fn new(on_end: OnEnd) -> Self {
+        Self { state: Mutex::default(), on_end }
+    }
+
+    /// Whether one more may be started: `Busy` when there are too many.
+    pub fn check(&self) -> Result<()> {
+        let state = self.state.lock();
+        if state.closed {
+            return Err(Error::new(ErrorKind::Closed, "The toolset is closed."));
+        }
+        let running = state.sessions.iter().filter(|session| session.process.ended().is_none()).count();
+        if running >= RUNNING {
+            return Err(Error::new(
+                ErrorKind::Busy,
+                format!("{RUNNING} commands run in the background already; end one of them first."),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether `id` can name a new session: not while another of that name runs.
+    pub fn check_id(&self, id: &str) -> Result<()> {
+        let is_id = !id.is_empty()
+            && id.len() <= ID_CHARS
+            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+        if !is_id {
+            return Err(Error::invalid(format!(
+                "'{}' cannot name a session: use 1 to {ID_CHARS} letters, digits, '_', '-' and '.'.",
+                Shown(id)
+            )));
+        }
+        match self.find(id) {
+            Some(session) if session.process.ended().is_none() => Err(Error::new(
+                ErrorKind::AlreadyExists,
+                format!("Session '{id}' already exists and is running. Use another id, or end it first."),
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Takes a process under the next number: `bg_1`, `bg_2`, …. See [`Sessions::add`].
+    pub fn add_numbered(&self, process: Process, command: &str, starter: Starter<'_>, seen: u64) -> Arc<Session> {
+        let id = {
+            let mut state = self.state.lock();
+            state.numbered += 1;
+            format!("bg_{}", state.numbered)
+        };
+        self.add(id, process, command, starter, seen)
+    }
+
+    /// Takes a process under an id, of whose output `seen` bytes were shown. An ended session of that id is forgotten.
+    pub fn add(&self, id: String, process: Process, command: &str, starter: Starter<'_>, seen: u64) -> Arc<Session> {
+        let session = Arc::new(Session { id, command: command.to_owned(), process, seen: Mutex::new(seen) });
+        let is_closed = {
+            let mut state = self.state.lock();
+            state.sessions.retain(|other| other.id != session.id);
+            state.sessions.push(Arc::clone(&session));
+            state.forget_ended();
+            state.closed
+        };
+        if is_closed {
+            // The toolset closed while it started.
+            tell_to_end(&session.process);
+        }
+        let (on_end, end) = (Arc::clone(&self.on_end), session.process.end_watch());
+        let (id, call_id, command) = (session.id.clone(), starter.call_id.to_owned(), session.command.clone());
+        let tool = starter.tool;
+        tokio::spawn(async move {
+            let outcome = end.over().await;
+            on_end(SessionEnded {
+                session_id: id,
+                call_id,
+                tool,
+                command,
+                exit_code: outcome.exit_code,
+                signal: outcome.signal,
+                duration_ms: outcome.duration_ms,
+            });
+        });
+        session
+    }
+
+    /// The session of that id.
+    pub fn find(&self, id: &str) -> Option<Arc<Session>> {
+        self.state.lock().sessions.iter().find(|session| session.id == id).cloned()
+    }
+
+    /// All of them, the oldest first.
+    pub fn all(&self) -> Vec<Arc<Session>> {
+        self.state.lock().sessions.clone()
+    }
+
+    /// Tells all of them to end, and takes no more.
+    pub fn close(&self) {
+        let sessions = {
+            let mut state = self.state.lock();
+            state.closed = true;
+            state.sessions.clone()
+        };
+        for session in sessions {
+            tell_to_end(&session.process);
+        }
+    }
+
+    /// Ends when all of them are gone; after [`Sessions::close`].
+    pub async fn over(&self) {
+        for session in self.all() {
+            session.process.end().await;
+        }
+    }
+}
+
+/// Without waiting. Where its orders are not taken at the moment it ends when nobody holds it any more.
+fn tell_to_end(process: &Process) {
+    let _ = process.try_order(Order::End);
+}
+
+impl Drop for Sessions {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl State {
+    fn forget_ended(&mut self) {
+        let mut too_many =
+            self.sessions.iter().filter(|session| session.process.ended().is_some()).count().saturating_sub(ENDED);
+        self.sessions.retain(|session| {
+            let goes = too_many > 0 && session.process.ended().is_some();
+            too_many -= usize::from(goes);
+            !goes
+        });
+    }
+}

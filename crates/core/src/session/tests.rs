@@ -1,0 +1,393 @@
+//! Commands in the background, through the tools alone: real processes under the real supervisor.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::backend::Backend;
+use crate::backend::local::shell::supervised::tests::program;
+use crate::backend::local::{LocalBackend, LocalOptions};
+use crate::cancel::CancelToken;
+use crate::hooks::{CallInfo, Hooks, Scope};
+use crate::tool::ToolResult;
+use crate::toolset::{Application, CallOptions, Toolset};
+
+pub(super) struct World {
+    pub(super) directory: tempfile::TempDir,
+    pub(super) backend: Arc<LocalBackend>,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let options = LocalOptions {
+            root: Some(directory.path().to_owned()),
+            execute: true,
+            supervisor: Some(program()),
+            ..LocalOptions::default()
+        };
+        let backend = Arc::new(LocalBackend::new(options).unwrap());
+        Self { directory, backend }
+    }
+
+    pub(super) fn toolset(&self, options: Value) -> Toolset {
+        self.toolset_with(options, None)
+    }
+
+    fn toolset_with(&self, options: Value, hooks: Option<Arc<dyn Hooks>>) -> Toolset {
+        let mut all = json!({ "tools": ["console", "background"], "requireExecuteApproval": false });
+        all.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+        let backend = Arc::clone(&self.backend) as Arc<dyn Backend>;
+        let application = Application { hooks, ..Application::default() };
+        Toolset::new(backend, serde_json::from_value(all).unwrap(), application).unwrap()
+    }
+}
+
+pub(super) async fn call(toolset: &Toolset, name: &str, input: Value) -> ToolResult {
+    toolset.call(name, input, CallOptions::default()).await.unwrap()
+}
+
+/// Everything that a shell prints until it ends, by polling.
+async fn read_to_end(toolset: &Toolset, id: &str) -> (String, Value) {
+    let mut all = String::new();
+    loop {
+        let data = call(toolset, "read_output", json!({ "shell_id": id, "wait": 30 })).await.data.unwrap();
+        all.push_str(data["output"].as_str().unwrap());
+        if data["running"] == json!(false) && data["more"] == json!(false) {
+            return (all, data);
+        }
+    }
+}
+
+fn is_alive(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
+    stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
+}
+
+#[tokio::test]
+async fn a_background_shell_is_started_read_listed_and_killed() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    assert_eq!(call(&toolset, "list_shells", json!({})).await.text, "No background shells.");
+    let started =
+        call(&toolset, "run_in_background", json!({ "command": "echo one; echo two >&2; exec sleep 300" })).await;
+    let pid = started.data.unwrap()["pid"].as_u64().unwrap().to_string();
+    assert_eq!(
+        started.text,
+        format!(
+            "Started background shell bg_1 (pid {pid}). Read its output with `read_output` (shell_id 'bg_1'), end it with \
+             `kill_shell`."
+        )
+    );
+    let mut seen = String::new();
+    while seen != "one\ntwo\n" {
+        let result = call(&toolset, "read_output", json!({ "shell_id": "bg_1", "wait": 30 })).await;
+        assert!(result.text.starts_with("[bg_1] running\n"), "{}", result.text);
+        seen.push_str(result.data.unwrap()["output"].as_str().unwrap());
+    }
+    let nothing = call(&toolset, "read_output", json!({ "shell_id": "bg_1" })).await;
+    assert_eq!(nothing.text, "[bg_1] running\n(no new output)");
+    let list = call(&toolset, "list_shells", json!({})).await.text;
+    assert_eq!(list, "bg_1  running  echo one; echo two >&2; exec sleep 300");
+    assert!(is_alive(&pid));
+    assert_eq!(call(&toolset, "kill_shell", json!({ "shell_id": "bg_1" })).await.text, "Killed background shell bg_1.");
+    assert!(!is_alive(&pid));
+    assert_eq!(
+        call(&toolset, "kill_shell", json!({ "shell_id": "bg_1" })).await.text,
+        "Background shell bg_1 was already finished or unknown."
+    );
+    let ended = call(&toolset, "read_output", json!({ "shell_id": "bg_1" })).await.text;
+    assert_eq!(ended, "[bg_1] ended by SIGTERM\n(no new output)");
+    assert!(call(&toolset, "list_shells", json!({})).await.text.starts_with("bg_1  ended(SIGTERM)  "));
+    let unknown = call(&toolset, "read_output", json!({ "shell_id": "bg_9" })).await;
+    assert!(unknown.is_error && unknown.text.contains("No such background shell: bg_9"), "{}", unknown.text);
+}
+
+/// D83: only the newest 200 lines were kept, and nothing said so.
+#[tokio::test]
+async fn output_comes_once_in_order_and_what_was_dropped_is_counted() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    call(&toolset, "run_in_background", json!({ "command": "seq 1 50000; exit 3" })).await;
+    let (all, data) = read_to_end(&toolset, "bg_1").await;
+    let expected: String = (1..=50_000).map(|number| format!("{number}\n")).collect();
+    assert!(all == expected, "{} bytes", all.len());
+    assert_eq!((data["exitCode"].as_i64(), data["running"].as_bool()), (Some(3), Some(false)));
+
+    call(&toolset, "run_in_background", json!({ "command": "yes | head -c 3000000; echo last" })).await;
+    let session_is_over = async {
+        while call(&toolset, "list_shells", json!({})).await.text.contains("bg_2  running") {
+            tokio::task::yield_now().await;
+        }
+    };
+    session_is_over.await;
+    let first = call(&toolset, "read_output", json!({ "shell_id": "bg_2" })).await;
+    assert!(first.truncated);
+    let dropped = first.data.as_ref().unwrap()["droppedBytes"].as_u64().unwrap();
+    assert_eq!(dropped, 3_000_005 - (1 << 20));
+    assert!(first.text.contains(&format!("[{dropped} bytes of older output left out]")), "{}", &first.text[..200]);
+    let (rest, _) = read_to_end(&toolset, "bg_2").await;
+    assert!(rest.ends_with("y\nlast\n"));
+}
+
+#[tokio::test]
+async fn a_signal_reaches_the_group_and_ends_nothing_by_itself() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    let command = "trap 'echo got; exit 7' USR1; echo ready; while :; do sleep 0.05; done";
+    call(&toolset, "run_in_background", json!({ "command": command })).await;
+    call(&toolset, "read_output", json!({ "shell_id": "bg_1", "wait": 30 })).await;
+    let sent = call(&toolset, "kill_shell", json!({ "shell_id": "bg_1", "signal": "usr1" })).await;
+    assert_eq!(sent.text, "Sent usr1 to background shell bg_1.");
+    let (all, data) = read_to_end(&toolset, "bg_1").await;
+    assert!(all.ends_with("got\n"), "{all}");
+    assert_eq!(data["exitCode"], json!(7));
+    let wrong = call(&toolset, "kill_shell", json!({ "shell_id": "bg_1", "signal": "SIGNOSUCH" })).await;
+    assert_eq!(wrong.code.as_deref(), Some("INVALID_INPUT"));
+}
+
+/// D56: the session that a timed-out command became had its input closed; and it was another process.
+#[tokio::test]
+async fn a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input_open() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    let input = json!({ "command": "echo $$; read line; echo got $line; read line; echo $line", "timeout": 0.3, "on_timeout": "background" });
+    let left = call(&toolset, "execute", input).await;
+    assert!(!left.is_error);
+    assert!(
+        left.text.starts_with("Command still runs after 0.3 s and goes on as background shell bg_1."),
+        "{}",
+        left.text
+    );
+    let data = left.data.unwrap();
+    assert_eq!(data["output"].as_str().unwrap().trim(), data["pid"].to_string());
+    assert_eq!(data["timedOut"], json!(true));
+    let session = toolset.sessions().find("bg_1").unwrap();
+    session.process.write(b"a\n", &Deadline::default()).await.unwrap();
+    session.process.write("é\n".as_bytes(), &Deadline::default()).await.unwrap();
+    // What was shown already does not come again.
+    let (all, data) = read_to_end(&toolset, "bg_1").await;
+    assert_eq!((all.as_str(), data["exitCode"].as_i64()), ("got a\né\n", Some(0)));
+
+    let in_time = call(&toolset, "execute", json!({ "command": "echo done", "on_timeout": "background" })).await;
+    assert_eq!(in_time.text, "done");
+    let cancel = CancelToken::new();
+    let stop = cancel.clone();
+    let options = CallOptions { cancel, on_output: Some(Arc::new(move |_| stop.cancel())), ..CallOptions::default() };
+    let command = json!({ "command": "echo $$; sleep 300", "on_timeout": "background" });
+    let error = toolset.call("execute", command, options).await.unwrap_err();
+    let process = error.details().unwrap()["partial"]["data"]["output"].as_str().unwrap().to_owned();
+    assert!(!is_alive(&process), "an abort ends it all the same");
+}
+
+#[tokio::test]
+async fn input_can_be_ended() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    call(&toolset, "run_in_background", json!({ "command": "cat | wc -c" })).await;
+    let session = toolset.sessions().find("bg_1").unwrap();
+    session.process.write(&vec![b'x'; 300_000], &Deadline::default()).await.unwrap();
+    session.process.close_input().await.unwrap();
+    assert_eq!(read_to_end(&toolset, "bg_1").await.0.trim(), "300000");
+}
+
+#[tokio::test]
+async fn closing_the_toolset_ends_what_it_started_and_nothing_else() {
+    let world = World::new();
+    let (toolset, other) = (world.toolset(json!({})), world.toolset(json!({})));
+    let pid_of = |result: ToolResult| result.data.unwrap()["pid"].to_string();
+    let command = json!({ "command": "setsid sleep 300 & sleep 300" });
+    let (mine, theirs) = (
+        pid_of(call(&toolset, "run_in_background", command.clone()).await),
+        pid_of(call(&other, "run_in_background", command.clone()).await),
+    );
+    toolset.close();
+    toolset.over().await;
+    assert!(!is_alive(&mine));
+    assert!(is_alive(&theirs));
+    let after = toolset.call("run_in_background", command.clone(), CallOptions::default()).await;
+    assert_eq!(after.unwrap_err().kind(), ErrorKind::Closed);
+    // Without a word, too.
+    drop(other);
+    while is_alive(&theirs) {
+        tokio::task::yield_now().await;
+    }
+    let third = world.toolset(json!({}));
+    let third_pid = pid_of(call(&third, "run_in_background", command).await);
+    world.backend.close().await.unwrap();
+    assert!(!is_alive(&third_pid), "the end of the backend is the end of all");
+}
+
+#[tokio::test]
+async fn rules_for_commands_hold_for_the_background_and_looks_are_free() {
+    let world = World::new();
+    let asking = world.toolset(json!({ "requireExecuteApproval": true }));
+    for (tool, input) in
+        [("run_in_background", json!({ "command": "sleep 1" })), ("kill_shell", json!({ "shell_id": "bg_1" }))]
+    {
+        let error = asking.call(tool, input, CallOptions::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ApprovalRequired, "{tool}");
+    }
+    for (tool, input) in [("list_shells", json!({})), ("read_output", json!({ "shell_id": "bg_1" }))] {
+        assert!(asking.call(tool, input, CallOptions::default()).await.is_ok(), "{tool}");
+    }
+    let rules = json!({ "execute": { "default": "deny", "rules": [{ "pattern": "sleep *", "action": "allow" }] } });
+    let ruled = world.toolset(json!({ "permissions": rules }));
+    let blocked = call(&ruled, "run_in_background", json!({ "command": "cat x" })).await;
+    assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{}", blocked.text);
+    call(&ruled, "run_in_background", json!({ "command": "sleep 300" })).await;
+    assert_eq!(call(&ruled, "kill_shell", json!({ "shell_id": "bg_1" })).await.text, "Killed background shell bg_1.");
+    let denied = world.toolset(json!({ "permissions": "readonly" }));
+    let names: Vec<_> = denied.specs().into_iter().map(|spec| spec.name).collect();
+    assert!(!names.iter().any(|name| name.contains("shell") || name == "run_in_background"), "{names:?}");
+}
+
+#[tokio::test]
+async fn says_what_cannot_be_started() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    fs::create_dir(world.directory.path().join("sub")).unwrap();
+    for (input, code) in [
+        (json!({ "command": "pwd", "cwd": "missing" }), "FILE_NOT_FOUND"),
+        (json!({ "command": "pwd", "cwd": "/" }), "PATH_NOT_IN_SANDBOX"),
+        (json!({ "command": " " }), "INVALID_INPUT"),
+    ] {
+        for tool in ["run_in_background", "execute"] {
+            assert_eq!(call(&toolset, tool, input.clone()).await.code.as_deref(), Some(code), "{tool} {input}");
+        }
+    }
+    call(&toolset, "run_in_background", json!({ "command": "pwd", "cwd": "sub" })).await;
+    assert!(read_to_end(&toolset, "bg_1").await.0.ends_with("/sub\n"));
+}
+
+struct Listening(Mutex<Vec<SessionEnded>>, tokio::sync::Notify);
+
+impl Hooks for Listening {
+    fn has_pre(&self, _: Scope, _: &str) -> bool {
+        false
+    }
+
+    fn has_post(&self, _: Scope, _: &str) -> bool {
+        false
+    }
+
+    fn pre<'a>(
+        &'a self,
+        _: Scope,
+        _: CallInfo<'a>,
+        _: &'a Value,
+    ) -> crate::backend::BoxFuture<'a, Result<Option<Value>>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn post<'a>(
+        &'a self,
+        _: Scope,
+        _: CallInfo<'a>,
+        _: &'a Value,
+        _: crate::hooks::Ended<'a>,
+    ) -> crate::backend::BoxFuture<'a, Result<Option<ToolResult>>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn session_ended(&self, ended: &SessionEnded) {
+        self.0.lock().push(ended.clone());
+        self.1.notify_one();
+    }
+}
+
+#[tokio::test]
+async fn the_end_is_told() {
+    let world = World::new();
+    let listening = Arc::new(Listening(Mutex::default(), tokio::sync::Notify::new()));
+    let toolset = world.toolset_with(json!({}), Some(Arc::clone(&listening) as Arc<dyn Hooks>));
+    let options = CallOptions { call_id: Some("call-7".into()), ..CallOptions::default() };
+    toolset.call("run_in_background", json!({ "command": "exit 4" }), options).await.unwrap();
+    listening.1.notified().await;
+    let told = listening.0.lock().pop().unwrap();
+    assert_eq!(
+        (told.session_id.as_str(), told.call_id.as_str(), told.tool, told.exit_code),
+        ("bg_1", "call-7", "run_in_background", Some(4))
+    );
+}
+
+/// D99: output beyond the bound was lost for good.
+#[tokio::test]
+async fn output_that_is_too_long_is_whole_in_a_file_that_the_tools_read() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    let short = call(&toolset, "execute", json!({ "command": "seq 1 100" })).await;
+    assert_eq!(short.data.unwrap().get("spillPath"), None);
+    let long = call(&toolset, "execute", json!({ "command": "seq 1 100000" })).await;
+    assert!(long.truncated);
+    assert!(
+        long.text
+            .ends_with("(The whole output is in /.gloveport/output-1.txt; look into it with `read_file` or `grep`.)")
+    );
+    let path = long.data.unwrap()["spillPath"].as_str().unwrap().to_owned();
+    let read = call(&toolset, "read_file", json!({ "path": path, "offset": 49_999, "limit": 2 })).await;
+    assert!(read.text.contains("50000") && read.text.contains("50001"), "{}", read.text);
+    let found = call(&toolset, "grep", json!({ "pattern": "^77777$", "path": path, "output_mode": "count" })).await;
+    assert!(found.text.contains('1'), "{}", found.text);
+    let written = call(&toolset, "write_file", json!({ "path": path, "content": "x" })).await;
+    assert_eq!(written.code.as_deref(), Some("PATH_NOT_WRITABLE"));
+    // Another toolset of the same backend sees nothing of it, and the files go with their toolset.
+    let other = call(&world.toolset(json!({})), "read_file", json!({ "path": path })).await;
+    assert!(other.is_error);
+    // A command sees the working directory as before.
+    assert_eq!(call(&toolset, "execute", json!({ "command": "echo $((1 + 1))" })).await.text, "2");
+    let written = call(&toolset, "write_file", json!({ "path": "a.txt", "content": "x" })).await;
+    assert!(!written.is_error, "{}", written.text);
+}
+
+#[tokio::test]
+async fn codes_that_mean_something_say_so_and_escapes_do_not_reach_the_model() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    fs::write(world.directory.path().join("a"), "text\n").unwrap();
+    let none = call(&toolset, "execute", json!({ "command": "grep missing a" })).await;
+    assert_eq!(none.text, "Command ended with exit code 1: no line matched.\n(no output)");
+    assert_eq!(none.data.unwrap()["exitMeaning"], json!("no line matched"));
+    let failed = call(&toolset, "execute", json!({ "command": "sh -c 'exit 1'" })).await;
+    assert_eq!(failed.text, "Command failed (exit code 1):\n(no output)");
+    let escapes =
+        call(&toolset, "execute", json!({ "command": r"printf '\033[31mred\033[0m \033]52;c;aGk=\007end\n'" })).await;
+    assert_eq!(escapes.text, "red end");
+}
+
+#[tokio::test]
+async fn as_many_as_may_run_and_not_one_more() {
+    let sessions = Sessions::new(Arc::new(|_| {}));
+    let process = || crate::backend::process::tests_support::idle();
+    let starter = Starter { call_id: "c", tool: "t" };
+    let mut drivers = Vec::new();
+    for _ in 0..RUNNING {
+        sessions.check().unwrap();
+        let (process, driver) = process();
+        drivers.push(driver);
+        sessions.add_numbered(process, "x", starter, 0);
+    }
+    assert_eq!(sessions.check().unwrap_err().kind(), ErrorKind::Busy);
+    assert_eq!(sessions.check_id("bg_7").unwrap_err().kind(), ErrorKind::AlreadyExists);
+    for wrong in ["", "a b", "../x", &"x".repeat(41)] {
+        assert_eq!(sessions.check_id(wrong).unwrap_err().kind(), ErrorKind::InvalidInput, "{wrong}");
+    }
+    drivers.clear();
+    sessions.check().unwrap();
+    sessions.check_id("bg_7").unwrap();
+    let (process, _driver) = process();
+    sessions.add("bg_7".into(), process, "again", starter, 0);
+    assert_eq!(sessions.all().len(), ENDED + 1, "only the last that ended are remembered");
+    let begin = Instant::now();
+    sessions
+        .find("bg_7")
+        .unwrap()
+        .wait_for_fresh(std::time::Duration::from_millis(20), &Deadline::default())
+        .await
+        .unwrap();
+    assert!(begin.elapsed() >= std::time::Duration::from_millis(20));
+}

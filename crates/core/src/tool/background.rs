@@ -1,0 +1,287 @@
+//! The group `background`: commands that run beside the conversation, read from time to time, and ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::access::{Access, Operation};
+use crate::approval::shown_to_person;
+use crate::backend::process::{Order, ProcessSignal};
+use crate::backend::{BoxFuture, ExecuteRequest};
+use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::path::VirtualPath;
+use crate::session::{Fresh, Session};
+use crate::text::ansi::strip;
+use crate::tool::execute::command_access;
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+
+/// 590 s: the longest wait of one look; a whole call may take 600.
+const MAX_WAIT_S: f64 = 590.0;
+
+/// The input of `run_in_background`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunInBackground {
+    /// The command line, for `sh -c`.
+    command: String,
+    /// The directory to run in; the working directory when left out.
+    #[serde(default)]
+    cwd: Option<String>,
+}
+
+impl Tool for RunInBackground {
+    const SPEC: Spec = Spec {
+        name: "run_in_background",
+        groups: &[Group::Background],
+        description: "Starts a shell command (`sh -c`) that runs on while you work, such as a server or a long build, and \
+                      returns its id at once. Read its output with `read_output`, end it with `kill_shell`. It and all its \
+                      processes end when the toolset does. For a command whose result you need now, use `execute`.",
+        instruction: "`run_in_background` starts a server or another long command; `read_output` and `kill_shell` go on \
+                      with it.",
+        operation: Operation::Execute,
+        needs: Need::Shell,
+        destructive: true,
+        example: r#"{"command": "npm run dev"}"#,
+    };
+
+    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
+        command_access(&self.command, self.cwd.as_deref(), working_directory)
+    }
+
+    fn describe(&self) -> String {
+        match &self.cwd {
+            Some(cwd) => format!("Run in the background, in {cwd}: {}", shown_to_person(&self.command)),
+            None => format!("Run in the background: {}", shown_to_person(&self.command)),
+        }
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            view.sessions.check()?;
+            let request = ExecuteRequest {
+                working_directory: self.cwd.as_deref().map(|cwd| view.path(cwd)).transpose()?,
+                spill: Some(view.spill()),
+                ..ExecuteRequest::new(self.command.clone())
+            };
+            let process = view.shell()?.start(request, view.call).await?;
+            let session = view.sessions.add_numbered(process, &self.command, view.starter("run_in_background"), 0);
+            let id = &session.id;
+            let pid = session.process.pid();
+            let number = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+            let text = format!(
+                "Started background shell {id}{number}. Read its output with `read_output` (shell_id '{id}'), end it \
+                 with `kill_shell`."
+            );
+            Ok(ToolResult::new(text, json!({ "shellId": id, "pid": pid })))
+        })
+    }
+}
+
+/// The input of `read_output`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadOutput {
+    /// The id that `run_in_background` or `execute` gave.
+    shell_id: String,
+    /// Seconds to wait for new output or the end; 0, which does not wait, when left out.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 590))]
+    wait: Option<f64>,
+}
+
+impl Tool for ReadOutput {
+    const SPEC: Spec = Spec {
+        name: "read_output",
+        groups: &[Group::Background],
+        description: "Returns what a background shell has printed since the last `read_output`, and whether it still runs. \
+                      With `wait` it waits so many seconds (at most 590) for new output or the end. Nothing is returned \
+                      twice. Beyond 1 MiB of unread output the oldest is dropped and counted.",
+        instruction: "`read_output` reads what a background command printed since the last look.",
+        operation: Operation::Execute,
+        needs: Need::Shell,
+        destructive: false,
+        example: r#"{"shell_id": "bg_1", "wait": 5}"#,
+    };
+
+    fn accesses(&self, _: &VirtualPath) -> Result<Vec<Access>> {
+        if self.wait.is_some_and(|seconds| !(0.0..=MAX_WAIT_S).contains(&seconds)) {
+            return Err(Error::invalid(format!("`wait` must be from 0 to {MAX_WAIT_S} seconds.")));
+        }
+        Ok(Vec::new())
+    }
+
+    fn describe(&self) -> String {
+        format!("Read the output of {}", shown_to_person(&self.shell_id))
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let session = find(view, &self.shell_id)?;
+            if let Some(seconds) = self.wait.filter(|seconds| *seconds > 0.0) {
+                session.wait_for_fresh(Duration::from_secs_f64(seconds), &view.call.deadline).await?;
+            }
+            let fresh = session.fresh(view.limits.output_bytes);
+            // Looked at after the output was taken: an end that is told is told with all of the output, or with `more`.
+            let ended = session.process.ended();
+            let head = match &ended {
+                None => format!("[{}] running", session.id),
+                Some(outcome) => match (outcome.exit_code, &outcome.signal) {
+                    (Some(code), _) => format!("[{}] exited (code {code})", session.id),
+                    (None, Some(signal)) => format!("[{}] ended by {signal}", session.id),
+                    (None, None) => format!("[{}] ended", session.id),
+                },
+            };
+            let mut text = format!("{head}\n{}", shown(&fresh));
+            if fresh.more {
+                text.push_str("\n(More output is there: call `read_output` again.)");
+            }
+            let data = json!({
+                "shellId": session.id, "running": ended.is_none(),
+                "exitCode": ended.as_ref().and_then(|outcome| outcome.exit_code),
+                "signal": ended.as_ref().and_then(|outcome| outcome.signal.clone()),
+                "output": String::from_utf8_lossy(&fresh.bytes), "droppedBytes": fresh.dropped, "more": fresh.more,
+                "durationMs": session.process.so_far().duration_ms,
+                "spillPath": session.process.so_far().spill_path,
+            });
+            Ok(ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) })
+        })
+    }
+}
+
+/// New output as text for a model.
+pub(super) fn shown(fresh: &Fresh) -> String {
+    let text = strip(&String::from_utf8_lossy(&fresh.bytes));
+    let text = text.trim_end_matches('\n');
+    let marker = match fresh.dropped {
+        0 => String::new(),
+        dropped => format!("... [{dropped} bytes of older output left out] ...\n"),
+    };
+    if text.is_empty() && marker.is_empty() { "(no new output)".to_owned() } else { format!("{marker}{text}") }
+}
+
+/// The input of `kill_shell`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KillShell {
+    /// The id that `run_in_background` or `execute` gave.
+    shell_id: String,
+    /// Sends only this signal, such as `SIGINT`, instead of ending it.
+    #[serde(default)]
+    signal: Option<String>,
+}
+
+impl Tool for KillShell {
+    const SPEC: Spec = Spec {
+        name: "kill_shell",
+        groups: &[Group::Background],
+        description: "Ends a background shell with all its processes: asked first, killed 0.3 s later. With `signal` it only \
+                      sends that signal (SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGQUIT, SIGKILL, SIGCONT, SIGTSTP). \
+                      Output that was not read can still be read.",
+        instruction: "`kill_shell` ends a background command.",
+        operation: Operation::Execute,
+        needs: Need::Shell,
+        destructive: true,
+        example: r#"{"shell_id": "bg_1"}"#,
+    };
+
+    fn accesses(&self, _: &VirtualPath) -> Result<Vec<Access>> {
+        if let Some(signal) = &self.signal {
+            ProcessSignal::named(signal)?;
+        }
+        Ok(vec![Access::Session { id: self.shell_id.clone() }])
+    }
+
+    fn describe(&self) -> String {
+        match &self.signal {
+            Some(signal) => format!("Send {} to {}", shown_to_person(signal), shown_to_person(&self.shell_id)),
+            None => format!("End {}", shown_to_person(&self.shell_id)),
+        }
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let id = &self.shell_id;
+            let session = view.sessions.find(id);
+            let finished = || {
+                let text = format!("Background shell {} was already finished or unknown.", Shown(id));
+                ToolResult::new(text, json!({ "shellId": id, "killed": false }))
+            };
+            let Some(session) = session.filter(|session| session.process.ended().is_none()) else {
+                return Ok(finished());
+            };
+            if let Some(signal) = &self.signal {
+                session.process.order(Order::Signal(ProcessSignal::named(signal)?)).await?;
+                let text = format!("Sent {} to background shell {id}.", Shown(signal));
+                return Ok(ToolResult::new(text, json!({ "shellId": id, "killed": false })));
+            }
+            let killed = session.process.end().await;
+            if !killed {
+                return Ok(finished());
+            }
+            Ok(ToolResult::new(format!("Killed background shell {id}."), json!({ "shellId": id, "killed": true })))
+        })
+    }
+}
+
+/// The input of `list_shells`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ListShells {}
+
+impl Tool for ListShells {
+    const SPEC: Spec = Spec {
+        name: "list_shells",
+        groups: &[Group::Background],
+        description: "Lists background shells, one a line: id, `running` or `exited(CODE)`, command. The last 50 that ended \
+                      are listed too.",
+        instruction: "`list_shells` lists background commands.",
+        operation: Operation::Execute,
+        needs: Need::Shell,
+        destructive: false,
+        example: "{}",
+    };
+
+    fn accesses(&self, _: &VirtualPath) -> Result<Vec<Access>> {
+        Ok(Vec::new())
+    }
+
+    fn describe(&self) -> String {
+        "List background commands".to_owned()
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move { Ok(list(&view.sessions.all(), "No background shells.")) })
+    }
+}
+
+/// A line for each session.
+pub(super) fn list(sessions: &[Arc<Session>], none: &str) -> ToolResult {
+    let lines: Vec<String> = sessions
+        .iter()
+        .map(|session| format!("{}  {}  {}", session.id, session.state(), shown_to_person(&session.command)))
+        .collect();
+    let data: Vec<_> = sessions
+        .iter()
+        .map(|session| {
+            let ended = session.process.ended();
+            json!({
+                "id": session.id, "command": session.command, "pid": session.process.pid(), "running": ended.is_none(),
+                "exitCode": ended.as_ref().and_then(|outcome| outcome.exit_code),
+                "signal": ended.and_then(|outcome| outcome.signal),
+            })
+        })
+        .collect();
+    ToolResult::new(if lines.is_empty() { none.to_owned() } else { lines.join("\n") }, json!(data))
+}
+
+fn find(view: &View<'_>, id: &str) -> Result<Arc<Session>> {
+    view.sessions.find(id).ok_or_else(|| {
+        Error::new(
+            ErrorKind::InvalidInput,
+            format!("No such background shell: {}. `list_shells` lists those there are.", Shown(id)),
+        )
+    })
+}

@@ -1,0 +1,97 @@
+//! A running command called by method name with JSON arguments, as a backend is.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::arguments::decode;
+use super::{Reply, Request, bytes_of};
+use crate::backend::Call;
+use crate::backend::process::{Order, Process, ProcessSignal, TerminalSize};
+use crate::error::{Error, Result, Shown};
+
+/// 1 MiB is returned by one read.
+const READ_BYTES: usize = 1 << 20;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Read {
+    position: u64,
+    /// Milliseconds to wait for new output or the end; absent: until there is some.
+    #[serde(default)]
+    wait: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Signal {
+    signal: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Resize {
+    columns: u16,
+    rows: u16,
+}
+
+/// Calls one method: `read`, `write`, `closeInput`, `signal`, `resize`, `wait` or `kill`.
+pub async fn invoke(process: &Process, request: Request, call: &Call) -> Result<Reply> {
+    let json = request.arguments_json.as_str();
+    match request.method.as_str() {
+        "read" => {
+            let Read { position, wait } = decode("read", json)?;
+            let patience = async {
+                match wait {
+                    Some(milliseconds) => tokio::time::sleep(Duration::from_millis(milliseconds)).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = process.changed(position) => {}
+                () = patience => {}
+                stop = call.deadline.reached() => return Err(stop),
+            }
+            let piece = process.read(position, READ_BYTES);
+            // Looked at after the output was taken, so that an end is told only with all of it.
+            let is_over = process.ended().is_some() && process.position() == piece.next;
+            let value = json!({ "next": piece.next, "dropped": piece.dropped, "ended": is_over });
+            let text = String::from_utf8_lossy(&piece.bytes).into_owned();
+            Ok(Reply { value: Some(value), text: Some(text), ..Reply::default() })
+        }
+        "write" => {
+            process.write(&bytes_of(request.content)?, &call.deadline).await?;
+            Ok(Reply::default())
+        }
+        "closeInput" => {
+            process.close_input().await?;
+            Ok(Reply::default())
+        }
+        "signal" => {
+            let signal = ProcessSignal::named(&decode::<Signal>("signal", json)?.signal)?;
+            process.order(Order::Signal(signal)).await?;
+            Ok(Reply::default())
+        }
+        "resize" => {
+            process.order(Order::Resize(size(decode("resize", json)?)?)).await?;
+            Ok(Reply::default())
+        }
+        "wait" => {
+            tokio::select! {
+                outcome = process.over() => Ok(json!(outcome).into()),
+                stop = call.deadline.reached() => Err(stop),
+            }
+        }
+        "kill" => {
+            let killed = process.end().await;
+            Ok(json!({ "killed": killed }).into())
+        }
+        method => Err(Error::invalid(format!("A running command has no method '{}'.", Shown(method)))),
+    }
+}
+
+fn size(Resize { columns, rows }: Resize) -> Result<TerminalSize> {
+    TerminalSize::new(columns, rows)
+}

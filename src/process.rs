@@ -1,0 +1,47 @@
+//! Commands that run beside their caller, called by method name.
+
+use gloveport_core::backend::Call;
+use gloveport_core::backend::process::Process;
+use gloveport_core::wire::{Request, process};
+use napi::bindgen_prelude::{Either, Env, PromiseRaw, Uint8Array};
+use napi_derive::napi;
+
+use crate::convert::{NativeCancel, NativeOutcome, content_of, token_of};
+
+/// A command that runs. It ends when nothing holds it any more.
+#[napi]
+pub struct NativeProcess {
+    inner: Process,
+}
+
+#[napi]
+impl NativeProcess {
+    /// Its number in the system, where it has one.
+    #[napi(getter, catch_unwind)]
+    pub fn pid(&self) -> Option<u32> {
+        self.inner.pid()
+    }
+
+    /// Calls one method: `arguments_json` is an object, `content` what it reads.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn invoke<'env>(
+        &self,
+        env: &'env Env,
+        method: String,
+        arguments_json: String,
+        content: Option<Either<String, Uint8Array>>,
+        cancel: Option<&NativeCancel>,
+    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let mut call = Call::default();
+        call.deadline.cancel = token_of(cancel);
+        let request = Request { method, arguments_json, content: content.map(content_of), on_output: None };
+        let running = self.inner.clone();
+        env.spawn_future(async move { Ok(process::invoke(&running, request, &call).await.into()) })
+    }
+}
+
+impl From<Process> for NativeProcess {
+    fn from(inner: Process) -> Self {
+        Self { inner }
+    }
+}

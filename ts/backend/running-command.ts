@@ -1,0 +1,132 @@
+// A command that runs beside its caller. What it does is decided in the core; here is the position of the reader.
+
+import { checkOptions, checkText, describe, encodeJson } from '../encode.js'
+import { InvalidInputError } from '../errors/invalid-input-error.js'
+import { type NativeCallOptions, runNative } from '../native-call.js'
+import type { NativeOutcome, NativeProcess } from '../native.js'
+import type { CallSignal, ExecuteResult } from './types.js'
+
+/** A signal that can be sent. */
+export type SignalName =
+  | 'SIGHUP'
+  | 'SIGINT'
+  | 'SIGQUIT'
+  | 'SIGKILL'
+  | 'SIGUSR1'
+  | 'SIGUSR2'
+  | 'SIGTERM'
+  | 'SIGCONT'
+  | 'SIGTSTP'
+
+/** Output that was not read before. */
+export interface OutputPiece {
+  readonly text: string
+  /** Bytes before it that were not read in time and are gone: 1 MiB is kept. */
+  readonly dropped: number
+  /** Whether the command ended and this was the last of its output. */
+  readonly ended: boolean
+}
+
+export interface ReadOutputOptions extends CallSignal {
+  /** Milliseconds to wait for output or the end; 0 does not wait. Default: as long as it takes. */
+  readonly wait?: number | undefined
+}
+
+/**
+ * A command that runs on after its call. It and all its processes end with {@link RunningCommand.kill}, with its backend,
+ * or when nothing holds it any more.
+ *
+ * @example
+ * const { process } = await backend.execute('npm run dev', { timeout: 2_000, onTimeout: 'background' })
+ * for await (const text of process ?? []) console.log(text)
+ */
+export class RunningCommand {
+  /** Its number in the system, where it has one. */
+  readonly pid: number | undefined
+  readonly #native: NativeProcess
+  #position: number
+  #reading: Promise<unknown> = Promise.resolve()
+
+  /** For this package: `position` is up to where its output was handed out already. */
+  constructor(native: NativeProcess, position: number) {
+    this.#native = native
+    this.#position = position
+    this.pid = native.pid ?? undefined
+  }
+
+  /** Gives it input; waits while it does not read. Rejects with `ClosedError` when it ended. */
+  async write(content: string | Uint8Array, options?: CallSignal): Promise<void> {
+    await this.#invoke('write', {}, options, checkInput(content))
+  }
+
+  /** Lets it read to the end of its input. */
+  async closeInput(options?: CallSignal): Promise<void> {
+    await this.#invoke('closeInput', {}, options)
+  }
+
+  /** Output that was not read before. Nothing comes twice, also when several read. */
+  async read(options?: ReadOutputOptions): Promise<OutputPiece> {
+    const read = this.#reading.then(() => this.#readNow(options))
+    this.#reading = read.catch(() => {})
+    return read
+  }
+
+  /** How it ended, once it has. */
+  async wait(options?: CallSignal): Promise<ExecuteResult> {
+    const { aborted: _, ...ended } = decode<ExecuteResult & { aborted: boolean }>(
+      await this.#invoke('wait', {}, options),
+    )
+    return ended
+  }
+
+  /** Sends a signal to its process group. */
+  async signal(signal: SignalName, options?: CallSignal): Promise<void> {
+    await this.#invoke('signal', { signal: checkText(signal, 'signal') }, options)
+  }
+
+  /** Ends it with all its processes: asked first, killed a moment later. Whether it still ran. */
+  async kill(): Promise<boolean> {
+    return decode<{ killed: boolean }>(await this.#invoke('kill', {}, undefined)).killed
+  }
+
+  /** Its output as it comes, to the end. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<string, void, void> {
+    for (;;) {
+      const { text, ended } = await this.read()
+      if (text) yield text
+      if (ended) return
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill()
+  }
+
+  async #readNow(options: ReadOutputOptions | undefined): Promise<OutputPiece> {
+    const outcome = await this.#invoke('read', { position: this.#position }, options)
+    const { next, dropped, ended } = decode<{ next: number; dropped: number; ended: boolean }>(outcome)
+    this.#position = next
+    return { text: outcome.text ?? '', dropped, ended }
+  }
+
+  async #invoke(
+    method: string,
+    args: object,
+    options: object | undefined,
+    content: string | Uint8Array | null = null,
+  ): Promise<NativeOutcome> {
+    const { signal, ...rest } = checkOptions(options) as NativeCallOptions
+    const json = encodeJson({ ...rest, ...args }, method)
+    return runNative({ signal }, (cancel) => this.#native.invoke(method, json, content, cancel))
+  }
+}
+
+function decode<T>(outcome: NativeOutcome): T {
+  return JSON.parse(outcome.value ?? 'null') as T
+}
+
+function checkInput(content: unknown): string | Uint8Array {
+  if (typeof content === 'string') return checkText(content, 'content')
+  if (content instanceof Uint8Array) return content
+  throw new InvalidInputError(`\`content\` must be a string or a Uint8Array, not ${describe(content)}.`)
+}
