@@ -28,6 +28,8 @@ export const {
   StaleFileError,
   StateBackend,
   SuffixNotAllowedError,
+  TerminalSession,
+  Terminals,
   TimeoutError,
   Toolset,
   UnsupportedError,

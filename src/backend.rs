@@ -125,7 +125,7 @@ impl From<Reply> for NativeOutcome {
             text: reply.text,
             bytes: reply.bytes.map(Buffer::from),
             process: reply.process.map(NativeProcess::from),
-            error: None,
+            ..Self::default()
         }
     }
 }

@@ -60,6 +60,7 @@ enum What<'a> {
     Post { scope: &'a str, input: &'a Value, result: Option<&'a ToolResult>, error: Option<Failure<'a>> },
     Approve { request: &'a ApprovalRequest },
     Judge { analysis: &'a CommandAnalysis },
+    Help { request: &'a Value },
     Plan { input: &'a Value },
     Run { input: &'a Value },
     Stop { code: &'a str, message: &'a str },
@@ -84,6 +85,7 @@ struct Answer {
     plan: Option<CustomPlan>,
     /// What a model may read of the failure of a tool.
     message: Option<String>,
+    help: Option<String>,
     /// Whether the application's code threw; the facade keeps what.
     failed: bool,
 }
@@ -152,6 +154,10 @@ impl Hooks for Host {
             let what = What::Post { scope: scope.name(), input, result: ended.ok(), error };
             Ok(self.ask(call, what).await?.result)
         })
+    }
+
+    fn help<'a>(&'a self, call: CallInfo<'a>, request: &'a Value) -> BoxFuture<'a, Result<Option<String>>> {
+        Box::pin(async move { Ok(self.ask(call, What::Help { request }).await?.help) })
     }
 
     fn session_ended(&self, ended: &SessionEnded) {

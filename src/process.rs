@@ -1,8 +1,8 @@
 //! Commands that run beside their caller, called by method name.
 
 use gloveport_core::backend::Call;
-use gloveport_core::backend::process::Process;
-use gloveport_core::wire::{Request, process};
+use gloveport_core::wire::Request;
+use gloveport_core::wire::process::{self, Running};
 use napi::bindgen_prelude::{Either, Env, PromiseRaw, Uint8Array};
 use napi_derive::napi;
 
@@ -11,7 +11,7 @@ use crate::convert::{NativeCancel, NativeOutcome, content_of, token_of};
 /// A command that runs. It ends when nothing holds it any more.
 #[napi]
 pub struct NativeProcess {
-    inner: Process,
+    inner: Running,
 }
 
 #[napi]
@@ -19,7 +19,7 @@ impl NativeProcess {
     /// Its number in the system, where it has one.
     #[napi(getter, catch_unwind)]
     pub fn pid(&self) -> Option<u32> {
-        self.inner.pid()
+        self.inner.process.pid()
     }
 
     /// Calls one method: `arguments_json` is an object, `content` what it reads.
@@ -40,8 +40,8 @@ impl NativeProcess {
     }
 }
 
-impl From<Process> for NativeProcess {
-    fn from(inner: Process) -> Self {
+impl From<Running> for NativeProcess {
+    fn from(inner: Running) -> Self {
         Self { inner }
     }
 }

@@ -20,6 +20,7 @@ export {
   type StateFile,
   type StateLimits,
 } from './backend/state.js'
+export { type TerminalOptions, type TerminalScreen, TerminalSession } from './backend/terminal-session.js'
 export type * from './backend/types.js'
 export type * from './backend/user-types.js'
 export * from './errors/index.js'
@@ -42,6 +43,7 @@ export {
   type ToolTouch,
 } from './toolset/custom-tool.js'
 export type { AuditEvent, CallVerdict, EventError } from './toolset/events.js'
+export { type TerminalExecOptions, Terminals, type TerminalsOptions } from './terminals.js'
 export type { StandardProps, StandardResult } from './toolset/standard-schema.js'
 export { createToolset, Toolset } from './toolset/toolset.js'
 export type * from './toolset/types.js'

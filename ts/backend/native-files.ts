@@ -7,6 +7,7 @@ import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { type NativeCallOptions, runNative } from '../native-call.js'
 import type { NativeBackend, NativeOutcome } from '../native.js'
 import { RunningCommand } from './running-command.js'
+import { type TerminalOptions, TerminalSession } from './terminal-session.js'
 import type {
   Backend,
   CallSignal,
@@ -152,6 +153,13 @@ export abstract class NativeFiles implements Backend {
   async find(query: string, options?: FindOptions): Promise<FindResult> {
     const found = await this.#value<FindResult & { files: WireFileInfo[] }>('find', { query }, options)
     return { ...page(found), files: found.files.map(fileInfo) }
+  }
+
+  /** Opens a terminal; rejects with `UnsupportedError` where there is none. */
+  async openTerminal(options?: TerminalOptions): Promise<TerminalSession> {
+    const outcome = await this.#invoke('openTerminal', {}, options)
+    if (!outcome.process) throw errorFromNative({ code: 'INTERNAL', message: 'The terminal was not opened.' })
+    return new TerminalSession(outcome.process)
   }
 
   async execute(command: string, options?: ExecuteOptions): Promise<ExecuteResult> {

@@ -56,12 +56,12 @@ export class RunningCommand {
 
   /** Gives it input; waits while it does not read. Rejects with `ClosedError` when it ended. */
   async write(content: string | Uint8Array, options?: CallSignal): Promise<void> {
-    await this.#invoke('write', {}, options, checkInput(content))
+    await this.invoke('write', {}, options, checkInput(content))
   }
 
   /** Lets it read to the end of its input. */
   async closeInput(options?: CallSignal): Promise<void> {
-    await this.#invoke('closeInput', {}, options)
+    await this.invoke('closeInput', {}, options)
   }
 
   /** Output that was not read before. Nothing comes twice, also when several read. */
@@ -74,19 +74,19 @@ export class RunningCommand {
   /** How it ended, once it has. */
   async wait(options?: CallSignal): Promise<ExecuteResult> {
     const { aborted: _, ...ended } = decode<ExecuteResult & { aborted: boolean }>(
-      await this.#invoke('wait', {}, options),
+      await this.invoke('wait', {}, options),
     )
     return ended
   }
 
   /** Sends a signal to its process group. */
   async signal(signal: SignalName, options?: CallSignal): Promise<void> {
-    await this.#invoke('signal', { signal: checkText(signal, 'signal') }, options)
+    await this.invoke('signal', { signal: checkText(signal, 'signal') }, options)
   }
 
   /** Ends it with all its processes: asked first, killed a moment later. Whether it still ran. */
   async kill(): Promise<boolean> {
-    return decode<{ killed: boolean }>(await this.#invoke('kill', {}, undefined)).killed
+    return decode<{ killed: boolean }>(await this.invoke('kill', {}, undefined)).killed
   }
 
   /** Its output as it comes, to the end. */
@@ -103,13 +103,14 @@ export class RunningCommand {
   }
 
   async #readNow(options: ReadOutputOptions | undefined): Promise<OutputPiece> {
-    const outcome = await this.#invoke('read', { position: this.#position }, options)
+    const outcome = await this.invoke('read', { position: this.#position }, options)
     const { next, dropped, ended } = decode<{ next: number; dropped: number; ended: boolean }>(outcome)
     this.#position = next
     return { text: outcome.text ?? '', dropped, ended }
   }
 
-  async #invoke(
+  /** For this package. */
+  protected async invoke(
     method: string,
     args: object,
     options: object | undefined,
@@ -121,7 +122,7 @@ export class RunningCommand {
   }
 }
 
-function decode<T>(outcome: NativeOutcome): T {
+export function decode<T>(outcome: NativeOutcome): T {
   return JSON.parse(outcome.value ?? 'null') as T
 }
 

@@ -2,6 +2,7 @@
 
 import type { OnOutput } from '../output.js'
 import type { RunningCommand } from './running-command.js'
+import type { TerminalOptions, TerminalSession } from './terminal-session.js'
 
 /** The last parameter of every method. */
 export interface CallSignal {
@@ -46,6 +47,8 @@ export interface Backend {
   find?(query: string, options?: FindOptions): Promise<FindResult>
   /** Runs a command line in a shell to its end. A command that fails is no error. */
   execute?(command: string, options?: ExecuteOptions): Promise<ExecuteResult>
+  /** Runs a command, or a shell, on a terminal of its own. */
+  openTerminal?(options?: TerminalOptions): Promise<TerminalSession>
   /** Ends what the backend started; later calls reject with `ClosedError`. A second close does nothing. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>

@@ -13,7 +13,7 @@ import { Audit } from './audit.js'
 import { failureText, isWithheld, type Planned, planCustom, runCustom } from './custom-run.js'
 import type { CustomTool } from './custom-tool.js'
 import type { AuditEvent, CallVerdict } from './events.js'
-import type { Ended, HookCall, Hooks, ToolHooks, ToolResult } from './types.js'
+import type { Ended, HelpHandler, HelpRequest, HookCall, Hooks, ToolHooks, ToolResult } from './types.js'
 
 /** One call of the application, whatever its number of runs. */
 export interface Call extends HookCall {
@@ -41,6 +41,7 @@ export interface HostOptions {
   readonly approve: Approver | undefined
   readonly allowCommand: ((analysis: CommandAnalysis) => Action | Promise<Action>) | undefined
   readonly tools: ReadonlyMap<string, CustomTool>
+  readonly onHelp: HelpHandler | undefined
   readonly onEvent: ((event: AuditEvent) => void) | undefined
   readonly auditLog: string | undefined
   readonly onError: ((error: unknown) => void) | undefined
@@ -70,6 +71,7 @@ type Request = { readonly callKey: string; readonly tool: string } & (
   | { readonly type: 'judge'; readonly analysis: CommandAnalysis }
   | { readonly type: 'plan' | 'run'; readonly input: unknown }
   | { readonly type: 'stop'; readonly code: string; readonly message: string }
+  | { readonly type: 'help'; readonly request: HelpRequest }
 )
 type Scope = 'global' | 'tool'
 interface Failure {
@@ -240,6 +242,11 @@ export class Host {
         })
         return result === undefined ? UNCHANGED : `{"result":${encodeJson(checkResult(result), 'result')}}`
       }
+      case 'help': {
+        const { context, signal } = call
+        const help = await this.#options.onHelp?.(request.request, { context, signal })
+        return help == null ? UNCHANGED : `{"help":${encodeJson(checkHelp(help), 'help')}}`
+      }
       case 'approve': {
         const { context, metadata, signal } = call
         this.tell(call, { type: 'approval-requested', request: request.request })
@@ -323,6 +330,11 @@ function checkResult(result: ToolResult): ToolResult {
 function checkAction(action: unknown): Action {
   if (action === 'allow' || action === 'deny' || action === 'ask') return action
   throw new InvalidInputError(`\`allowCommand\` must answer 'allow', 'deny' or 'ask', not ${describe(action)}.`)
+}
+
+function checkHelp(help: unknown): string {
+  if (typeof help === 'string') return help
+  throw new InvalidInputError(`\`onHelp\` must return a string or nothing, not ${describe(help)}.`)
 }
 
 const DECISION_FIELDS = new Set(['approved', 'reason', 'remember', 'input'])

@@ -31,7 +31,7 @@ import type { Assessment, AssessOptions, CallOptions, Next, ToolResult, ToolsetO
  * @throws {UnsupportedError} a tool was named that the backend cannot run
  */
 export function createToolset<Own extends string = never>(options: ToolsetOptions<Own>): Toolset {
-  const { backend, tools, approve, allowCommand, hooks, onEvent, auditLog, onError, images, ...settings } =
+  const { backend, tools, approve, onHelp, allowCommand, hooks, onEvent, auditLog, onError, images, ...settings } =
     checkOptions(options) as ToolsetOptions<string>
   const native = nativeFor(backend, 'backend')
   const custom = customTools(tools)
@@ -41,6 +41,7 @@ export function createToolset<Own extends string = never>(options: ToolsetOption
     approve: checkFunction(approve, 'approve'),
     allowCommand: checkFunction(allowCommand, 'allowCommand'),
     tools: custom,
+    onHelp: checkFunction(onHelp, 'onHelp'),
     onEvent: checkFunction(onEvent, 'onEvent'),
     auditLog: auditLog === undefined ? undefined : checkText(auditLog, 'auditLog'),
     onError: checkFunction(onError, 'onError'),

@@ -31,6 +31,14 @@ export const TOOL_NAMES = [
   'read_output',
   'kill_shell',
   'list_shells',
+  'shell_exec',
+  'shell_view',
+  'shell_write_to_process',
+  'shell_kill_process',
+  'shell_ask_user_for_help',
+  'shell_screen',
+  'shell_list',
+  'shell_resize',
 ] as const
 
 /** The name of a tool. */
@@ -38,9 +46,26 @@ export type ToolName = (typeof TOOL_NAMES)[number]
 
 /**
  * A named set of tools. `console` (the default): files and commands. `files`: files, and the tools that arrange them.
- * `background`: commands that run on while the conversation does.
+ * `background`: commands that run on while the conversation does. `terminal`: shells on terminals that last from call to
+ * call, and interactive programs in them.
  */
-export type ToolGroup = 'console' | 'files' | 'background'
+export type ToolGroup = 'console' | 'files' | 'background' | 'terminal'
+
+/** What a model asks a person for, by `shell_ask_user_for_help`. The model chose `prompt`, programs chose `screen`. */
+export interface HelpRequest {
+  readonly sessionId: string
+  readonly prompt: string
+  /** What the session shows; without control characters. Empty where there is no such session. */
+  readonly screen: string
+  /** Whether there is a session of that id. Without one the answer is run as a command in a new one. */
+  readonly exists: boolean
+}
+
+/** Asks a person. What they answer is typed into the session; nothing means that nobody is there. */
+export type HelpHandler = (
+  request: HelpRequest,
+  call: Pick<HookCall, 'context' | 'signal'>,
+) => Promise<string | null | undefined> | string | null | undefined
 
 /** What `createToolset` takes. `Own` are the names of the application's own tools. */
 export interface ToolsetOptions<Own extends string = never> {
@@ -76,6 +101,10 @@ export interface ToolsetOptions<Own extends string = never> {
    * answered, so that a person reads one thing at a time. `together`: each at once, for an interface that shows many.
    */
   readonly approvalOrder?: 'one-by-one' | 'together' | undefined
+  /** Who is asked by `shell_ask_user_for_help`. Without one the model is told that nobody is there. */
+  readonly onHelp?: HelpHandler | undefined
+  /** Where terminal sessions are logged: as text without escapes, or as recordings (asciicast v2). Default: nowhere. */
+  readonly sessionLogs?: { readonly directory: string; readonly asciicast?: boolean } | undefined
   /** Code of the application around every call. */
   readonly hooks?: Hooks<NoInfer<Own>> | undefined
   /** Is told what happens; see {@link AuditEvent}. */

@@ -67,6 +67,13 @@ pub trait Hooks: Send + Sync {
         ended: Ended<'a>,
     ) -> BoxFuture<'a, Result<Option<ToolResult>>>;
 
+    /// Asks a person for help with a terminal session; what they answer, or `None` where nobody can be asked. `request` is
+    /// `{ sessionId, prompt, screen, exists }`.
+    fn help<'a>(&'a self, call: CallInfo<'a>, request: &'a Value) -> BoxFuture<'a, Result<Option<String>>> {
+        let _ = (call, request);
+        Box::pin(async { Ok(None) })
+    }
+
     /// Is told that a command in the background or a terminal ended. Must not block.
     fn session_ended(&self, ended: &SessionEnded) {
         let _ = ended;

@@ -10,12 +10,23 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::backend::ExecuteOutcome;
-use crate::backend::process::{Order, Process};
+use crate::backend::process::{Order, Process, TerminalSize};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
 
+pub mod keys;
+pub mod log;
+pub mod marks;
+pub mod screen;
+pub mod settle;
+pub mod terminal;
+#[cfg(test)]
+mod terminal_tests;
 #[cfg(test)]
 mod tests;
+
+use self::log::{SessionLog, SessionLogs};
+use self::terminal::Terminal;
 
 /// 100 sessions of one toolset run at once.
 const RUNNING: usize = 100;
@@ -61,6 +72,7 @@ pub struct Starter<'a> {
 pub struct Sessions {
     state: Mutex<State>,
     on_end: OnEnd,
+    logs: Option<SessionLogs>,
 }
 
 #[derive(Default)]
@@ -78,8 +90,12 @@ pub struct Session {
     pub command: String,
     /// What runs.
     pub process: Process,
+    /// What it has besides where it is on a terminal.
+    pub terminal: Option<Terminal>,
     /// Output up to here was shown.
     seen: Mutex<u64>,
+    /// Marks of its shell up to here were told.
+    told: Mutex<u64>,
 }
 
 /// Output that was not shown before.
@@ -102,6 +118,22 @@ impl Session {
         Fresh { bytes: piece.bytes, dropped: piece.dropped, more: self.process.position() > piece.next }
     }
 
+    /// As [`Session::fresh`], but only what commands printed: no prompts, and no echo of what was typed at them.
+    pub fn fresh_printed(&self, most: usize) -> Fresh {
+        let Some(terminal) = &self.terminal else { return self.fresh(most) };
+        let mut seen = self.seen.lock();
+        let piece = self.process.read(*seen, most);
+        *seen = piece.next;
+        let start = piece.next - piece.bytes.len() as u64;
+        let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
+        let printed = terminal.printed(start, piece.next).into_iter().map(|(from, to)| &piece.bytes[at(from)..at(to)]);
+        Fresh {
+            bytes: printed.collect::<Vec<_>>().concat(),
+            dropped: piece.dropped,
+            more: self.process.position() > piece.next,
+        }
+    }
+
     /// Ends when there is output that was not shown, when the session ended, or after `time`.
     pub async fn wait_for_fresh(&self, time: Duration, deadline: &Deadline) -> Result<()> {
         let seen = *self.seen.lock();
@@ -110,6 +142,14 @@ impl Session {
             () = tokio::time::sleep(time) => Ok(()),
             stop = deadline.reached() => Err(stop),
         }
+    }
+
+    /// The code of the last command that ended and was not told of. It counts as told.
+    pub fn told_end(&self, terminal: &Terminal) -> Option<i32> {
+        let mut told = self.told.lock();
+        let code = terminal.ended_since(*told);
+        *told = terminal.mark_count();
+        code
     }
 
     /// `running`, `exited(0)` or `ended(SIGKILL)`.
@@ -128,8 +168,13 @@ fn state_of(outcome: &ExecuteOutcome) -> String {
 
 impl Sessions {
     /// None yet.
-    pub fn new(on_end: OnEnd) -> Self {
-        Self { state: Mutex::default(), on_end }
+    pub fn new(on_end: OnEnd, logs: Option<SessionLogs>) -> Self {
+        Self { state: Mutex::default(), on_end, logs }
+    }
+
+    /// A log for a new terminal session, where the application wants one.
+    pub fn log(&self, id: &str, size: TerminalSize) -> Option<SessionLog> {
+        self.logs.as_ref()?.open(id, size)
     }
 
     /// Whether one more may be started: `Busy` when there are too many.
@@ -175,12 +220,22 @@ impl Sessions {
             state.numbered += 1;
             format!("bg_{}", state.numbered)
         };
-        self.add(id, process, command, starter, seen)
+        self.add(id, process, None, command, starter, seen)
     }
 
     /// Takes a process under an id, of whose output `seen` bytes were shown. An ended session of that id is forgotten.
-    pub fn add(&self, id: String, process: Process, command: &str, starter: Starter<'_>, seen: u64) -> Arc<Session> {
-        let session = Arc::new(Session { id, command: command.to_owned(), process, seen: Mutex::new(seen) });
+    pub fn add(
+        &self,
+        id: String,
+        process: Process,
+        terminal: Option<Terminal>,
+        command: &str,
+        starter: Starter<'_>,
+        seen: u64,
+    ) -> Arc<Session> {
+        let command = command.to_owned();
+        let session =
+            Arc::new(Session { id, command, process, terminal, seen: Mutex::new(seen), told: Mutex::default() });
         let is_closed = {
             let mut state = self.state.lock();
             state.sessions.retain(|other| other.id != session.id);

@@ -361,7 +361,7 @@ async fn codes_that_mean_something_say_so_and_escapes_do_not_reach_the_model() {
 
 #[tokio::test]
 async fn as_many_as_may_run_and_not_one_more() {
-    let sessions = Sessions::new(Arc::new(|_| {}));
+    let sessions = Sessions::new(Arc::new(|_| {}), None);
     let process = || crate::backend::process::tests_support::idle();
     let starter = Starter { call_id: "c", tool: "t" };
     let mut drivers = Vec::new();
@@ -380,7 +380,7 @@ async fn as_many_as_may_run_and_not_one_more() {
     sessions.check().unwrap();
     sessions.check_id("bg_7").unwrap();
     let (process, _driver) = process();
-    sessions.add("bg_7".into(), process, "again", starter, 0);
+    sessions.add("bg_7".into(), process, None, "again", starter, 0);
     assert_eq!(sessions.all().len(), ENDED + 1, "only the last that ended are remembered");
     let begin = Instant::now();
     sessions

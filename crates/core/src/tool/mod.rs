@@ -33,6 +33,8 @@ mod read_file;
 mod read_media;
 mod result;
 pub mod schema;
+mod terminal;
+mod terminal_view;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -71,6 +73,8 @@ pub enum Group {
     Files,
     /// Commands that run beside the conversation.
     Background,
+    /// Shells on terminals that last from call to call.
+    Terminal,
 }
 
 impl Group {
@@ -80,6 +84,7 @@ impl Group {
             "console" => Some(Self::Console),
             "files" => Some(Self::Files),
             "background" => Some(Self::Background),
+            "terminal" => Some(Self::Terminal),
             _ => None,
         }
     }
@@ -94,6 +99,8 @@ pub enum Need {
     Writer,
     /// Commands.
     Shell,
+    /// Commands on terminals.
+    Terminals,
 }
 
 /// A tool: the decoded input of one call.
@@ -221,6 +228,14 @@ pub static REGISTRY: &[Entry] = &[
     entry!(background::ReadOutput),
     entry!(background::KillShell),
     entry!(background::ListShells),
+    entry!(terminal::ShellExec),
+    entry!(terminal_view::ShellView),
+    entry!(terminal::ShellWrite),
+    entry!(terminal::ShellKill),
+    entry!(terminal::ShellHelp),
+    entry!(terminal_view::ShellScreen),
+    entry!(terminal_view::ShellList),
+    entry!(terminal_view::ShellResize),
 ];
 
 /// The tool of that name.

@@ -24,7 +24,7 @@ fn nodes(schema: &Value) -> Vec<(String, &Map<String, Value>)> {
 }
 
 /// Tools that only look at commands that run already.
-const LOOKS: [&str; 2] = ["read_output", "list_shells"];
+const LOOKS: [&str; 6] = ["read_output", "list_shells", "shell_view", "shell_screen", "shell_list", "shell_resize"];
 
 fn example(entry: &Entry) -> Value {
     serde_json::from_str(entry.spec.example).unwrap()

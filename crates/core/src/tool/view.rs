@@ -10,6 +10,7 @@ use crate::backend::{
 };
 use crate::change::Bounds;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hooks::{CallInfo, Hooks};
 use crate::limits::Limits;
 use crate::media::Gate;
 use crate::memory::ReadMemory;
@@ -50,8 +51,10 @@ pub struct View<'a> {
     pub sessions: &'a Sessions,
     /// Where whole outputs go.
     pub scratch: &'a Scratch,
-    /// The call's id.
-    pub call_id: &'a str,
+    /// What the application is told about the call.
+    pub info: CallInfo<'a>,
+    /// Who may be asked for help.
+    pub help: &'a dyn Hooks,
 }
 
 impl<'a> View<'a> {
@@ -86,7 +89,7 @@ impl<'a> View<'a> {
 
     /// Who starts a session in this call.
     pub fn starter(&self, tool: &'static str) -> Starter<'a> {
-        Starter { call_id: self.call_id, tool }
+        Starter { call_id: self.info.id, tool }
     }
 
     /// What bounds an edit in this call.

@@ -243,7 +243,7 @@ impl Toolset {
     /// cannot be made.
     async fn request(&self, prepared: &Prepared<'_>, input: &Value, plan: &Plan) -> Result<ApprovalRequest> {
         let backend = self.shared.scratch.backend();
-        let view = self.view(&*backend, &prepared.call, &prepared.call_id, &[], None);
+        let view = self.view(&*backend, &prepared.call, prepared.info(), &[], None);
         Ok(ApprovalRequest {
             call_id: prepared.call_id.clone(),
             tool: prepared.exposed.ours().to_owned(),

@@ -251,7 +251,7 @@ impl Toolset {
         let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(limit);
         let call = Call { deadline, guard: Arc::new(guard) };
         let backend = self.shared.scratch.backend();
-        let view = self.view(&*backend, &call, &prepared.call_id, &bindings, options.on_output.clone());
+        let view = self.view(&*backend, &call, prepared.info(), &bindings, options.on_output.clone());
         let mut result = self.run(&*prepared.decoded, &view).await?.bounded(self.shared.limits.text_bytes);
         if let Some(bound) = bound {
             note_binding(&mut result, bound, &bindings);
@@ -352,14 +352,15 @@ impl Toolset {
         &'a self,
         backend: &'a dyn Backend,
         call: &'a Call,
-        call_id: &'a str,
+        info: CallInfo<'a>,
         bindings: &'a [Binding],
         on_output: Option<OutputSink>,
     ) -> View<'a> {
         View {
             backend,
             call,
-            call_id,
+            info,
+            help: &*self.shared.hooks,
             limits: &self.shared.limits,
             settings: &self.shared.settings,
             memory: &self.shared.memory,

@@ -10,7 +10,7 @@ use super::ToolSpec;
 use super::options::{EditFormat, ToolsetOptions};
 use super::policy::Policy;
 use crate::access::Operation;
-use crate::backend::Backend;
+use crate::backend::{Backend, Shell};
 use crate::custom::{CustomTool, CustomTools, custom_tools};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::CallInfo;
@@ -225,6 +225,8 @@ fn missing(backend: &dyn Backend, entry: &Entry) -> Option<String> {
         Need::Writer if backend.writer().is_some() => None,
         Need::Writer => Some("the files are read-only.".to_owned()),
         Need::Shell if backend.shell().is_some() => None,
-        Need::Shell => Some(backend.no_shell_reason().to_owned()),
+        Need::Terminals if backend.shell().is_some_and(Shell::has_terminals) => None,
+        Need::Terminals if backend.shell().is_some() => Some("this backend has no terminals.".to_owned()),
+        Need::Shell | Need::Terminals => Some(backend.no_shell_reason().to_owned()),
     }
 }

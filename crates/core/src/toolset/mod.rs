@@ -146,7 +146,7 @@ impl Toolset {
         let hooks = hooks.unwrap_or_else(|| Arc::new(NoHooks));
         let listening = Arc::clone(&hooks);
         let shared = Shared {
-            sessions: Sessions::new(Arc::new(move |ended| listening.session_ended(&ended))),
+            sessions: Sessions::new(Arc::new(move |ended| listening.session_ended(&ended)), options.session_logs),
             scratch: Scratch::new(Arc::clone(&backend)),
             id: format!("toolset-{}", TOOLSETS.fetch_add(1, Ordering::Relaxed)),
             backend,

@@ -8,6 +8,7 @@ use crate::approval::{ApprovalMode, ApprovalOrder};
 use crate::custom::CustomSpec;
 use crate::limits::Limits;
 use crate::permissions::Ruleset;
+use crate::session::log::SessionLogs;
 
 /// The options of a toolset. Everything has a default; see the field.
 #[derive(Debug, Clone, Deserialize)]
@@ -46,6 +47,8 @@ pub struct ToolsetOptions {
     pub names: BTreeMap<String, String>,
     /// Consecutive fixable failures of one tool before its text tells the model to stop trying; default 3.
     pub max_retries: u32,
+    /// Where terminal sessions are logged; nowhere by default.
+    pub session_logs: Option<SessionLogs>,
     /// Bounds that differ from the defaults.
     pub limits: Limits,
 }
@@ -69,6 +72,7 @@ impl Default for ToolsetOptions {
             descriptions: BTreeMap::new(),
             names: BTreeMap::new(),
             max_retries: 3,
+            session_logs: None,
             limits: Limits::default(),
         }
     }

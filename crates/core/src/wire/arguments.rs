@@ -203,6 +203,23 @@ pub(super) struct Execute {
     pub(super) on_timeout: Option<OnTimeout>,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct OpenTerminal {
+    #[serde(default)]
+    pub(super) command: Option<String>,
+    #[serde(default)]
+    pub(super) cwd: Option<String>,
+    #[serde(default)]
+    pub(super) env: Option<BTreeMap<String, String>>,
+    #[serde(default)]
+    pub(super) columns: Option<u16>,
+    #[serde(default)]
+    pub(super) rows: Option<u16>,
+    #[serde(default)]
+    pub(super) limits: Option<ExecuteLimits>,
+}
+
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum OnTimeout {

@@ -1,25 +1,36 @@
 //! A backend called by method name with JSON arguments: what the addon offers to TypeScript, and what a program on the
 //! other side of a pipe can speak. It decodes, calls, and encodes; the names are those of the TypeScript `Backend`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::access::Operation;
 use crate::backend::on_timeout::{Left, execute_or_leave};
-use crate::backend::process::Process;
-use crate::backend::{Backend, Call, ExecuteRequest, FileSystem, Missing, OutputSink, Window, WritableFileSystem};
+use crate::backend::process::TerminalSize;
+use crate::backend::{
+    Backend, Call, ExecuteRequest, FileSystem, Missing, OutputSink, Shell, TerminalRequest, Window, WritableFileSystem,
+};
 use crate::change::{self, Bounds};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::search::OutlineQuery;
+use crate::session::screen::Screen;
 
 mod arguments;
 pub mod process;
 
-use arguments::{EditArguments, Execute, Find, FromTo, Glob, Grep, Ls, OnTimeout, PathOnly, Read, Remove, decode};
+use self::process::{Resize, Running};
+use arguments::{
+    EditArguments, Execute, Find, FromTo, Glob, Grep, Ls, OnTimeout, OpenTerminal, PathOnly, Read, Remove, decode,
+};
+
+/// 120 columns and 40 rows: what is comfortable to read as text.
+const DEFAULT_SIZE: TerminalSize = TerminalSize { columns: 120, rows: 40 };
 
 /// One method call.
 pub struct Request {
@@ -52,7 +63,7 @@ pub struct Reply {
     /// The content of `readBytes`.
     pub bytes: Option<Vec<u8>>,
     /// What goes on after the answer.
-    pub process: Option<Process>,
+    pub process: Option<Running>,
 }
 
 impl From<Value> for Reply {
@@ -70,6 +81,7 @@ pub fn describe(backend: &dyn Backend) -> Value {
         "writableRoots": backend.files().writable_roots(),
         "writes": backend.writer().is_some(),
         "executes": backend.shell().is_some(),
+        "hasTerminals": backend.shell().is_some_and(Shell::has_terminals),
     })
 }
 
@@ -100,6 +112,7 @@ pub async fn invoke(backend: &dyn Backend, request: Request, call: &Call) -> Res
         "glob" => glob(files, decode("glob", json)?, call).await,
         "grep" => grep(files, decode("grep", json)?, call).await,
         "find" => find(files, decode("find", json)?, call).await,
+        "openTerminal" => open_terminal(backend, decode("openTerminal", json)?, call).await,
         "execute" => execute(backend, decode("execute", json)?, request.on_output, call).await,
         method if WRITING.contains(&method) => {
             let writer = backend.writer().ok_or_else(|| {
@@ -193,6 +206,28 @@ async fn grep(files: &dyn FileSystem, arguments: Grep, call: &Call) -> Result<Re
     Ok(value.into())
 }
 
+async fn open_terminal(backend: &dyn Backend, arguments: OpenTerminal, call: &Call) -> Result<Reply> {
+    let shell =
+        backend.shell().ok_or_else(|| Error::new(ErrorKind::Unsupported, backend.no_shell_reason().to_owned()))?;
+    let size = process::size(Resize {
+        columns: arguments.columns.unwrap_or(DEFAULT_SIZE.columns),
+        rows: arguments.rows.unwrap_or(DEFAULT_SIZE.rows),
+    })?;
+    let screen = Arc::new(Mutex::new(Screen::new(size)));
+    let drawn = Arc::clone(&screen);
+    let directory = |cwd: &str| VirtualPath::parse(cwd, backend.files().working_directory());
+    let request = TerminalRequest {
+        command: arguments.command,
+        working_directory: arguments.cwd.as_deref().map(directory).transpose()?,
+        environment: arguments.env.unwrap_or_default().into_iter().collect(),
+        size,
+        limits: arguments.limits.unwrap_or_default().into(),
+        tap: Some(Box::new(move |bytes| drawn.lock().draw(bytes))),
+    };
+    let process = shell.open_terminal(request, call).await?;
+    Ok(Reply { process: Some(Running { process, screen: Some(screen) }), ..Reply::default() })
+}
+
 async fn execute(
     backend: &dyn Backend,
     arguments: Execute,
@@ -226,7 +261,7 @@ async fn execute(
     let mut value = json!(outcome);
     let process = left.map(|Left { process, told }| {
         value["told"] = json!(told);
-        process
+        Running::piped(process)
     });
     Ok(Reply { process, ..value.into() })
 }

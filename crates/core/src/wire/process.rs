@@ -9,7 +9,30 @@ use super::arguments::decode;
 use super::{Reply, Request, bytes_of};
 use crate::backend::Call;
 use crate::backend::process::{Order, Process, ProcessSignal, TerminalSize};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::session::screen::SharedScreen;
+
+/// A running command, and the screen of its terminal if it has one.
+#[derive(Clone)]
+pub struct Running {
+    /// The command.
+    pub process: Process,
+    /// What its terminal shows.
+    pub screen: Option<SharedScreen>,
+}
+
+impl Running {
+    /// One without a terminal.
+    pub fn piped(process: Process) -> Self {
+        Self { process, screen: None }
+    }
+
+    fn screen(&self) -> Result<&SharedScreen> {
+        self.screen.as_ref().ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported, "This command does not run on a terminal: it has no screen.")
+        })
+    }
+}
 
 /// 1 MiB is returned by one read.
 const READ_BYTES: usize = 1 << 20;
@@ -31,13 +54,14 @@ struct Signal {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Resize {
-    columns: u16,
-    rows: u16,
+pub(super) struct Resize {
+    pub(super) columns: u16,
+    pub(super) rows: u16,
 }
 
-/// Calls one method: `read`, `write`, `closeInput`, `signal`, `resize`, `wait` or `kill`.
-pub async fn invoke(process: &Process, request: Request, call: &Call) -> Result<Reply> {
+/// Calls one method: `read`, `write`, `closeInput`, `signal`, `resize`, `screen`, `wait` or `kill`.
+pub async fn invoke(running: &Running, request: Request, call: &Call) -> Result<Reply> {
+    let process = &running.process;
     let json = request.arguments_json.as_str();
     match request.method.as_str() {
         "read" => {
@@ -75,9 +99,12 @@ pub async fn invoke(process: &Process, request: Request, call: &Call) -> Result<
             Ok(Reply::default())
         }
         "resize" => {
-            process.order(Order::Resize(size(decode("resize", json)?)?)).await?;
+            let size = size(decode("resize", json)?)?;
+            running.screen()?.lock().resize(size);
+            process.order(Order::Resize(size)).await?;
             Ok(Reply::default())
         }
+        "screen" => Ok(json!(running.screen()?.lock().look()).into()),
         "wait" => {
             tokio::select! {
                 outcome = process.over() => Ok(json!(outcome).into()),
@@ -92,6 +119,6 @@ pub async fn invoke(process: &Process, request: Request, call: &Call) -> Result<
     }
 }
 
-fn size(Resize { columns, rows }: Resize) -> Result<TerminalSize> {
+pub(super) fn size(Resize { columns, rows }: Resize) -> Result<TerminalSize> {
     TerminalSize::new(columns, rows)
 }

@@ -1,0 +1,91 @@
+// Terminals through the package.
+
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+import { createToolset, LocalBackend, RunningCommand, Terminals, TerminalSession } from 'gloveport'
+import { afterAll, expect, test } from 'vitest'
+
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'gloveport-terminals-')))
+const backend = new LocalBackend({ root })
+afterAll(async () => {
+  await backend.close()
+  rmSync(root, { recursive: true })
+})
+
+test('a terminal is written to, looked at, resized, read to its end', async () => {
+  const terminal = await backend.openTerminal({
+    command: 'stty size; read x; stty size; exit 4',
+    columns: 60,
+    rows: 12,
+  })
+  expect(terminal).toBeInstanceOf(TerminalSession)
+  expect(terminal).toBeInstanceOf(RunningCommand)
+  expect((await terminal.read()).text).toBe('12 60\r\n')
+  expect(await terminal.screen()).toMatchObject({ lines: ['12 60'], cursorRow: 1, columns: 60, alternateScreen: false })
+  await terminal.resize(80, 20)
+  await expect(terminal.resize(0, 20)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await terminal.write('go\r')
+  let rest = ''
+  for await (const text of terminal) rest += text
+  expect(rest).toBe('go\r\n20 80\r\n')
+  expect(await terminal.wait()).toMatchObject({ exitCode: 4 })
+})
+
+test('sessions keep their shell; the methods are the tools', async () => {
+  const terminals = new Terminals({ backend, requireExecuteApproval: false })
+  expect((await terminals.exec('main', 'mkdir sub; cd sub; export X=1')).isError).toBe(false)
+  expect((await terminals.exec('main', 'pwd; echo $X')).text).toBe(`${root}/sub\n1`)
+  const left = await terminals.exec('main', 'read line; echo "got $line"', { timeout: 200 })
+  expect(left.text).toMatch(/^Command still runs after 0.2 s/)
+  expect((await terminals.write('main', 'it')).text).toContain('got it')
+  expect((await terminals.view('main', { wait: 0 })).text).toMatch(/^\[No new output\]/)
+  expect((await terminals.resize('main', 90, 30)).isError).toBe(false)
+  expect((await terminals.screen('main')).text).toMatch(/^\[screen 90 x 30, cursor line/)
+  expect((await terminals.list()).text).toMatch(/^main {2}running/)
+  expect((await terminals.kill('main')).text).toBe("Process in session 'main' has been terminated.")
+  await terminals.close()
+  await expect(terminals.list()).rejects.toMatchObject({ code: 'CLOSED' })
+})
+
+test('a person answers for the model, in their own words and with the session before their eyes', async () => {
+  const seen: unknown[] = []
+  const toolset = createToolset({
+    backend,
+    tools: ['terminal'],
+    requireExecuteApproval: false,
+    onHelp: async (request, { context }) => {
+      seen.push(request, context)
+      return request.exists ? 'sesame' : 'echo by hand'
+    },
+  })
+  const help = { id: 'h', prompt: 'Type\u001b[2J the password.' }
+  const fresh = await toolset.call('shell_ask_user_for_help', help, { context: 'ctx' })
+  expect(fresh.text).toBe("The person's answer was run in the new session 'h':\nby hand")
+  expect(seen).toMatchObject([{ sessionId: 'h', screen: '', exists: false }, 'ctx'])
+  expect((seen[0] as { prompt: string }).prompt).not.toContain('\u001b')
+  await toolset.call('shell_exec', {
+    id: 'h',
+    command: 'printf "Password: "; read -rs p; echo; echo "$p" | wc -c',
+    block: false,
+  })
+  await expect.poll(async () => (await toolset.call('shell_screen', { id: 'h' })).text).toContain('Password:')
+  const answered = await toolset.call('shell_ask_user_for_help', help)
+  expect(answered.text).toMatch(/^The person answered; session 'h' went on:\n(.|\n)*7/)
+  expect((seen[2] as { screen: string }).screen).toContain('Password:')
+  await toolset.close()
+})
+
+test("a helper that fails is the application's own error", async () => {
+  const toolset = createToolset({
+    backend,
+    tools: ['terminal'],
+    requireExecuteApproval: false,
+    onHelp: () => {
+      throw new Error('mine')
+    },
+  })
+  await expect(toolset.call('shell_ask_user_for_help', { id: 'h', prompt: 'x' })).rejects.toThrow('mine')
+  await toolset.close()
+})

@@ -1,0 +1,161 @@
+//! What a terminal costs beside its floor, the bare system calls and a blocking read: from the start to the first prompt,
+//! an echo there and back, and 20 MB of output.
+//!
+//! ```sh
+//! GLOVEPORT_SUPERVISOR=…/gloveport-supervisor cargo bench -p gloveport-core --bench terminal
+//! ```
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    #[cfg(target_os = "linux")]
+    linux::main()?;
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::error::Error;
+    use std::fs::File;
+    use std::io::{Read, Write};
+    use std::os::fd::OwnedFd;
+    use std::process::{Child, Command};
+    use std::time::Instant;
+
+    use gloveport_core::backend::local::shell::{CommandRunner, Environment, SupervisorProgram};
+    use gloveport_core::backend::process::{Process, TerminalSize};
+    use gloveport_core::backend::{CommandLimits, TerminalRequest};
+    use gloveport_core::cancel::Deadline;
+    use gloveport_core::session::screen::Screen;
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    type Outcome<T> = Result<T, Box<dyn Error>>;
+
+    const ROUNDS: usize = 60;
+    const BYTES: usize = 20_000_000;
+    const SIZE: TerminalSize = TerminalSize { columns: 120, rows: 40 };
+    /// Says that it is there, then repeats each line.
+    const ECHO: &str = "stty -echo; printf '> '; while read -r x; do echo \"$x\"; done";
+    const PRINT: &str = "head -c 20000000 /dev/zero | tr '\\0' x";
+
+    pub(super) fn main() -> Outcome<()> {
+        let Some(path) = std::env::var_os("GLOVEPORT_SUPERVISOR") else {
+            println!("terminal: skipped, GLOVEPORT_SUPERVISOR does not name the supervisor program");
+            return Ok(());
+        };
+        let program = SupervisorProgram::from_bytes(&std::fs::read(path)?)?;
+        let runner = CommandRunner::new(Environment::of_host(&[])?, 100_000).with_supervisor(program);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let mut start = [Vec::new(), Vec::new()];
+        let mut echo = [Vec::new(), Vec::new()];
+        let mut print = [Vec::new(), Vec::new()];
+        for round in 0..ROUNDS {
+            let begin = Instant::now();
+            let (mut child, mut master) = bare(ECHO)?;
+            read_until(&mut master, b"> ")?;
+            start[0].push(begin.elapsed());
+            for _ in 0..20 {
+                let begin = Instant::now();
+                master.write_all(b"x\n")?;
+                read_until(&mut master, b"x\r\n")?;
+                echo[0].push(begin.elapsed());
+            }
+            child.kill()?;
+            child.wait()?;
+            runtime.block_on(async {
+                let begin = Instant::now();
+                let process = open(&runner, ECHO).await?;
+                let mut position = until(&process, 0, b"> ").await;
+                start[1].push(begin.elapsed());
+                for _ in 0..20 {
+                    let begin = Instant::now();
+                    process.write(b"x\n", &Deadline::default()).await?;
+                    position = until(&process, position, b"x\r\n").await;
+                    echo[1].push(begin.elapsed());
+                }
+                process.end().await;
+                Outcome::Ok(())
+            })?;
+            if round % 10 == 0 {
+                let begin = Instant::now();
+                let (mut child, mut master) = bare(PRINT)?;
+                let mut buffer = vec![0; 64 << 10];
+                let mut count = 0;
+                while count < BYTES {
+                    count += master.read(&mut buffer)?;
+                }
+                print[0].push(begin.elapsed());
+                child.wait()?;
+                runtime.block_on(async {
+                    let begin = Instant::now();
+                    let process = open(&runner, PRINT).await?;
+                    process.over().await;
+                    print[1].push(begin.elapsed());
+                    assert_eq!(process.position(), BYTES as u64);
+                    Outcome::Ok(())
+                })?;
+            }
+        }
+        for (name, [floor, ours], bound) in
+            [("start to prompt", start, 1.3), ("echo there and back", echo, 3.0), ("20 MB of output", print, 1.1)]
+        {
+            let [floor, ours] = [floor, ours].map(|mut times| {
+                times.sort_unstable();
+                times[times.len() / 2].as_secs_f64() * 1e6
+            });
+            let ratio = ours / floor;
+            let holds = if ratio <= bound { "ok  " } else { "MISS" };
+            println!("{holds} {name:20} floor {floor:9.0} us, ours {ours:9.0} us: {ratio:.2} x (at most {bound})");
+        }
+        Ok(())
+    }
+
+    /// As small as it gets: a terminal, a shell on it by `setsid -c`, blocking reads.
+    fn bare(command: &str) -> Outcome<(Child, File)> {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+        grantpt(&master)?;
+        unlockpt(&master)?;
+        let name = ptsname(&master, Vec::new())?;
+        let slave = File::options().read(true).write(true).open(name.to_str()?)?;
+        let child = Command::new("/bin/sh")
+            .args(["-c", command])
+            .stdin(slave.try_clone()?)
+            .stdout(slave.try_clone()?)
+            .stderr(slave)
+            .spawn()?;
+        Ok((child, File::from(master)))
+    }
+
+    fn read_until(master: &mut File, end: &[u8]) -> Outcome<()> {
+        let mut seen = Vec::new();
+        let mut buffer = [0; 4096];
+        while !seen.ends_with(end) {
+            let count = master.read(&mut buffer)?;
+            seen.extend_from_slice(&buffer[..count]);
+        }
+        Ok(())
+    }
+
+    async fn open(runner: &CommandRunner, command: &str) -> Outcome<Process> {
+        let mut screen = Screen::new(SIZE);
+        let request = TerminalRequest {
+            command: Some(command.to_owned()),
+            working_directory: None,
+            environment: Vec::new(),
+            size: SIZE,
+            limits: CommandLimits::default(),
+            tap: Some(Box::new(move |bytes| screen.draw(bytes))),
+        };
+        Ok(runner.open_terminal(request, OwnedFd::from(File::open("/")?)).await?)
+    }
+
+    async fn until(process: &Process, position: u64, end: &[u8]) -> u64 {
+        let mut seen = Vec::new();
+        let mut position = position;
+        while !seen.ends_with(end) {
+            process.changed(position).await;
+            let piece = process.read(position, 4096);
+            position = piece.next;
+            seen.extend(piece.bytes);
+        }
+        position
+    }
+}

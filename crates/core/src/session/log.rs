@@ -1,0 +1,130 @@
+//! Logs of terminal sessions for the application: plain text without escapes, or recordings that can be played
+//! (asciicast v2). A log is a new file under a name that no other has; nothing that lies in its folder is touched (D63).
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::backend::process::{Tap, TerminalSize};
+use crate::text::ansi::AnsiStripper;
+use crate::text::stream::Utf8Stream;
+
+/// 64 MiB of one log; what comes later is not logged.
+const LOG_BYTES: usize = 64 << 20;
+/// 10,000 names are tried.
+const NAMES: u32 = 10_000;
+
+/// Where sessions are logged.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionLogs {
+    /// An existing folder of the host.
+    pub directory: PathBuf,
+    /// Whether recordings are made instead of text.
+    #[serde(default)]
+    pub asciicast: bool,
+}
+
+/// One log.
+pub struct SessionLog {
+    file: File,
+    left: usize,
+    begin: Instant,
+    form: Form,
+}
+
+enum Form {
+    Text(AnsiStripper),
+    Asciicast(Utf8Stream),
+}
+
+impl SessionLogs {
+    /// A log for a session; `None` where the folder takes none.
+    pub fn open(&self, id: &str, size: TerminalSize) -> Option<SessionLog> {
+        let suffix = if self.asciicast { "cast" } else { "log" };
+        let file = new_file(&self.directory, id, suffix)?;
+        let form = if self.asciicast { Form::Asciicast(Utf8Stream::new()) } else { Form::Text(AnsiStripper::new()) };
+        let mut log = SessionLog { file, left: LOG_BYTES, begin: Instant::now(), form };
+        if self.asciicast {
+            log.write(&format!("{}\n", json!({ "version": 2, "width": size.columns, "height": size.rows })));
+        }
+        Some(log)
+    }
+}
+
+fn new_file(directory: &Path, id: &str, suffix: &str) -> Option<File> {
+    (0..NAMES).find_map(|number| {
+        let number = if number == 0 { String::new() } else { format!("-{number}") };
+        let path = directory.join(format!("session_{id}{number}.{suffix}"));
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.write(true).create_new(true).open(path).ok()
+    })
+}
+
+impl SessionLog {
+    /// A tap that writes to the log what it hands on.
+    pub fn with(mut self, mut tap: Tap) -> Tap {
+        Box::new(move |bytes| {
+            self.take(bytes);
+            tap(bytes);
+        })
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        let text = match &mut self.form {
+            Form::Text(stripper) => {
+                let mut text = String::new();
+                stripper.push(bytes, &mut text);
+                text
+            }
+            Form::Asciicast(stream) => match stream.push(bytes) {
+                text if text.is_empty() => text,
+                text => format!("{}\n", json!([self.begin.elapsed().as_secs_f64(), "o", text])),
+            },
+        };
+        self.write(&text);
+    }
+
+    fn write(&mut self, text: &str) {
+        // A recording is cut between its lines, and a full disk ends the log, not the session.
+        if text.len() > self.left || self.file.write_all(text.as_bytes()).is_err() {
+            self.left = 0;
+        } else {
+            self.left -= text.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_are_plain_or_playable_and_never_touch_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("session_a.log"), "mine").unwrap();
+        let size = TerminalSize { columns: 80, rows: 24 };
+        let logs = SessionLogs { directory: folder.path().to_owned(), asciicast: false };
+        let mut tap = logs.open("a", size).unwrap().with(Box::new(|_| {}));
+        tap(b"\x1b[31mred\x1b[0m\r\n\x1b]52;c;");
+        tap(b"aGk=\x07end");
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(read("session_a.log"), "mine");
+        assert_eq!(read("session_a-1.log"), "red\nend");
+        let recorded = SessionLogs { asciicast: true, ..logs };
+        let mut tap = recorded.open("a", size).unwrap().with(Box::new(|_| {}));
+        tap(b"\x1b[1m\xC3");
+        tap(b"\xA9");
+        let cast = read("session_a.cast");
+        let lines: Vec<serde_json::Value> = cast.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines[0], json!({ "version": 2, "width": 80, "height": 24 }));
+        assert_eq!((&lines[1][1], &lines[1][2], &lines[2][2]), (&json!("o"), &json!("\u{1b}[1m"), &json!("é")));
+        assert!(SessionLogs { directory: "/nonexistent".into(), asciicast: false }.open("a", size).is_none());
+    }
+}

@@ -1,0 +1,241 @@
+//! What a shell says about its prompts and commands, in escape sequences that terminals agree on (OSC 133): a prompt is
+//! there, a command begins, it ended with this code. Each carries a word that only this session's shell knows, so that no
+//! program can pretend to have ended.
+
+use std::collections::VecDeque;
+
+/// 4,096 marks are remembered: a thousand commands.
+const MARKS: usize = 4_096;
+/// 64 bytes: the longest of our marks is half of that.
+const MARK_BYTES: usize = 64;
+const START: &[u8] = b"]133;";
+/// How a line editor says that a line was accepted: it takes no paste any more.
+const ACCEPTED: &[u8] = b"[?2004l";
+
+/// What was marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The shell waits for a command.
+    Prompt,
+    /// The shell waits for the rest of a command.
+    Continuation,
+    /// A command begins.
+    Begin,
+    /// A command ended with this code.
+    End(i32),
+    /// A line was accepted: what follows is no echo any more. Programs can say this too; nothing is decided by it.
+    Accepted,
+    /// Something was typed here, and its echo follows.
+    Typed,
+}
+
+/// A mark and its bytes in the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// What was marked.
+    pub kind: Kind,
+    /// The position of its first byte.
+    pub from: u64,
+    /// The position behind its last byte.
+    pub to: u64,
+}
+
+/// Finds marks in a stream.
+#[derive(Debug)]
+pub struct Marks {
+    word: String,
+    position: u64,
+    /// Bytes behind an ESC that may become a mark.
+    open: Option<Vec<u8>>,
+    found: VecDeque<Mark>,
+    /// How many were found before those that are remembered.
+    forgotten: u64,
+    /// A line was typed and its command has not begun: a prompt is the old one, drawn again.
+    is_typed: bool,
+}
+
+impl Marks {
+    /// None yet; only marks with this word count.
+    pub fn new(word: String) -> Self {
+        Self { word, position: 0, open: None, found: VecDeque::new(), forgotten: 0, is_typed: false }
+    }
+
+    /// Takes the next bytes of the stream.
+    pub fn take(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let Some(open) = &mut self.open else {
+                match memchr::memchr(0x1B, rest) {
+                    Some(at) => {
+                        self.position += at as u64 + 1;
+                        rest = &rest[at + 1..];
+                        self.open = Some(Vec::new());
+                    }
+                    None => {
+                        self.position += rest.len() as u64;
+                        return;
+                    }
+                }
+                continue;
+            };
+            let byte = rest[0];
+            let is_mark = open.starts_with(START);
+            if byte == 0x07 && is_mark {
+                let text = std::mem::take(open);
+                self.open = None;
+                let from = self.position - text.len() as u64 - 1;
+                self.position += 1;
+                self.note(&text[START.len()..], from);
+            } else if byte == 0x1B {
+                // Something else begins.
+                open.clear();
+                self.position += 1;
+            } else if open.len() >= MARK_BYTES || !is_mark && !begins(open, byte) {
+                self.open = None;
+                self.position += 1;
+            } else {
+                open.push(byte);
+                self.position += 1;
+                if open == ACCEPTED {
+                    self.open = None;
+                    let from = self.position - ACCEPTED.len() as u64 - 1;
+                    self.remember(Mark { kind: Kind::Accepted, from, to: self.position });
+                }
+            }
+            rest = &rest[1..];
+        }
+    }
+
+    fn note(&mut self, text: &[u8], from: u64) {
+        let Ok(text) = std::str::from_utf8(text) else { return };
+        let Some(text) = text.strip_suffix(&self.word).and_then(|text| text.strip_suffix(';')) else { return };
+        let kind = match text {
+            "B" => Kind::Prompt,
+            "P" => Kind::Continuation,
+            "C" => Kind::Begin,
+            _ => match text.strip_prefix("D;").and_then(|code| code.parse().ok()) {
+                Some(code) => Kind::End(code),
+                None => return,
+            },
+        };
+        if kind == Kind::Prompt && self.is_typed {
+            return;
+        }
+        self.is_typed = false;
+        self.remember(Mark { kind, from, to: self.position });
+    }
+
+    /// Notes that a line is typed behind what was printed until now.
+    pub fn typed(&mut self) {
+        self.is_typed = true;
+        self.remember(Mark { kind: Kind::Typed, from: self.position, to: self.position });
+    }
+
+    fn remember(&mut self, mark: Mark) {
+        self.found.push_back(mark);
+        if self.found.len() > MARKS {
+            self.found.pop_front();
+            self.forgotten += 1;
+        }
+    }
+
+    /// How many were found until now.
+    pub fn count(&self) -> u64 {
+        self.forgotten + self.found.len() as u64
+    }
+
+    /// The last one.
+    pub fn last(&self) -> Option<Mark> {
+        self.found.back().copied()
+    }
+
+    /// Those that came after the first `count`.
+    pub fn since(&self, count: u64) -> impl Iterator<Item = Mark> + '_ {
+        let skip = usize::try_from(count.saturating_sub(self.forgotten)).unwrap_or(usize::MAX);
+        self.found.iter().skip(skip).copied()
+    }
+
+    /// The parts of the stream between `from` and `to` that commands printed: without prompts, and without the echo of
+    /// what was typed at them.
+    pub fn printed(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+        let mut parts = Vec::new();
+        let mut start = Some(from);
+        for mark in &self.found {
+            match mark.kind {
+                // A part that began before ends here: a prompt follows, or an echo.
+                Kind::End(_) | Kind::Typed => parts.extend(start.take().map(|begin| (begin, mark.from))),
+                // Of several commands in one line each begins, and only the last one ends.
+                Kind::Begin => {
+                    parts.extend(start.take().map(|begin| (begin, mark.from)));
+                    start = Some(mark.to);
+                }
+                // What is printed at a prompt before anything is typed is of commands in the background.
+                Kind::Prompt => start = Some(mark.to),
+                Kind::Continuation => start = None,
+                Kind::Accepted => start = start.or(Some(mark.to)),
+            }
+        }
+        parts.extend(start.map(|begin| (begin, to)));
+        parts
+            .iter()
+            .map(|(begin, end)| ((*begin).max(from), (*end).min(to)))
+            .filter(|(begin, end)| begin < end)
+            .collect()
+    }
+}
+
+/// Whether `open` and `byte` together begin what is looked for.
+fn begins(open: &[u8], byte: u8) -> bool {
+    [START, ACCEPTED].iter().any(|known| known.starts_with(open) && known.get(open.len()) == Some(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_its_own_marks_wherever_the_stream_is_cut_and_no_others() {
+        let stream = b"x\x1b]133;D;0;w\x07\x1b]133;B;w\x07ls\r\n\x1b[1m\x1b]133;C;w\x07out\x1b]133;D;0;fake\x07\x1b]133;C\x1b\x1b]133;D;13;w\x07";
+        let mark = |kind, from, to| Mark { kind, from, to };
+        let expected = [
+            mark(Kind::End(0), 1, 13),
+            mark(Kind::Prompt, 13, 23),
+            mark(Kind::Begin, 31, 41),
+            mark(Kind::End(13), 67, 80),
+        ];
+        for size in 1..stream.len() {
+            let mut marks = Marks::new("w".into());
+            stream.chunks(size).for_each(|piece| marks.take(piece));
+            assert_eq!(marks.since(0).collect::<Vec<_>>(), expected, "{size}");
+            assert_eq!(marks.since(3).collect::<Vec<_>>(), expected[3..]);
+            assert_eq!(marks.printed(0, 80), [(0, 1), (23, 31), (41, 67)]);
+            assert_eq!(marks.printed(45, 50), [(45, 50)]);
+        }
+    }
+
+    #[test]
+    fn prints_of_commands_are_told_from_prompts_and_echoes() {
+        let mut marks = Marks::new("w".into());
+        let mut all = Vec::new();
+        let mut take = |marks: &mut Marks, bytes: &[u8]| {
+            marks.take(bytes);
+            all.extend_from_slice(bytes);
+        };
+        take(&mut marks, b"\x1b[?2004h\x1b]133;D;0;w\x07prompt\x1b]133;B;w\x07");
+        take(&mut marks, b"background");
+        marks.typed();
+        take(
+            &mut marks,
+            b"echo\x1b]133;B;w\x07echo a\r\n\x1b[?2004l\r\x1b]133;C;w\x07a\r\n\x1b]133;D;0;w\x07prompt\x1b]133;B;w\x07",
+        );
+        marks.typed();
+        // A line that is no command begins nothing.
+        take(&mut marks, b"fi\r\n\x1b[?2004l\rsyntax error\x1b]133;D;2;w\x07prompt\x1b]133;B;w\x07");
+        let printed: Vec<u8> = marks
+            .printed(0, all.len() as u64)
+            .iter()
+            .flat_map(|(from, to)| all[*from as usize..*to as usize].to_vec())
+            .collect();
+        assert_eq!(String::from_utf8(printed).unwrap(), "\x1b[?2004hbackground\ra\r\n\rsyntax error");
+    }
+}

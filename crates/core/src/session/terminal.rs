@@ -1,0 +1,220 @@
+//! A shell on a terminal that lasts from call to call: its directory, variables, functions and history stay.
+//!
+//! Commands are typed to it, as a paste and a return, and the shell marks where each begins and ends ([`super::marks`]):
+//! so their output, and only theirs, is known to the byte, however they end.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::Session;
+use super::marks::{Kind, Marks};
+use super::screen::{Screen, SharedScreen};
+use crate::backend::process::{Process, Tap, TerminalSize};
+use crate::cancel::Deadline;
+use crate::error::{Error, ErrorKind, Result};
+
+/// 15 s for a shell to show its first prompt.
+const START: Duration = Duration::from_secs(15);
+/// 1 s for the prompt behind a command that ended.
+const PROMPT: Duration = Duration::from_secs(1);
+/// 16 KiB are typed: the shell echoes every character. Longer is a script.
+const TYPED_BYTES: usize = 16 << 10;
+const PASTE_START: &str = "\x1b[200~";
+const PASTE_END: &str = "\x1b[201~";
+
+/// What a session on a terminal has besides its process.
+pub struct Terminal {
+    screen: SharedScreen,
+    marks: Arc<Mutex<Marks>>,
+    /// One command is typed at a time.
+    typing: tokio::sync::Mutex<()>,
+}
+
+/// How far a command came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ran {
+    /// It ended with this code.
+    Ended(i32),
+    /// It still runs.
+    Running,
+    /// It is not whole: the shell waits for the rest.
+    Incomplete,
+    /// The shell itself ended.
+    ShellEnded,
+}
+
+/// What a shell is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShellState {
+    /// It has not shown its first prompt.
+    Starting,
+    /// It waits for a command.
+    AtPrompt,
+    /// It waits for the rest of a command.
+    Continuing,
+    /// A command runs.
+    Busy,
+}
+
+impl Terminal {
+    /// A terminal of that size; with it the command that starts its shell, and what takes its bytes.
+    pub fn new(size: TerminalSize) -> (Self, String, Tap) {
+        let word = format!("{:016x}", RandomState::new().hash_one(()));
+        let screen = Arc::new(Mutex::new(Screen::new(size)));
+        let marks = Arc::new(Mutex::new(Marks::new(word.clone())));
+        let tap: Tap = Box::new({
+            let (screen, marks) = (Arc::clone(&screen), Arc::clone(&marks));
+            move |bytes| {
+                marks.lock().take(bytes);
+                screen.lock().draw(bytes);
+            }
+        });
+        (Self { screen, marks, typing: tokio::sync::Mutex::new(()) }, shell_command(&word), tap)
+    }
+
+    /// What it shows.
+    pub fn screen(&self) -> &SharedScreen {
+        &self.screen
+    }
+
+    /// What its shell is at.
+    pub fn state(&self) -> ShellState {
+        match self.marks.lock().last().map(|mark| mark.kind) {
+            None => ShellState::Starting,
+            Some(Kind::Prompt) => ShellState::AtPrompt,
+            Some(Kind::Continuation) => ShellState::Continuing,
+            Some(Kind::Begin | Kind::End(_) | Kind::Accepted | Kind::Typed) => ShellState::Busy,
+        }
+    }
+
+    /// The code of the last command that ended after the first `count` marks.
+    pub fn ended_since(&self, count: u64) -> Option<i32> {
+        let marks = self.marks.lock();
+        marks.since(count).filter_map(|mark| if let Kind::End(code) = mark.kind { Some(code) } else { None }).last()
+    }
+
+    /// How many marks there are, for [`Terminal::ended_since`].
+    pub fn mark_count(&self) -> u64 {
+        self.marks.lock().count()
+    }
+
+    /// The parts between two positions that commands printed.
+    pub fn printed(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
+        self.marks.lock().printed(from, to)
+    }
+
+    /// Notes that something is typed now, whose echo is no output.
+    pub fn typed(&self) {
+        self.marks.lock().typed();
+    }
+
+    /// Waits until the shell waits for a command; `false` when it does not within `time`.
+    pub async fn prompt(&self, process: &Process, time: Duration, deadline: &Deadline) -> Result<bool> {
+        self.wait(process, time, deadline, || self.state() == ShellState::AtPrompt).await
+    }
+
+    async fn wait(
+        &self,
+        process: &Process,
+        time: Duration,
+        deadline: &Deadline,
+        is_there: impl Fn() -> bool + Send,
+    ) -> Result<bool> {
+        let give_up = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
+        loop {
+            let position = process.position();
+            if is_there() {
+                return Ok(true);
+            }
+            if process.ended().is_some() {
+                return Ok(false);
+            }
+            tokio::select! {
+                biased;
+                () = process.changed(position) => {}
+                () = tokio::time::sleep_until(give_up.into()) => return Ok(is_there()),
+                stop = deadline.reached() => return Err(stop),
+            }
+        }
+    }
+
+    /// Types a command and waits for its end, at most `time`. `AlreadyExists` when another still runs.
+    pub async fn run(&self, session: &Session, command: &str, time: Duration, deadline: &Deadline) -> Result<Ran> {
+        if command.len() > TYPED_BYTES {
+            return Err(Error::invalid(format!(
+                "The command has {} bytes; at most {TYPED_BYTES} are typed. Write a script to a file and run that.",
+                command.len()
+            )));
+        }
+        // A paste is literal up to its end, which is an escape sequence: no control may be in it but tab and newline.
+        if command.chars().any(|character| character.is_control() && !"\t\n".contains(character)) {
+            return Err(Error::invalid("The command holds control characters; only tabs and line ends can be typed."));
+        }
+        let process = &session.process;
+        let Ok(_typing) = self.typing.try_lock() else { return Err(busy(&session.id)) };
+        match self.state() {
+            ShellState::AtPrompt => {}
+            ShellState::Starting => {
+                self.prompt(process, START, deadline).await?;
+            }
+            // A prompt is on its way where a command has just ended.
+            ShellState::Busy if self.last_is_end() => {
+                self.prompt(process, PROMPT, deadline).await?;
+            }
+            ShellState::Busy | ShellState::Continuing => {}
+        }
+        if self.state() != ShellState::AtPrompt {
+            return if process.ended().is_some() { Ok(Ran::ShellEnded) } else { Err(busy(&session.id)) };
+        }
+        let before = self.mark_count();
+        self.typed();
+        let typed = format!("{PASTE_START}{command}{PASTE_END}\r");
+        process.write(typed.as_bytes(), deadline).await?;
+        let is_over = || {
+            let marks = self.marks.lock();
+            marks.since(before).any(|mark| matches!(mark.kind, Kind::End(_) | Kind::Continuation))
+        };
+        if !self.wait(process, time, deadline, is_over).await? {
+            return Ok(if process.ended().is_some() { Ran::ShellEnded } else { Ran::Running });
+        }
+        let Some(code) = self.ended_since(before) else { return Ok(Ran::Incomplete) };
+        self.prompt(process, PROMPT, deadline).await?;
+        Ok(Ran::Ended(code))
+    }
+
+    fn last_is_end(&self) -> bool {
+        self.marks.lock().last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)))
+    }
+}
+
+fn busy(id: &str) -> Error {
+    Error::new(
+        ErrorKind::AlreadyExists,
+        format!(
+            "Session '{id}' already exists and is running. Look at it with `shell_view`, write to it with \
+             `shell_write_to_process`, end it with `shell_kill_process`, or use another id."
+        ),
+    )
+}
+
+/// Starts an interactive shell that marks its prompts and commands. Its settings come by a pipe that it closes first of
+/// all; they are the shell's own and reach no program. Where there is no bash, the plain shell runs without marks.
+fn shell_command(word: &str) -> String {
+    format!(
+        r#"[ -x /bin/bash ] || exec /bin/sh -i
+exec /bin/bash --noprofile --rcfile /dev/fd/3 -i 3<<'{word}'
+exec 3<&-
+unset HISTFILE MAILCHECK
+set +H
+bind 'set enable-bracketed-paste on' 'set bell-style none' 2>/dev/null
+PS0='\e]133;C;{word}\a'
+PS1='\[\e]133;A;{word}\a\]\$ \[\e]133;B;{word}\a\]'
+PS2='\[\e]133;P;{word}\a\]> '
+PROMPT_COMMAND='printf "\e]133;D;%s;{word}\a" "$?"'
+{word}
+"#
+    )
+}

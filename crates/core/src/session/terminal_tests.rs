@@ -1,0 +1,398 @@
+//! Terminals through the tools alone: real shells and real programs on real pseudo-terminals.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::tests::{World, call};
+use crate::backend::process::TerminalSize;
+use crate::backend::{Backend, Call, CommandLimits, TerminalRequest};
+use crate::tool::ToolResult;
+use crate::toolset::{Application, CallOptions, Toolset};
+
+fn terminals(world: &World) -> Toolset {
+    // What is typed into other programs is no command that a shell understands: it asks.
+    world.toolset(json!({ "tools": ["terminal"], "approvalMode": "approve-all" }))
+}
+
+async fn exec(toolset: &Toolset, command: &str) -> ToolResult {
+    call(toolset, "shell_exec", json!({ "id": "s", "command": command, "timeout": 60 })).await
+}
+
+async fn write(toolset: &Toolset, text: &str) -> ToolResult {
+    call(toolset, "shell_write_to_process", json!({ "id": "s", "command": text })).await
+}
+
+async fn press(toolset: &Toolset, keys: &[&str]) -> ToolResult {
+    call(toolset, "shell_write_to_process", json!({ "id": "s", "keys": keys })).await
+}
+
+async fn screen(toolset: &Toolset) -> ToolResult {
+    call(toolset, "shell_screen", json!({ "id": "s" })).await
+}
+
+/// Looks at the screen until it shows `text`.
+async fn until_shown(toolset: &Toolset, text: &str) -> String {
+    loop {
+        let shown = screen(toolset).await.text;
+        if shown.contains(text) {
+            return shown;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+/// Waits for the end of the command that runs.
+async fn finished(toolset: &Toolset, so_far: ToolResult) -> String {
+    let mut text = so_far.text;
+    while !text.contains("--- COMMAND FINISHED") {
+        text.push('\n');
+        text.push_str(&call(toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await.text);
+    }
+    text
+}
+
+/// Starts a program that goes on.
+async fn start(toolset: &Toolset, command: &str) {
+    let started = call(toolset, "shell_exec", json!({ "id": "s", "command": command, "block": false })).await;
+    assert!(started.text.starts_with("Session 's' started."), "{}", started.text);
+}
+
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// D54, D59: exit codes were never told, and nothing lasted from call to call.
+#[tokio::test]
+async fn a_session_keeps_directory_variables_functions_and_history_also_after_failures() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let root = world.directory.path().display().to_string();
+    assert_eq!(exec(&toolset, "pwd").await.text, root);
+    assert_eq!(
+        exec(&toolset, "mkdir sub && cd sub; X=1; export Y=é; f() { echo f$1; }").await.text,
+        "Command executed successfully (no output)."
+    );
+    let failed = exec(&toolset, "false").await;
+    assert_eq!(failed.text, "Command ended with exit code 1.\n(no output)");
+    assert_eq!(failed.data.unwrap()["exitCode"], json!(1));
+    assert_eq!(exec(&toolset, "pwd; echo $X$Y; f 2; sh -c 'echo $X-$Y'").await.text, format!("{root}/sub\n1é\nf2\n-é"));
+    assert_eq!(exec(&toolset, "nosuchcommand").await.data.unwrap()["exitCode"], json!(127));
+    let lines = "for i in 1 2\ndo\n\techo \"l $i\"\ndone\ncat <<'E'\n$X `x`\nE";
+    assert_eq!(exec(&toolset, lines).await.text, "l 1\nl 2\n$X `x`");
+    assert!(exec(&toolset, "history | head -n 2").await.text.contains("pwd"));
+    // Escapes, a program that ends without a line end, standard error, and a pretended end.
+    assert_eq!(exec(&toolset, r"printf '\033[31mred\033[0m'; echo err >&2").await.text, "rederr");
+    assert_eq!(
+        exec(&toolset, r"printf '\033]133;D;0;x\007'; sh -c 'exit 5'").await.data.unwrap()["exitCode"],
+        json!(5)
+    );
+    let wrong = exec(&toolset, "fi").await;
+    assert!(
+        wrong.text.starts_with("Command ended with exit code 2.\n") && wrong.text.contains("syntax error"),
+        "{}",
+        wrong.text
+    );
+    assert_eq!(exec(&toolset, ":").await.text, "Command executed successfully (no output).");
+    let open = exec(&toolset, "echo 'a").await;
+    assert!(open.text.starts_with("The command is not whole"), "{}", open.text);
+    assert_eq!(write(&toolset, "b'").await.text, "a\nb\n--- COMMAND FINISHED (exit code 0) ---");
+    let ended = exec(&toolset, "exit 3").await;
+    assert!(ended.text.ends_with("--- SESSION TERMINATED ---"), "{}", ended.text);
+    assert_eq!(exec(&toolset, "pwd").await.text, root, "an id whose session ended begins anew");
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_goes_on_and_is_seen_to_its_end() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let input = json!({ "id": "s", "command": "echo begin; read line; echo \"got $line\"", "timeout": 0.3 });
+    let left = call(&toolset, "shell_exec", input).await;
+    assert!(left.text.starts_with("Command still runs after 0.3 s and goes on in session 's'."), "{}", left.text);
+    assert!(left.text.ends_with("Output so far:\nbegin"), "{}", left.text);
+    let again = exec(&toolset, "pwd").await;
+    assert!(again.text.starts_with("Error: Session 's' already exists and is running."), "{}", again.text);
+    assert!(call(&toolset, "shell_view", json!({ "id": "s" })).await.text.starts_with("[No new output]\n"));
+    let answered = finished(&toolset, write(&toolset, "yes").await).await;
+    assert_eq!(answered, "yes\ngot yes\n--- COMMAND FINISHED (exit code 0) ---");
+    start(&toolset, "sleep 0.2; seq 1 3; exit 9").await;
+    let mut seen = String::new();
+    while !seen.contains("--- SESSION TERMINATED") {
+        seen.push_str(&call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await.text);
+        seen.push('\n');
+    }
+    assert!(seen.contains("1\n2\n3"), "{seen}");
+    let over = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+    assert_eq!(over.text, "--- SESSION TERMINATED (no new output) ---");
+    assert_eq!(
+        call(&toolset, "shell_list", json!({})).await.text,
+        "s  exited(9)  echo begin; read line; echo \"got $line\""
+    );
+    for (tool, input) in [
+        ("shell_view", json!({ "id": "x" })),
+        ("shell_kill_process", json!({ "id": "s" })),
+        ("shell_write_to_process", json!({ "id": "s", "command": "x" })),
+        ("shell_exec", json!({ "id": "../x", "command": "x" })),
+        ("shell_exec", json!({ "id": "y", "command": "echo \u{1b}[201~" })),
+    ] {
+        assert_eq!(call(&toolset, tool, input.clone()).await.code.as_deref(), Some("INVALID_INPUT"), "{tool} {input}");
+    }
+}
+
+/// D57: ending a session took a minute, because only its shell was signalled.
+#[tokio::test]
+async fn keys_stop_and_resume_jobs_and_the_end_of_a_session_is_the_end_of_all_of_it() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "sleep 300").await;
+    let stopped = finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
+    assert!(stopped.ends_with("--- COMMAND FINISHED (exit code 130) ---"), "{stopped}");
+    start(&toolset, "sleep 300").await;
+    let suspended = finished(&toolset, press(&toolset, &["ctrl-z"]).await).await;
+    assert!(suspended.contains("Stopped"), "{suspended}");
+    assert!(exec(&toolset, "jobs").await.text.contains("sleep 300"));
+    assert_eq!(exec(&toolset, "kill %1; wait; echo over").await.text.lines().last(), Some("over"));
+    let pid = exec(&toolset, "(setsid sleep 300 & echo $!)").await.text;
+    let begin = std::time::Instant::now();
+    let ended = call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
+    assert_eq!(ended.text, "Process in session 's' has been terminated.");
+    assert!(begin.elapsed() < std::time::Duration::from_secs(5));
+    assert!(!fs::exists(format!("/proc/{}", pid.trim())).unwrap(), "{pid}");
+}
+
+#[tokio::test]
+async fn at_a_prompt_only_whole_lines_are_typed_so_that_no_unjudged_command_is_made_up() {
+    let world = World::new();
+    let rules = json!({ "execute": { "default": "allow", "rules": [{ "pattern": "touch *", "action": "deny" }] } });
+    let toolset = world.toolset(json!({ "tools": ["terminal"], "permissions": rules }));
+    exec(&toolset, "true").await;
+    for input in [
+        json!({ "id": "s", "command": "tou", "enter": false }),
+        json!({ "id": "s", "keys": ["t"] }),
+        json!({ "id": "s", "keys": ["up", "enter"] }),
+        json!({ "id": "s", "keys": ["enter"] }),
+    ] {
+        let refused = call(&toolset, "shell_write_to_process", input.clone()).await;
+        assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"), "{input}: {}", refused.text);
+    }
+    for line in ["touch x", "true\ntouch x"] {
+        let blocked = write(&toolset, line).await;
+        assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{}", blocked.text);
+    }
+    assert_eq!(exec(&toolset, "touch x").await.code.as_deref(), Some("COMMAND_BLOCKED"));
+    assert!(!world.directory.path().join("x").exists());
+    assert_eq!(write(&toolset, "echo typed").await.text, "typed\n--- COMMAND FINISHED (exit code 0) ---");
+    let asking = world.toolset(json!({ "tools": ["terminal"], "requireExecuteApproval": true }));
+    for (tool, input) in [
+        ("shell_exec", json!({ "id": "s", "command": "true" })),
+        ("shell_write_to_process", json!({ "id": "s", "command": "yes" })),
+        ("shell_write_to_process", json!({ "id": "s", "keys": ["ctrl-c"] })),
+        ("shell_kill_process", json!({ "id": "s" })),
+    ] {
+        let error = asking.call(tool, input, CallOptions::default()).await.unwrap_err();
+        assert_eq!(error.kind().code(), "APPROVAL_REQUIRED", "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn prompts_without_a_line_end_are_seen_and_answered() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    // As `ssh` and `sudo` ask: on the terminal itself, without an echo.
+    let asks = "printf 'Password: ' >/dev/tty; stty -echo; read -r p </dev/tty; stty echo; echo; [ \"$p\" = sesame ] && echo welcome";
+    start(&toolset, asks).await;
+    until_shown(&toolset, "Password:").await;
+    let answered = write(&toolset, "sesame").await;
+    assert!(answered.text.contains("welcome") && !answered.text.contains("sesame"), "{}", answered.text);
+}
+
+#[tokio::test]
+async fn drives_vim() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "vim -u NONE -N file.txt").await;
+    until_shown(&toolset, "\"file.txt\" [New").await;
+    press(&toolset, &["i"]).await;
+    call(&toolset, "shell_write_to_process", json!({ "id": "s", "command": "hello\nwörld", "enter": false })).await;
+    let typed = press(&toolset, &["escape"]).await;
+    assert!(typed.text.contains("full-screen program") && typed.text.contains("wörld"), "{}", typed.text);
+    let saved = finished(&toolset, write(&toolset, ":wq").await).await;
+    assert!(saved.contains("--- COMMAND FINISHED (exit code 0) ---"), "{saved}");
+    assert_eq!(fs::read_to_string(world.directory.path().join("file.txt")).unwrap(), "hello\nwörld\n");
+}
+
+#[tokio::test]
+async fn drives_less() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "seq 1 1000 > n").await;
+    start(&toolset, "less n").await;
+    until_shown(&toolset, "\n39\n").await;
+    press(&toolset, &["G"]).await;
+    until_shown(&toolset, "\n1000\n").await;
+    write(&toolset, "/^77$").await;
+    press(&toolset, &["g"]).await;
+    until_shown(&toolset, "\n1\n2\n").await;
+    let changes = call(&toolset, "shell_screen", json!({ "id": "s", "changes": true })).await;
+    assert_eq!(changes.text, "[Nothing changed]");
+    call(&toolset, "shell_resize", json!({ "id": "s", "columns": 60, "rows": 10 })).await;
+    until_shown(&toolset, "[screen 60 x 10").await;
+    let left = press(&toolset, &["q"]).await;
+    assert!(finished(&toolset, left).await.contains("COMMAND FINISHED (exit code 0)"));
+    assert_eq!(exec(&toolset, "stty size").await.text, "10 60");
+}
+
+#[tokio::test]
+async fn drives_top() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "top -d 1").await;
+    until_shown(&toolset, "PID USER").await;
+    let left = press(&toolset, &["q"]).await;
+    let left = finished(&toolset, left).await;
+    assert!(left.contains("COMMAND FINISHED (exit code 0)"), "{left}");
+}
+
+#[tokio::test]
+async fn drives_python() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "python3 -q").await;
+    until_shown(&toolset, ">>>").await;
+    assert!(write(&toolset, "x = 6 * 7").await.text.contains(">>>"));
+    assert!(write(&toolset, "print('answer', x)").await.text.contains("answer 42"));
+    write(&toolset, "for i in range(2):").await;
+    write(&toolset, "    print('row', i)").await;
+    assert!(write(&toolset, "").await.text.contains("row 1"));
+    let left = press(&toolset, &["ctrl-d"]).await;
+    let left = finished(&toolset, left).await;
+    assert!(left.contains("COMMAND FINISHED (exit code 0)"), "{left}");
+}
+
+#[tokio::test]
+async fn drives_node() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "node").await;
+    until_shown(&toolset, "\n>").await;
+    write(&toolset, "const x = 6 * 7").await;
+    assert!(write(&toolset, "`answer ${x}`").await.text.contains("'answer 42'"));
+    let left = write(&toolset, ".exit").await;
+    let left = finished(&toolset, left).await;
+    assert!(left.contains("COMMAND FINISHED (exit code 0)"), "{left}");
+}
+
+#[tokio::test]
+async fn drives_an_interactive_rebase() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments).current_dir(world.directory.path());
+        assert!(command.output().unwrap().status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q", "-b", "main"]);
+    for name in ["one", "two", "three"] {
+        fs::write(world.directory.path().join(name), name).unwrap();
+        git(&["add", "."]);
+        git(&["commit", "-q", "-m", name]);
+    }
+    let command =
+        "git -c user.name=a -c user.email=a@b -c sequence.editor='vim -u NONE -N' -c core.editor=true rebase -i HEAD~2";
+    start(&toolset, command).await;
+    until_shown(&toolset, "pick").await;
+    // The second line becomes a fixup of the first.
+    press(&toolset, &["j", "c", "w"]).await;
+    call(&toolset, "shell_write_to_process", json!({ "id": "s", "command": "fixup", "enter": false })).await;
+    press(&toolset, &["escape"]).await;
+    let rebased = finished(&toolset, write(&toolset, ":wq").await).await;
+    assert!(rebased.contains("COMMAND FINISHED (exit code 0)"), "{rebased}");
+    assert_eq!(exec(&toolset, "git log --format=%s | cat").await.text, "two\none");
+}
+
+/// A command on a terminal by itself, without a shell that lasts.
+async fn on_terminal(world: &World, command: &str) -> crate::backend::process::Process {
+    let request = TerminalRequest {
+        command: Some(command.to_owned()),
+        working_directory: None,
+        environment: Vec::new(),
+        size: TerminalSize { columns: 80, rows: 24 },
+        limits: CommandLimits::default(),
+        tap: None,
+    };
+    world.backend.shell().unwrap().open_terminal(request, &Call::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn every_byte_is_there_at_the_end_in_thirty_of_thirty_runs() {
+    let world = World::new();
+    let expected: String = (1..=20_000).map(|number| format!("{number}\r\n")).collect();
+    for round in 0..30 {
+        let process = on_terminal(&world, "seq 1 20000").await;
+        let outcome = process.over().await;
+        assert_eq!(outcome.exit_code, Some(0));
+        let bytes = process.read(0, usize::MAX).bytes;
+        assert!(bytes == expected.as_bytes(), "round {round}: {} of {}", bytes.len(), expected.len());
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_sessions_at_once_leave_nothing_behind() {
+    let world = World::new();
+    drop(on_terminal(&world, "true").await.over().await);
+    let before = descriptors();
+    let mut processes = Vec::new();
+    for number in 0..100 {
+        processes.push(on_terminal(&world, &format!("echo n{number}; read x; echo $x")).await);
+    }
+    for (number, process) in processes.iter().enumerate() {
+        while !String::from_utf8_lossy(&process.read(0, 1_000).bytes).contains(&format!("n{number}")) {
+            process.changed(0).await;
+        }
+        process.write(b"bye\n", &crate::cancel::Deadline::default()).await.unwrap();
+    }
+    for process in &processes {
+        assert_eq!(process.over().await.exit_code, Some(0));
+    }
+    drop(processes);
+    world.backend.close().await.unwrap();
+    // Other tests of this process hold some at any moment.
+    assert!(descriptors() < before + 40, "{} before, {} after", before, descriptors());
+}
+
+#[tokio::test]
+async fn sessions_are_logged_where_the_application_says() {
+    let world = World::new();
+    let logs = tempfile::tempdir().unwrap();
+    let options = json!({ "tools": ["terminal"], "sessionLogs": { "directory": logs.path() } });
+    let toolset = world.toolset(options);
+    exec(&toolset, "echo logged; printf '\\033[1mbold\\n'").await;
+    toolset.close();
+    toolset.over().await;
+    let log = fs::read_to_string(logs.path().join("session_s.log")).unwrap();
+    assert!(log.contains("\nlogged\nbold\n"), "{log}");
+}
+
+#[tokio::test]
+async fn without_anybody_to_help_the_model_is_told() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let asked = call(&toolset, "shell_ask_user_for_help", json!({ "id": "s", "prompt": "Help" })).await;
+    assert_eq!(asked.code.as_deref(), Some("UNSUPPORTED"));
+}
+
+#[tokio::test]
+async fn a_backend_without_terminals_leaves_the_tools_out() {
+    let options = crate::backend::local::LocalOptions { execute: true, ..Default::default() };
+    let backend: Arc<dyn Backend> = Arc::new(crate::backend::local::LocalBackend::new(options).unwrap());
+    let options: Value = json!({ "tools": ["terminal"] });
+    let toolset =
+        Toolset::new(Arc::clone(&backend), serde_json::from_value(options).unwrap(), Application::default()).unwrap();
+    assert!(toolset.specs().is_empty());
+    let named = json!({ "tools": ["shell_exec"] });
+    let error = Toolset::new(backend, serde_json::from_value(named).unwrap(), Application::default()).err().unwrap();
+    assert_eq!(error.kind().code(), "UNSUPPORTED");
+}

@@ -1,0 +1,451 @@
+//! The group `terminal`: shells on real terminals that last from call to call, one a session. Looks at them are in
+//! `terminal_view`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::access::{Access, Operation};
+use crate::approval::shown_to_person;
+use crate::backend::process::TerminalSize;
+use crate::backend::{BoxFuture, CommandLimits, TerminalRequest};
+use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::exit_code::meaning;
+use crate::path::VirtualPath;
+use crate::session::keys::bytes_of;
+use crate::session::settle::{Settled, settle};
+use crate::session::terminal::{Ran, ShellState, Terminal};
+use crate::session::{Fresh, Session};
+use crate::text::ansi::strip;
+use crate::tool::execute::command_access;
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+
+/// 20 s: as TT-10.
+const DEFAULT_TIMEOUT_S: f64 = 20.0;
+/// 590 s: the longest wait of one call, which as a whole may take 600.
+pub(super) const MAX_WAIT_S: f64 = 590.0;
+/// 120 columns and 40 rows: what is comfortable to read as text.
+const SIZE: TerminalSize = TerminalSize { columns: 120, rows: 40 };
+/// 0.3 s of quiet, at most 2 s: what a program still prints before it is written to (TT-12).
+const FLUSH: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(2));
+/// 0.5 s of quiet, at most 5 s: what a program prints after it was written to (TT-12).
+const COLLECT: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
+/// 64 keys in one call.
+const KEYS: usize = 64;
+/// 64 KiB in one call.
+const TEXT_BYTES: usize = 64 << 10;
+/// Keys that at a shell's prompt neither recall nor make up a line.
+const KEYS_AT_A_PROMPT: [&str; 5] = ["ctrl-c", "ctrl-d", "ctrl-l", "ctrl-z", "ctrl-u"];
+
+/// The input of `shell_exec`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShellExec {
+    /// The session: a name of your choice. A new name opens a new shell; a known one goes on in its shell.
+    id: String,
+    /// The command line.
+    command: String,
+    /// Whether to wait for its end; true when left out.
+    #[serde(default)]
+    block: Option<bool>,
+    /// Seconds to wait; after them it goes on in the session. 20 when left out.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 590))]
+    timeout: Option<f64>,
+    /// The directory in which a new session begins; the working directory when left out.
+    #[serde(default)]
+    cwd: Option<String>,
+}
+
+impl Tool for ShellExec {
+    const SPEC: Spec = Spec {
+        name: "shell_exec",
+        groups: &[Group::Terminal],
+        description: "Runs a command in a shell on a terminal. The shell of a session lasts: directory, variables and history \
+                      stay for the next call with the same `id`. A command that takes longer than `timeout` seconds (20), or \
+                      with `block: false`, goes on there: look with `shell_view` or `shell_screen`, write to it with \
+                      `shell_write_to_process`, end the session with `shell_kill_process`. Interactive programs work.",
+        instruction: "`shell_exec` runs a command in a terminal session that keeps its directory and variables; use it for \
+                      interactive programs and for work in several steps.",
+        operation: Operation::Execute,
+        needs: Need::Terminals,
+        destructive: true,
+        example: r#"{"id": "main", "command": "cd src && ls"}"#,
+    };
+
+    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
+        if self.timeout.is_some_and(|seconds| !(0.0..=MAX_WAIT_S).contains(&seconds)) {
+            return Err(Error::invalid(format!("`timeout` must be from 0 to {MAX_WAIT_S} seconds.")));
+        }
+        command_access(&self.command, self.cwd.as_deref(), working_directory)
+    }
+
+    fn describe(&self) -> String {
+        format!("Run in terminal session {}: {}", shown_to_person(&self.id), shown_to_person(&self.command))
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let session = match view.sessions.find(&self.id) {
+                Some(session) if session.process.ended().is_none() => session,
+                Some(_) | None => open(view, &self.id, &self.command, self.cwd.as_deref()).await?,
+            };
+            let terminal = terminal_of(&session)?;
+            let blocks = self.block.unwrap_or(true);
+            let seconds = if blocks { self.timeout.unwrap_or(DEFAULT_TIMEOUT_S) } else { 0.0 };
+            let time = Duration::from_secs_f64(seconds);
+            let ran = terminal.run(&session, &self.command, time, &view.call.deadline).await?;
+            if !blocks && ran == Ran::Running {
+                let id = &session.id;
+                let text = format!(
+                    "Session '{id}' started.\nLook at its output with `shell_view`, write to it with \
+                     `shell_write_to_process`, end it with `shell_kill_process`."
+                );
+                return Ok(ToolResult::new(text, json!({ "id": id, "running": true, "pid": session.process.pid() })));
+            }
+            Ok(self.shape(view, &session, ran, seconds))
+        })
+    }
+}
+
+impl ShellExec {
+    fn shape(&self, view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
+        let fresh = session.fresh_printed(view.limits.output_bytes);
+        let output = plain(&fresh);
+        let id = &session.id;
+        if let (Ran::Ended(_), Some(terminal)) = (ran, &session.terminal) {
+            session.told_end(terminal);
+        }
+        let mut exit_meaning = None;
+        let text = match ran {
+            Ran::Ended(0) if output.is_empty() => "Command executed successfully (no output).".to_owned(),
+            Ran::Ended(0) => output.clone(),
+            Ran::Ended(code) => {
+                exit_meaning = meaning(&self.command, code);
+                let reason = exit_meaning.map_or_else(String::new, |meaning| format!(": {meaning}"));
+                let shown = if output.is_empty() { "(no output)" } else { &output };
+                format!("Command ended with exit code {code}{reason}.\n{shown}")
+            }
+            Ran::Running => format!(
+                "Command still runs after {seconds} s and goes on in session '{id}'. Look with `shell_view` or \
+                 `shell_screen`, write to it with `shell_write_to_process`, end it with `shell_kill_process`. Output so \
+                 far:\n{}",
+                if output.is_empty() { "(no output)" } else { &output }
+            ),
+            Ran::Incomplete => format!(
+                "The command is not whole: the shell of session '{id}' waits for the rest, such as a closing quote. Write it \
+                 with `shell_write_to_process`, or give it up with its `keys: ['ctrl-c']`."
+            ),
+            Ran::ShellEnded => format!("{output}\n--- SESSION TERMINATED ---"),
+        };
+        let code = if let Ran::Ended(code) = ran { Some(code) } else { None };
+        let data = json!({
+            "id": id, "running": ran == Ran::Running || ran == Ran::Incomplete, "exitCode": code,
+            "exitMeaning": exit_meaning, "output": output, "droppedBytes": fresh.dropped, "more": fresh.more,
+            "timedOut": ran == Ran::Running,
+        });
+        ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+    }
+}
+
+/// A new session with a shell that waits for commands.
+async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>) -> Result<Arc<Session>> {
+    view.sessions.check_id(id)?;
+    view.sessions.check()?;
+    let (terminal, shell, tap) = Terminal::new(SIZE);
+    let log = view.sessions.log(id, SIZE);
+    let request = TerminalRequest {
+        command: Some(shell),
+        working_directory: cwd.map(|cwd| view.path(cwd)).transpose()?,
+        environment: Vec::new(),
+        size: SIZE,
+        limits: CommandLimits::default(),
+        tap: Some(match log {
+            Some(log) => log.with(tap),
+            None => tap,
+        }),
+    };
+    let process = view.shell()?.open_terminal(request, view.call).await?;
+    Ok(view.sessions.add(id.to_owned(), process, Some(terminal), command, view.starter("shell_exec"), 0))
+}
+
+/// The terminal of a session, or what to use where it has none.
+pub(super) fn terminal_of(session: &Session) -> Result<&Terminal> {
+    session.terminal.as_ref().ok_or_else(|| {
+        Error::invalid(format!("'{}' is a background shell without a terminal: use `read_output`.", Shown(&session.id)))
+    })
+}
+
+/// Printed output as text for a model.
+pub(super) fn plain(fresh: &Fresh) -> String {
+    let text = strip(&String::from_utf8_lossy(&fresh.bytes));
+    let text = text.trim_matches('\n');
+    match fresh.dropped {
+        0 => text.to_owned(),
+        dropped => format!("... [{dropped} bytes of older output left out] ...\n{text}"),
+    }
+}
+
+/// The input of `shell_write_to_process`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShellWrite {
+    /// The session.
+    id: String,
+    /// The text to type; a return follows it unless `enter` is false.
+    #[serde(default)]
+    command: Option<String>,
+    /// Whether a return follows the text; true when left out.
+    #[serde(default)]
+    enter: Option<bool>,
+    /// Keys to press, after the text: `enter`, `tab`, `escape`, `up`, `ctrl-c`, `alt-x`, `f5`, or single characters.
+    #[serde(default)]
+    keys: Option<Vec<String>>,
+}
+
+impl ShellWrite {
+    fn bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        if let Some(text) = &self.command {
+            if text.len() > TEXT_BYTES {
+                return Err(Error::invalid(format!("At most {TEXT_BYTES} bytes are typed in one call.")));
+            }
+            if text.chars().any(|character| character.is_control() && !"\t\n".contains(character)) {
+                return Err(Error::invalid("`command` holds control characters; press keys by name with `keys`."));
+            }
+            bytes.extend(text.replace('\n', "\r").into_bytes());
+            if self.enter.unwrap_or(true) {
+                bytes.push(b'\r');
+            }
+        }
+        let keys = self.keys.as_deref().unwrap_or_default();
+        if keys.len() > KEYS {
+            return Err(Error::invalid(format!("At most {KEYS} keys are pressed in one call.")));
+        }
+        for key in keys {
+            bytes.extend(bytes_of(key)?);
+        }
+        if bytes.is_empty() {
+            return Err(Error::invalid("Give `command`, `keys` or both."));
+        }
+        Ok(bytes)
+    }
+
+    /// At a shell's prompt only whole lines are typed, each judged as a command: pieces would make up one that nobody
+    /// judged, and keys would recall one.
+    fn check_at_prompt(&self) -> Result<()> {
+        let is_line = self.command.is_none() || self.enter.unwrap_or(true);
+        let keys_are_harmless =
+            self.keys.iter().flatten().all(|key| KEYS_AT_A_PROMPT.contains(&key.to_ascii_lowercase().as_str()));
+        if is_line && keys_are_harmless {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "The session waits at its shell's prompt, where only whole lines are typed and only {} are pressed; use \
+             `shell_exec`.",
+            KEYS_AT_A_PROMPT.join(", ")
+        )))
+    }
+}
+
+impl Tool for ShellWrite {
+    const SPEC: Spec = Spec {
+        name: "shell_write_to_process",
+        groups: &[Group::Terminal],
+        description: "Types text and presses keys in a terminal session, such as an answer to a question or `keys: ['escape']`, \
+                      `['ctrl-c']`; then returns what was printed until the program waits again (at most 5 s), or the screen \
+                      of a full-screen program.",
+        instruction: "`shell_write_to_process` types into a terminal session: text with a return, or keys.",
+        operation: Operation::Execute,
+        needs: Need::Terminals,
+        destructive: true,
+        example: r#"{"id": "main", "command": "yes"}"#,
+    };
+
+    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
+        self.bytes()?;
+        let lines = self.command.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty());
+        let mut accesses: Vec<Access> = lines
+            .map(|line| Access::Command { command: line.to_owned(), working_directory: working_directory.clone() })
+            .collect();
+        if accesses.is_empty() {
+            accesses.push(Access::Session { id: self.id.clone() });
+        }
+        Ok(accesses)
+    }
+
+    fn describe(&self) -> String {
+        let keys = self.keys.as_deref().unwrap_or_default().join(" ");
+        let text = self.command.as_deref().unwrap_or_default();
+        format!(
+            "Type into terminal session {}: {} {}",
+            shown_to_person(&self.id),
+            shown_to_person(text),
+            shown_to_person(&keys)
+        )
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let none =
+                || Error::invalid(format!("No active non-blocking session found with ID '{}'.", Shown(&self.id)));
+            let session = view.sessions.find(&self.id).ok_or_else(none)?;
+            let process = &session.process;
+            if process.ended().is_some() {
+                return Err(none());
+            }
+            let deadline = &view.call.deadline;
+            let state = session.terminal.as_ref().map(Terminal::state);
+            if state == Some(ShellState::AtPrompt) {
+                self.check_at_prompt()?;
+            } else {
+                settle(process, FLUSH, None, deadline, || false).await?;
+            }
+            let before = session.terminal.as_ref().map_or(0, |terminal| {
+                if state == Some(ShellState::AtPrompt) && self.command.is_some() {
+                    terminal.typed();
+                }
+                terminal.mark_count()
+            });
+            let given = process.position();
+            process.write(&self.bytes()?, deadline).await?;
+            let is_ready = || {
+                session.terminal.as_ref().is_some_and(|terminal| {
+                    terminal.ended_since(before).is_some() && terminal.state() == ShellState::AtPrompt
+                })
+            };
+            let settled = settle(process, COLLECT, Some(given), deadline, is_ready).await?;
+            let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
+            let fresh = session.fresh_printed(view.limits.output_bytes);
+            let mut result = super::terminal_view::shown(&session, &fresh, code);
+            if result.text.is_empty() {
+                result.text = format!("Input sent to session '{}' successfully (no output).", session.id);
+            }
+            if settled == Settled::Busy {
+                result.text.push_str("\n\n(It still prints; look again with `shell_view`.)");
+            }
+            Ok(result)
+        })
+    }
+}
+
+/// The input of `shell_kill_process`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShellKill {
+    /// The session.
+    id: String,
+}
+
+impl Tool for ShellKill {
+    const SPEC: Spec = Spec {
+        name: "shell_kill_process",
+        groups: &[Group::Terminal],
+        description: "Ends a terminal session: its shell and every process of it. To stop only the command that runs, press \
+                      `keys: ['ctrl-c']` with `shell_write_to_process`.",
+        instruction: "`shell_kill_process` ends a terminal session.",
+        operation: Operation::Execute,
+        needs: Need::Terminals,
+        destructive: true,
+        example: r#"{"id": "main"}"#,
+    };
+
+    fn accesses(&self, _: &VirtualPath) -> Result<Vec<Access>> {
+        Ok(vec![Access::Session { id: self.id.clone() }])
+    }
+
+    fn describe(&self) -> String {
+        format!("End terminal session {}", shown_to_person(&self.id))
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
+            let Some(session) = session else {
+                return Err(Error::invalid(format!("No active session found with ID '{}'.", Shown(&self.id))));
+            };
+            session.process.end().await;
+            let text = format!("Process in session '{}' has been terminated.", session.id);
+            Ok(ToolResult::new(text, json!({ "id": session.id, "running": false })))
+        })
+    }
+}
+
+/// The input of `shell_ask_user_for_help`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShellHelp {
+    /// The session.
+    id: String,
+    /// What the person should do or answer.
+    prompt: String,
+}
+
+impl Tool for ShellHelp {
+    const SPEC: Spec = Spec {
+        name: "shell_ask_user_for_help",
+        groups: &[Group::Terminal],
+        description: "Asks a person for help with a terminal session, such as a password or a decision. They see what it shows; \
+                      what they answer is typed into it, and you get what happened then. Without a session of that `id` their \
+                      answer is run as a command in a new one.",
+        instruction: "`shell_ask_user_for_help` hands a terminal session to a person, for passwords and decisions.",
+        operation: Operation::Execute,
+        needs: Need::Terminals,
+        destructive: true,
+        example: r#"{"id": "main", "prompt": "Type the password of the server."}"#,
+    };
+
+    /// The person who answers types it themselves: that is their yes.
+    fn accesses(&self, _: &VirtualPath) -> Result<Vec<Access>> {
+        Ok(vec![Access::Session { id: self.id.clone() }])
+    }
+
+    fn describe(&self) -> String {
+        format!("Ask for help in terminal session {}: {}", shown_to_person(&self.id), shown_to_person(&self.prompt))
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
+            let shown = match &session {
+                Some(session) => super::terminal_view::screen_text(session)?,
+                None => String::new(),
+            };
+            let request = json!({
+                "sessionId": self.id, "prompt": shown_to_person(&self.prompt), "screen": shown, "exists": session.is_some(),
+            });
+            let answer = tokio::select! {
+                answer = view.help.help(view.info, &request) => answer?,
+                stop = view.call.deadline.reached() => return Err(stop),
+            };
+            let Some(answer) = answer else {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "Nobody is there to help; go on without, or end the session with `shell_kill_process`.",
+                ));
+            };
+            if answer.trim().is_empty() {
+                return Ok(ToolResult::new("The person gave no answer.", json!({ "id": self.id, "answered": false })));
+            }
+            let Some(session) = session else {
+                let session = open(view, &self.id, &answer, None).await?;
+                let time = Duration::from_secs_f64(DEFAULT_TIMEOUT_S);
+                terminal_of(&session)?.run(&session, &answer, time, &view.call.deadline).await?;
+                let output = plain(&session.fresh_printed(view.limits.output_bytes));
+                let text = format!("The person's answer was run in the new session '{}':\n{output}", session.id);
+                return Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true })));
+            };
+            let mut typed = answer.into_bytes();
+            typed.push(b'\r');
+            let given = session.process.position();
+            session.process.write(&typed, &view.call.deadline).await?;
+            settle(&session.process, COLLECT, Some(given), &view.call.deadline, || false).await?;
+            let output = plain(&session.fresh_printed(view.limits.output_bytes));
+            let text = format!("The person answered; session '{}' went on:\n{output}", session.id);
+            Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true })))
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! Looks at terminal sessions: new output, the screen, the list; and their size.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::background::list;
+use super::terminal::{MAX_WAIT_S, plain, terminal_of};
+use crate::access::{Access, Operation};
+use crate::approval::shown_to_person;
+use crate::backend::BoxFuture;
+use crate::backend::process::{Order, TerminalSize};
+use crate::error::{Error, Result, Shown};
+use crate::path::VirtualPath;
+use crate::session::screen::ScreenView;
+use crate::session::terminal::ShellState;
+use crate::session::{Fresh, Session};
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+
+/// The input of `shell_view`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShellView {
+    /// The session.
+    id: String,
+    /// Seconds to wait for new output or the end; 0, which does not wait, when left out.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 590))]
+    wait: Option<f64>,
+}
+
+impl Tool for ShellView {
+    const SPEC: Spec = Spec {
+        name: "shell_view",
+        groups: &[Group::Terminal],
+        description: "Returns what a terminal session has printed since the last look, without prompts and escape sequences, \
+                      and whether its command ended. Of a full-screen program it returns the screen. Waits only with `wait`.",
+        instruction: "`shell_view` reads what a terminal session printed since the last look.",
+        operation: Operation::Execute,
+        needs: Need::Terminals,
+        destructive: false,
+        example: r#"{"id": "main"}"#,
+    };
+
+    fn accesses(&self, _: &VirtualPath) -> Result<Vec<Access>> {
+        if self.wait.is_some_and(|seconds| !(0.0..=MAX_WAIT_S).contains(&seconds)) {
+            return Err(Error::invalid(format!("`wait` must be from 0 to {MAX_WAIT_S} seconds.")));
+        }
+        Ok(Vec::new())
+    }
+
+    fn describe(&self) -> String {
+        format!("Look at terminal session {}", shown_to_person(&self.id))
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            let terminal = terminal_of(&session)?;
+            if let Some(seconds) = self.wait.filter(|seconds| *seconds > 0.0) {
+                session.wait_for_fresh(Duration::from_secs_f64(seconds), &view.call.deadline).await?;
+            }
+            let ended = session.process.ended().is_some();
+            let fresh = session.fresh_printed(view.limits.output_bytes);
+            let code = session.told_end(terminal);
+            let mut result = shown(&session, &fresh, code);
+            if ended {
+                let marker = if result.text.is_empty() {
+                    "--- SESSION TERMINATED (no new output) ---"
+                } else {
+                    "\n--- SESSION TERMINATED ---"
+                };
+                result.text.push_str(marker);
+            } else if result.text.is_empty() {
+                result.text = "[No new output]\nThe session is open. Wait with `wait`, look at its screen with \
+                               `shell_screen`, or write to it with `shell_write_to_process`."
+                    .to_owned();
+            }
+            Ok(result)
+        })
+    }
+}
+
+/// New output of a session as a result; the screen of a full-screen program instead. `code` is that of a command that
+/// ended meanwhile.
+pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
+    let is_full_screen = session.terminal.as_ref().is_some_and(|terminal| terminal.screen().lock().is_alternate());
+    let mut text = if is_full_screen { screen_text(session).unwrap_or_default() } else { plain(fresh) };
+    let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
+    if let Some(code) = code.filter(|_| at_prompt) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!("--- COMMAND FINISHED (exit code {code}) ---"));
+    }
+    let data = json!({
+        "id": session.id, "running": session.process.ended().is_none(), "atPrompt": at_prompt, "exitCode": code,
+        "fullScreen": is_full_screen, "output": text, "droppedBytes": fresh.dropped, "more": fresh.more,
+    });
+    ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+}
+
+/// The screen of a session as text.
+pub(super) fn screen_text(session: &Session) -> Result<String> {
+    Ok(text_of(&terminal_of(session)?.screen().lock().look()))
+}
+
+fn text_of(view: &ScreenView) -> String {
+    let title = if view.title.is_empty() { String::new() } else { format!(", title '{}'", view.title) };
+    let kind = if view.alternate_screen { ", full-screen program" } else { "" };
+    let cursor = if view.cursor_hidden {
+        "hidden".to_owned()
+    } else {
+        format!("line {}, column {}", view.cursor_row + 1, view.cursor_column + 1)
+    };
+    format!("[screen {} x {}, cursor {cursor}{kind}{title}]\n{}", view.columns, view.rows, view.lines.join("\n"))
+}
+
+/// The input of `shell_screen`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShellScreen {
+    /// The session.
+    id: String,
+    /// Whether only the lines that changed since the last look are shown, with their numbers.
+    #[serde(default)]
+    changes: Option<bool>,
+}
+
+impl Tool for ShellScreen {
+    const SPEC: Spec = Spec {
+        name: "shell_screen",
+        groups: &[Group::Terminal],
+        description: "Shows the screen of a terminal session as text, with cursor and title: what a person would see. With \
+                      `changes` only the lines that changed since the last look.",
+        instruction: "`shell_screen` shows what a terminal session looks like now.",
+        operation: Operation::Execute,
+        needs: Need::Terminals,
+        destructive: false,
+        example: r#"{"id": "main"}"#,
+    };
+
+    fn accesses(&self, _: &VirtualPath) -> Result<Vec<Access>> {
+        Ok(Vec::new())
+    }
+
+    fn describe(&self) -> String {
+        format!("Look at the screen of terminal session {}", shown_to_person(&self.id))
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            let look = terminal_of(&session)?.screen().lock().look();
+            let text = if self.changes.unwrap_or(false) {
+                let line = |row: &usize| format!("{}: {}", row + 1, look.lines.get(*row).map_or("", String::as_str));
+                let lines: Vec<String> = look.changed.iter().map(line).collect();
+                if lines.is_empty() { "[Nothing changed]".to_owned() } else { lines.join("\n") }
+            } else {
+                text_of(&look)
+            };
+            Ok(ToolResult::new(text, json!(look)))
+        })
+    }
+}
+
+/// The input of `shell_list`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShellList {}
+
+impl Tool for ShellList {
+    const SPEC: Spec = Spec {
+        name: "shell_list",
+        groups: &[Group::Terminal],
+        description: "Lists the terminal sessions and background shells, one a line: id, state, first command.",
+        instruction: "`shell_list` lists terminal sessions.",
+        operation: Operation::Execute,
+        needs: Need::Terminals,
+        destructive: false,
+        example: "{}",
+    };
+
+    fn accesses(&self, _: &VirtualPath) -> Result<Vec<Access>> {
+        Ok(Vec::new())
+    }
+
+    fn describe(&self) -> String {
+        "List terminal sessions".to_owned()
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move { Ok(list(&view.sessions.all(), "No sessions.")) })
+    }
+}
+
+/// The input of `shell_resize`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShellResize {
+    /// The session.
+    id: String,
+    /// Columns, from 1 to 500.
+    columns: u16,
+    /// Rows, from 1 to 500.
+    rows: u16,
+}
+
+impl Tool for ShellResize {
+    const SPEC: Spec = Spec {
+        name: "shell_resize",
+        groups: &[Group::Terminal],
+        description: "Gives a terminal session another size; it begins with 120 columns and 40 rows. Programs draw themselves \
+                      anew.",
+        instruction: "`shell_resize` changes the size of a terminal session.",
+        operation: Operation::Execute,
+        needs: Need::Terminals,
+        destructive: false,
+        example: r#"{"id": "main", "columns": 80, "rows": 24}"#,
+    };
+
+    fn accesses(&self, _: &VirtualPath) -> Result<Vec<Access>> {
+        TerminalSize::new(self.columns, self.rows)?;
+        Ok(Vec::new())
+    }
+
+    fn describe(&self) -> String {
+        format!("Resize terminal session {}", shown_to_person(&self.id))
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            let size = TerminalSize::new(self.columns, self.rows)?;
+            terminal_of(&session)?.screen().lock().resize(size);
+            session.process.order(Order::Resize(size)).await?;
+            let text = format!("Session '{}' has {} columns and {} rows.", session.id, size.columns, size.rows);
+            Ok(ToolResult::new(text, json!({ "id": session.id, "columns": size.columns, "rows": size.rows })))
+        })
+    }
+}
+
+fn unknown(id: &str) -> Error {
+    Error::invalid(format!("No session found with ID '{}'. `shell_list` lists those there are.", Shown(id)))
+}
