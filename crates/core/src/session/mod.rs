@@ -26,7 +26,7 @@ mod terminal_tests;
 mod tests;
 
 use self::log::{SessionLog, SessionLogs};
-use self::terminal::Terminal;
+use self::terminal::{ShellState, Terminal};
 
 /// 100 sessions of one toolset run at once.
 const RUNNING: usize = 100;
@@ -144,8 +144,12 @@ impl Session {
         }
     }
 
-    /// The code of the last command that ended and was not told of. It counts as told.
+    /// The code of the last command that ended and was not told of. It counts as told. Nothing is told before the prompt
+    /// behind it is there: then all of its output is.
     pub fn told_end(&self, terminal: &Terminal) -> Option<i32> {
+        if terminal.state() != ShellState::AtPrompt {
+            return None;
+        }
         let mut told = self.told.lock();
         let code = terminal.ended_since(*told);
         *told = terminal.mark_count();

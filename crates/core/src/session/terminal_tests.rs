@@ -238,10 +238,10 @@ async fn drives_less() {
     until_shown(&toolset, "\n1\n2\n").await;
     let changes = call(&toolset, "shell_screen", json!({ "id": "s", "changes": true })).await;
     assert_eq!(changes.text, "[Nothing changed]");
-    call(&toolset, "shell_resize", json!({ "id": "s", "columns": 60, "rows": 10 })).await;
-    until_shown(&toolset, "[screen 60 x 10").await;
     let left = press(&toolset, &["q"]).await;
     assert!(finished(&toolset, left).await.contains("COMMAND FINISHED (exit code 0)"));
+    call(&toolset, "shell_resize", json!({ "id": "s", "columns": 60, "rows": 10 })).await;
+    until_shown(&toolset, "[screen 60 x 10").await;
     assert_eq!(exec(&toolset, "stty size").await.text, "10 60");
 }
 

@@ -63,8 +63,9 @@ impl Tool for ShellView {
                 session.wait_for_fresh(Duration::from_secs_f64(seconds), &view.call.deadline).await?;
             }
             let ended = session.process.ended().is_some();
-            let fresh = session.fresh_printed(view.limits.output_bytes);
+            // The end first: what is told to have ended has printed all.
             let code = session.told_end(terminal);
+            let fresh = session.fresh_printed(view.limits.output_bytes);
             let mut result = shown(&session, &fresh, code);
             if ended {
                 let marker = if result.text.is_empty() {
@@ -89,7 +90,7 @@ pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> Tool
     let is_full_screen = session.terminal.as_ref().is_some_and(|terminal| terminal.screen().lock().is_alternate());
     let mut text = if is_full_screen { screen_text(session).unwrap_or_default() } else { plain(fresh) };
     let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
-    if let Some(code) = code.filter(|_| at_prompt) {
+    if let Some(code) = code {
         if !text.is_empty() {
             text.push('\n');
         }
