@@ -3,10 +3,11 @@
 use gloveport_core::backend::Call;
 use gloveport_core::wire::Request;
 use gloveport_core::wire::process::{self, Running};
-use napi::bindgen_prelude::{Either, Env, PromiseRaw, Uint8Array};
+use napi::bindgen_prelude::{Either, Env, Object, Uint8Array};
 use napi_derive::napi;
 
-use crate::convert::{NativeCancel, NativeOutcome, content_of, token_of};
+use crate::convert::{NativeCancel, content_of, token_of};
+use crate::start::start;
 
 /// A command that runs. It ends when nothing holds it any more.
 #[napi]
@@ -31,12 +32,12 @@ impl NativeProcess {
         arguments_json: String,
         content: Option<Either<String, Uint8Array>>,
         cancel: Option<&NativeCancel>,
-    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    ) -> napi::Result<Object<'env>> {
         let mut call = Call::default();
         call.deadline.cancel = token_of(cancel);
         let request = Request { method, arguments_json, content: content.map(content_of), on_output: None };
         let running = self.inner.clone();
-        env.spawn_future(async move { Ok(process::invoke(&running, request, &call).await.into()) })
+        start(env, async move { process::invoke(&running, request, &call).await.into() })
     }
 }
 

@@ -161,12 +161,12 @@ impl NativeToolset {
 
     /// Ends what the toolset started, never the backend; done when nothing of it is left.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         self.inner.close();
         let toolset = self.inner.clone();
-        env.spawn_future(async move {
+        start(env, async move {
             toolset.over().await;
-            Ok(NativeOutcome::default())
+            NativeOutcome::default()
         })
     }
 }
