@@ -13,6 +13,8 @@ const DEFAULT_ROUNDS = 1_000
 /** The host that is killed costs the start of a Node process: not in every round. */
 const KILL_EVERY = 20
 const LANES = 4
+/** So many supervisors may stand ready for the next command, each with two descriptors: `READY` of the core's supervised shell. */
+const READY = 4
 
 await runMain(async () => {
   const rounds = Number(process.argv[2] ?? DEFAULT_ROUNDS)
@@ -55,8 +57,9 @@ await runMain(async () => {
   await settled()
   const after = count()
   console.log(`before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`)
+  const most = { processes: READY, descriptors: before.descriptors + 2 * READY, terminals: before.terminals }
   for (const kind of Object.keys(before)) {
-    if (after[kind] > before[kind]) throw new StepError(`${after[kind] - before[kind]} ${kind} were left behind`)
+    if (after[kind] > most[kind]) throw new StepError(`${after[kind] - before[kind]} ${kind} were left behind`)
   }
   console.log(`${rounds} rounds passed in ${Math.round((Date.now() - started) / 1_000)} s`)
 })
