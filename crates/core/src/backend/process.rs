@@ -312,9 +312,11 @@ impl Process {
 
     /// Ends it with all its processes and waits until it is gone. Whether it still ran.
     pub async fn end(&self) -> bool {
-        let ran = self.order(Order::End).await.is_ok() && self.ended().is_none();
+        // Looked at first: the order may be carried out before this task runs again.
+        let ran = self.ended().is_none();
+        let taken = self.order(Order::End).await.is_ok();
         self.over().await;
-        ran
+        ran && taken
     }
 }
 
