@@ -144,7 +144,8 @@ async fn a_signal_reaches_the_group_and_ends_nothing_by_itself() {
     let sent = call(&toolset, "kill_shell", json!({ "shell_id": "bg_1", "signal": "usr1" })).await;
     assert_eq!(sent.text, "Sent usr1 to background shell bg_1.");
     let (all, data) = read_to_end(&toolset, "bg_1").await;
-    assert!(all.ends_with("got\n"), "{all}");
+    // The signal reaches the `sleep` as well, and a shell may tell of that behind it.
+    assert!(all.lines().any(|line| line == "got"), "{all}");
     assert_eq!(data["exitCode"], json!(7));
     let wrong = call(&toolset, "kill_shell", json!({ "shell_id": "bg_1", "signal": "SIGNOSUCH" })).await;
     assert_eq!(wrong.code.as_deref(), Some("INVALID_INPUT"));
