@@ -278,13 +278,17 @@ impl Process {
 
     /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed.
     pub async fn write(&self, bytes: &[u8], deadline: &Deadline) -> Result<()> {
+        // Looked at before, not behind: what it was given last may be what it ends at.
+        if self.ended().is_some() {
+            return Err(over());
+        }
         for piece in bytes.chunks(INPUT_BYTES) {
             tokio::select! {
                 sent = self.input.send(piece.to_vec()) => sent.map_err(|_| over())?,
                 stop = deadline.reached() => return Err(stop),
             }
         }
-        if self.ended().is_some() { Err(over()) } else { Ok(()) }
+        Ok(())
     }
 
     /// Lets it read to the end of its input.

@@ -113,6 +113,7 @@ impl CommandRunner {
         #[cfg(target_os = "linux")]
         if let Some(supervision) = &self.supervision {
             supervision.kept.end().await;
+            supervision.supervisors.close().await;
         }
     }
 

@@ -47,7 +47,14 @@ const SCRIPT_START: &[u8] = b"exec 3<&-; ";
 #[derive(Debug)]
 pub(super) struct Supervisors {
     program: SupervisorProgram,
-    ready: Mutex<Vec<Link>>,
+    ready: Mutex<Ready>,
+}
+
+/// What stands ready for the next command; nothing any more once the backend is closed.
+#[derive(Debug, Default)]
+struct Ready {
+    links: Vec<Link>,
+    is_closed: bool,
 }
 
 /// A supervisor that runs nothing. Its socket does not block and belongs to no runtime.
@@ -83,7 +90,7 @@ impl Supervisors {
         }
         beside.extend(script.as_ref().map(AsFd::as_fd));
 
-        let mut ready = self.ready.lock().pop();
+        let mut ready = self.ready.lock().links.pop();
         let (link, sent) = loop {
             let is_fresh = ready.is_none();
             let link = match ready.take() {
@@ -124,12 +131,26 @@ impl Supervisors {
         Ok((command, piped.map(|(ours, _)| ours)))
     }
 
+    /// Lets those end that stand ready, and waits until they are gone. Later ones end with their commands.
+    pub(super) async fn close(&self) {
+        let links = {
+            let mut ready = self.ready.lock();
+            ready.is_closed = true;
+            std::mem::take(&mut ready.links)
+        };
+        if links.is_empty() {
+            return;
+        }
+        // They only wait for this end of their sockets to close. A fault of the wait is the runtime's own end.
+        drop(blocking(move || wait_for(links.into_iter().map(|link| link.process).collect())).await);
+    }
+
     fn take_back(&self, socket: UnixStream, process: Child) {
         match socket.into_std() {
             Ok(socket) => {
                 let mut ready = self.ready.lock();
-                if ready.len() < READY {
-                    ready.push(Link { socket, process });
+                if !ready.is_closed && ready.links.len() < READY {
+                    ready.links.push(Link { socket, process });
                     return;
                 }
                 drop(ready);
@@ -142,7 +163,7 @@ impl Supervisors {
 
 impl Drop for Supervisors {
     fn drop(&mut self) {
-        retire(std::mem::take(self.ready.get_mut()));
+        retire(std::mem::take(&mut self.ready.get_mut().links));
     }
 }
 
@@ -185,11 +206,13 @@ fn reap(processes: Vec<Child>) {
         return;
     }
     // Without a thread they stay zombies until this process ends; nothing else depends on it.
-    drop(std::thread::Builder::new().name("gloveport-reaper".to_owned()).spawn(move || {
-        for mut process in processes {
-            drop(process.wait());
-        }
-    }));
+    drop(std::thread::Builder::new().name("gloveport-reaper".to_owned()).spawn(move || wait_for(processes)));
+}
+
+fn wait_for(processes: Vec<Child>) {
+    for mut process in processes {
+        drop(process.wait());
+    }
 }
 
 fn request(launch: &Launch, mark: &str, has_script: bool) -> Result<Request> {

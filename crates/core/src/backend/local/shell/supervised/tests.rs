@@ -327,5 +327,17 @@ async fn twenty_at_once_are_no_trouble() {
         let outcome = task.await.unwrap();
         assert_eq!((outcome.stdout, outcome.exit_code), (format!("{number}\n"), Some(0)));
     }
-    assert_eq!(runner.supervision.as_ref().unwrap().supervisors.ready.lock().len(), READY);
+    assert_eq!(runner.supervision.as_ref().unwrap().supervisors.ready.lock().links.len(), READY);
+}
+
+#[tokio::test]
+async fn a_closed_runner_leaves_no_supervisor_standing() {
+    let runner = runner();
+    let ready = run_by(&runner, within("echo $PPID", 30_000)).await.stdout;
+    assert!(is_alive(&ready), "it stands ready for the next command");
+    runner.close().await;
+    assert!(!is_alive(&ready), "closing waits until it is gone");
+    // One whose command ends afterwards does not stand ready any more.
+    let later = run_by(&runner, within("echo $PPID", 30_000)).await.stdout;
+    wait_for_death(&later).await;
 }
