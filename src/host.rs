@@ -8,12 +8,13 @@ use std::pin::pin;
 
 use gloveport_core::approval::{ApprovalDecision, ApprovalRequest, Approver};
 use gloveport_core::backend::BoxFuture;
+use gloveport_core::call_info::CallInfo;
 use gloveport_core::cancel::Deadline;
 use gloveport_core::custom::{CustomPlan, CustomTools};
 use gloveport_core::error::{Error, ErrorKind, Result};
-use gloveport_core::hooks::{CallInfo, CommandJudge, Ended, Hooks, Scope};
+use gloveport_core::hooks::{CommandJudge, Ended, Hooks, Scope};
 use gloveport_core::permissions::{Action, CommandAnalysis};
-use gloveport_core::session::SessionEnded;
+use gloveport_core::session::{Helper, SessionEnded};
 use gloveport_core::tool::ToolResult;
 use napi::Status;
 use napi::bindgen_prelude::{Function, Promise};
@@ -156,14 +157,16 @@ impl Hooks for Host {
         })
     }
 
-    fn help<'a>(&'a self, call: CallInfo<'a>, request: &'a Value) -> BoxFuture<'a, Result<Option<String>>> {
-        Box::pin(async move { Ok(self.ask(call, What::Help { request }).await?.help) })
-    }
-
     fn session_ended(&self, ended: &SessionEnded) {
         let event = json!({ "type": "session-ended", "ended": ended });
         // Nobody waits for the listener; a host that is gone listens no more.
         self.call.call(event.to_string(), ThreadsafeFunctionCallMode::NonBlocking);
+    }
+}
+
+impl Helper for Host {
+    fn help<'a>(&'a self, call: CallInfo<'a>, request: &'a Value) -> BoxFuture<'a, Result<Option<String>>> {
+        Box::pin(async move { Ok(self.ask(call, What::Help { request }).await?.help) })
     }
 }
 

@@ -12,10 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::Operation;
-use crate::backend::{BoxFuture, FileVersion};
-use crate::error::{Result, is_deceptive};
-use crate::hooks::CallInfo;
-use crate::path::VirtualPath;
+use crate::backend::BoxFuture;
+use crate::call_info::CallInfo;
+use crate::error::Result;
 use crate::permissions::CommandAnalysis;
 
 /// 10,000: remembered approvals of one toolset; past that nothing new is remembered, and people are asked again.
@@ -135,9 +134,6 @@ pub struct ApprovalGrant {
     pub reason: Option<String>,
 }
 
-/// The state of a file that a request showed; `None` when there was none.
-pub type Binding = (VirtualPath, Option<FileVersion>);
-
 /// Identifies what was approved: the tool and its input, key order ignored.
 pub fn approval_key(tool: &str, input: &Value) -> String {
     let mut key = String::with_capacity(64);
@@ -207,20 +203,6 @@ impl ApprovalMemory {
     }
 }
 
-/// Text that a person judges: control and bidirectional characters escaped, newlines kept as line breaks, so that a
-/// command can neither draw on the terminal nor hide a part of itself (R-AP-3).
-pub fn shown_to_person(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        if character == '\n' || !is_deceptive(character) {
-            shown.push(character);
-        } else {
-            shown.extend(character.escape_default());
-        }
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -242,10 +224,5 @@ mod tests {
             assert_ne!(key(json!({"a": 1, "b": [1, {"c": null, "d": 2}]})), key(other));
         }
         assert_ne!(approval_key("a", &json!({})), approval_key("b", &json!({})));
-    }
-
-    #[test]
-    fn escapes_what_could_deceive_a_person() {
-        assert_eq!(shown_to_person("rm\u{1b}[2J\u{202e}x\ny\t"), "rm\\u{1b}[2J\\u{202e}x\ny\\t");
     }
 }

@@ -9,9 +9,10 @@
 use serde_json::Value;
 
 use crate::backend::BoxFuture;
+use crate::call_info::CallInfo;
 use crate::error::{Error, Result};
 use crate::permissions::{Action, CommandAnalysis};
-use crate::session::SessionEnded;
+use crate::session::{Helper, SessionEnded};
 use crate::tool::ToolResult;
 
 /// Which of the two hooks of a phase.
@@ -33,22 +34,11 @@ impl Scope {
     }
 }
 
-/// What a hook is told about its call.
-#[derive(Debug, Clone, Copy)]
-pub struct CallInfo<'a> {
-    /// Names the call: the caller's id, or one that the toolset made.
-    pub id: &'a str,
-    /// Tells this run of the call from any other, also where a caller uses an id twice.
-    pub key: &'a str,
-    /// The tool, by our own name.
-    pub tool: &'a str,
-}
-
 /// How a call ended, as a post hook sees it.
 pub type Ended<'a> = std::result::Result<&'a ToolResult, &'a Error>;
 
 /// The application's code around a call.
-pub trait Hooks: Send + Sync {
+pub trait Hooks: Helper {
     /// Whether there is a pre hook of this scope for this tool. Asked before every call; an absent hook costs nothing.
     fn has_pre(&self, scope: Scope, tool: &str) -> bool;
 
@@ -67,13 +57,6 @@ pub trait Hooks: Send + Sync {
         ended: Ended<'a>,
     ) -> BoxFuture<'a, Result<Option<ToolResult>>>;
 
-    /// Asks a person for help with a terminal session; what they answer, or `None` where nobody can be asked. `request` is
-    /// `{ sessionId, prompt, screen, exists }`.
-    fn help<'a>(&'a self, call: CallInfo<'a>, request: &'a Value) -> BoxFuture<'a, Result<Option<String>>> {
-        let _ = (call, request);
-        Box::pin(async { Ok(None) })
-    }
-
     /// Is told that a command in the background or a terminal ended. Must not block.
     fn session_ended(&self, ended: &SessionEnded) {
         let _ = ended;
@@ -89,6 +72,8 @@ pub trait CommandJudge: Send + Sync {
 /// No hooks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHooks;
+
+impl Helper for NoHooks {}
 
 impl Hooks for NoHooks {
     fn has_pre(&self, _scope: Scope, _tool: &str) -> bool {

@@ -3,9 +3,10 @@
 //! ```text
 //! toolset ─ hooks, approval, permissions, custom, tool/*         the pipeline: the only place that joins the rest
 //! tool/*  ─ view, edit, search, text                             one tool per file; never a concrete backend
+//! session, scratch                                               what runs beside the calls, and what is too long to be told
 //! backend ─ local, …                                             where files are; virtual paths in, virtual paths out
 //! sandbox                                                        mounts: pure table, no file is opened here
-//! access, path, limits, cancel, error                            the ground
+//! access, path, limits, cancel, call_info, error                 the ground
 //! ```
 //!
 //! A lower line never imports an upper one. This crate has never heard of JavaScript.
@@ -14,6 +15,7 @@ pub mod access;
 pub mod approval;
 pub mod audit;
 pub mod backend;
+pub mod call_info;
 pub mod cancel;
 pub mod change;
 pub mod custom;

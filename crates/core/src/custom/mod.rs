@@ -15,9 +15,9 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
+use crate::call_info::CallInfo;
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
-use crate::hooks::CallInfo;
 use crate::path::VirtualPath;
 use crate::tool::{DecodedCall, Part, ToolResult, View};
 

@@ -14,6 +14,7 @@ use crate::backend::process::{Order, Process, TerminalSize};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
 
+mod help;
 pub mod keys;
 pub mod log;
 pub mod marks;
@@ -25,6 +26,7 @@ mod terminal_tests;
 #[cfg(test)]
 mod tests;
 
+pub use self::help::Helper;
 use self::log::{SessionLog, SessionLogs};
 use self::terminal::{ShellState, Terminal};
 

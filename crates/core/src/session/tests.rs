@@ -11,8 +11,9 @@ use super::*;
 use crate::backend::Backend;
 use crate::backend::local::shell::supervised::tests::program;
 use crate::backend::local::{LocalBackend, LocalOptions};
+use crate::call_info::CallInfo;
 use crate::cancel::CancelToken;
-use crate::hooks::{CallInfo, Hooks, Scope};
+use crate::hooks::{Hooks, Scope};
 use crate::tool::ToolResult;
 use crate::toolset::{Application, CallOptions, Toolset};
 
@@ -266,6 +267,8 @@ async fn says_what_cannot_be_started() {
 }
 
 struct Listening(Mutex<Vec<SessionEnded>>, tokio::sync::Notify);
+
+impl Helper for Listening {}
 
 impl Hooks for Listening {
     fn has_pre(&self, _: Scope, _: &str) -> bool {

@@ -11,5 +11,6 @@ pub mod hashline;
 pub mod head_tail;
 pub mod lines;
 pub mod numbered;
+pub mod shown;
 pub mod stream;
 pub mod window;

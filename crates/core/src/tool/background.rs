@@ -8,13 +8,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::access::{Access, Operation};
-use crate::approval::shown_to_person;
 use crate::backend::process::{Order, ProcessSignal};
 use crate::backend::{BoxFuture, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
 use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
+use crate::text::shown::shown_to_person;
 use crate::tool::execute::command_access;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 

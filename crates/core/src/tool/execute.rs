@@ -7,7 +7,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::access::{Access, Operation};
-use crate::approval::shown_to_person;
 use crate::backend::on_timeout::{Left, execute_or_leave};
 use crate::backend::{BoxFuture, Ceiling, ExecuteOutcome, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,6 +14,7 @@ use crate::exit_code::meaning;
 use crate::path::VirtualPath;
 use crate::session::Session;
 use crate::text::ansi::strip;
+use crate::text::shown::shown_to_person;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 120 s: as BE-31.

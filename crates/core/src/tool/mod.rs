@@ -41,7 +41,7 @@ mod view;
 mod write_file;
 
 pub use result::{Part, ToolResult};
-pub use view::{ToolSettings, View};
+pub use view::{Binding, ToolSettings, View};
 
 /// What is fixed about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

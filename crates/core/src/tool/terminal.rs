@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::access::{Access, Operation};
-use crate::approval::shown_to_person;
 use crate::backend::process::TerminalSize;
 use crate::backend::{BoxFuture, CommandLimits, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result, Shown};
@@ -20,6 +19,7 @@ use crate::session::settle::{Settled, settle};
 use crate::session::terminal::{Ran, ShellState, Terminal};
 use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
+use crate::text::shown::shown_to_person;
 use crate::tool::execute::command_access;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 

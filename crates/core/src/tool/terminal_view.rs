@@ -9,7 +9,6 @@ use serde_json::json;
 use super::background::list;
 use super::terminal::{MAX_WAIT_S, plain, terminal_of};
 use crate::access::{Access, Operation};
-use crate::approval::shown_to_person;
 use crate::backend::BoxFuture;
 use crate::backend::process::{Order, TerminalSize};
 use crate::error::{Error, Result, Shown};
@@ -17,6 +16,7 @@ use crate::path::VirtualPath;
 use crate::session::screen::ScreenView;
 use crate::session::terminal::ShellState;
 use crate::session::{Fresh, Session};
+use crate::text::shown::shown_to_person;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `shell_view`.

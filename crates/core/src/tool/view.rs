@@ -3,20 +3,22 @@
 use std::sync::Arc;
 
 use crate::access::Operation;
-use crate::approval::Binding;
 use crate::backend::{
     Backend, Call, FileContent, FileSystem, FileVersion, Missing, OutputSink, Shell, Spill, Transform, Updated,
     WritableFileSystem,
 };
+use crate::call_info::CallInfo;
 use crate::change::Bounds;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hooks::{CallInfo, Hooks};
 use crate::limits::Limits;
 use crate::media::Gate;
 use crate::memory::ReadMemory;
 use crate::path::VirtualPath;
 use crate::scratch::Scratch;
-use crate::session::{Sessions, Starter};
+use crate::session::{Helper, Sessions, Starter};
+
+/// The state of a file that a request showed; `None` when there was none.
+pub type Binding = (VirtualPath, Option<FileVersion>);
 
 /// How the application wants its tools to behave.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub struct View<'a> {
     /// What the application is told about the call.
     pub info: CallInfo<'a>,
     /// Who may be asked for help.
-    pub help: &'a dyn Hooks,
+    pub help: &'a dyn Helper,
 }
 
 impl<'a> View<'a> {

@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::Toolset;
 use super::call::{CallOptions, Prepared};
 use super::plan::Plan;
-use crate::approval::{
-    ApprovalDecision, ApprovalMode, ApprovalOrder, ApprovalRequest, Binding, Remember, approval_key, shown_to_person,
-};
+use crate::approval::{ApprovalDecision, ApprovalMode, ApprovalOrder, ApprovalRequest, Remember, approval_key};
 use crate::error::{Error, ErrorKind, Result};
+use crate::text::shown::shown_to_person;
+use crate::tool::Binding;
 
 /// 1,000: assessments of one toolset that wait for their call; the oldest is forgotten first.
 const MAX_ASSESSED: usize = 1_000;

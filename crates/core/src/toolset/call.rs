@@ -17,13 +17,14 @@ use super::exposed::Exposed;
 use super::guard::CallGuard;
 use super::plan::{self, Judges, Plan};
 use crate::access::Unguarded;
-use crate::approval::{ApprovalGrant, Binding};
+use crate::approval::ApprovalGrant;
 use crate::backend::{Backend, Call, OutputSink};
+use crate::call_info::CallInfo;
 use crate::cancel::{CancelToken, Deadline};
 use crate::error::{Error, ErrorKind, Result};
-use crate::hooks::{CallInfo, Scope};
+use crate::hooks::Scope;
 use crate::permissions::Action;
-use crate::tool::{DecodedCall, ToolResult, View};
+use crate::tool::{Binding, DecodedCall, ToolResult, View};
 
 /// 3 s: what a run may take to tidy up (end a process tree, return partial output) after its deadline or abort.
 const GRACE: Duration = Duration::from_secs(3);

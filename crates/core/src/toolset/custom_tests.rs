@@ -13,9 +13,9 @@ use super::tests::{Answering, World, call, code, yes};
 use super::*;
 use crate::approval::{ApprovalDecision, ApprovalRequest, Remember};
 use crate::backend::BoxFuture;
+use crate::call_info::CallInfo;
 use crate::cancel::{CancelToken, Deadline};
 use crate::custom::CustomPlan;
-use crate::hooks::CallInfo;
 use crate::permissions::{Action, CommandAnalysis};
 use crate::tool::{Part, ToolResult};
 

@@ -11,9 +11,9 @@ use super::options::{EditFormat, ToolsetOptions};
 use super::policy::Policy;
 use crate::access::Operation;
 use crate::backend::{Backend, Shell};
+use crate::call_info::CallInfo;
 use crate::custom::{CustomTool, CustomTools, custom_tools};
 use crate::error::{Error, ErrorKind, Result, Shown};
-use crate::hooks::CallInfo;
 use crate::tool::{self, DecodedCall, Entry, Group, Need};
 
 /// A tool as this toolset shows it.

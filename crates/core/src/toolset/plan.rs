@@ -6,12 +6,14 @@
 use super::guard::denied;
 use super::policy::Policy;
 use crate::access::{Access, Operation};
-use crate::approval::{Binding, Touch};
+use crate::approval::Touch;
 use crate::backend::{Backend, Call, FileSystem};
+use crate::call_info::CallInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hooks::{CallInfo, CommandJudge};
+use crate::hooks::CommandJudge;
 use crate::path::VirtualPath;
 use crate::permissions::{Action, CommandAnalysis, Verdict};
+use crate::tool::Binding;
 
 /// A call that no rule blocks.
 #[derive(Debug, Default)]

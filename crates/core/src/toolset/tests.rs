@@ -11,7 +11,8 @@ use super::*;
 use crate::approval::{ApprovalDecision, ApprovalGrant, ApprovalRequest, Remember};
 use crate::backend::local::{LocalBackend, LocalOptions};
 use crate::backend::{BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
-use crate::hooks::{CallInfo, Ended, Scope};
+use crate::call_info::CallInfo;
+use crate::hooks::{Ended, Scope};
 use crate::path::VirtualPath;
 use crate::tool::ToolResult;
 
@@ -371,6 +372,8 @@ impl Recording {
         if fails { Err(Error::new(ErrorKind::HookFailed, "hook failed")) } else { Ok(()) }
     }
 }
+
+impl crate::session::Helper for Recording {}
 
 impl Hooks for Recording {
     fn has_pre(&self, _: Scope, _: &str) -> bool {
