@@ -8,7 +8,9 @@ use gloveport_core::backend::{Backend, Call};
 use gloveport_core::error::Result;
 use gloveport_core::limits::Limits;
 use gloveport_core::wire::{self, Reply, Request};
-use napi::bindgen_prelude::{Buffer, ClassInstance, Either, Env, FnArgs, Function, Object, Promise, Uint8Array};
+use napi::bindgen_prelude::{
+    Buffer, ClassInstance, Either, Env, FnArgs, Function, Object, Promise, PromiseRaw, Uint8Array,
+};
 use napi_derive::napi;
 
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, content_of, output_sink, parse, token_of};
@@ -17,6 +19,7 @@ use crate::process::NativeProcess;
 use crate::remote::{self, NativeAnswer};
 use crate::sandbox::NativeSandbox;
 use crate::start::start;
+use crate::stream::{NativeReaderMade, NativeWriterMade, call_of};
 
 /// A backend, or why there is none.
 #[napi(object, object_from_js = false)]
@@ -99,6 +102,30 @@ impl NativeBackend {
         let request = Request { method, arguments_json, content, on_output: output_sink(on_output)? };
         let backend = Arc::clone(&self.inner);
         start(env, async move { wire::invoke(&*backend, request, &call).await.into() })
+    }
+
+    /// Opens a file to be read piece by piece. `arguments_json` is `{ path, offset?, length? }`.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeReaderMade>")]
+    pub fn open_reader<'env>(
+        &self,
+        env: &'env Env,
+        arguments_json: String,
+        cancel: Option<&NativeCancel>,
+    ) -> napi::Result<PromiseRaw<'env, NativeReaderMade>> {
+        let (backend, call) = (Arc::clone(&self.inner), call_of(cancel));
+        env.spawn_future(async move { Ok(wire::Reading::open(&*backend, &arguments_json, &call).await.into()) })
+    }
+
+    /// Opens a file to be written piece by piece. `arguments_json` is `{ path }`.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeWriterMade>")]
+    pub fn open_writer<'env>(
+        &self,
+        env: &'env Env,
+        arguments_json: String,
+        cancel: Option<&NativeCancel>,
+    ) -> napi::Result<PromiseRaw<'env, NativeWriterMade>> {
+        let (backend, call) = (Arc::clone(&self.inner), call_of(cancel));
+        env.spawn_future(async move { Ok(wire::Writing::open(backend, &arguments_json, &call).await.into()) })
     }
 
     /// Ends what the backend started.

@@ -15,6 +15,7 @@ mod remote;
 mod sandbox;
 mod start;
 mod state;
+mod stream;
 #[cfg(target_os = "linux")]
 mod supervisor;
 mod toolset;
@@ -27,4 +28,5 @@ pub use process::NativeProcess;
 pub use remote::NativeAnswer;
 pub use sandbox::{NativeSandbox, NativeSandboxMade};
 pub use state::{NativeState, NativeStateMade};
+pub use stream::{NativeReader, NativeReaderMade, NativeWriter, NativeWriterMade};
 pub use toolset::{NativeToolset, NativeToolsetMade};

@@ -14,4 +14,4 @@ export {
   NativeToolset,
   presets,
 } from '../binding.js'
-export type { NativeAnswer, NativeError, NativeOutcome } from '../binding.js'
+export type { NativeAnswer, NativeError, NativeOutcome, NativeReader, NativeWriter } from '../binding.js'

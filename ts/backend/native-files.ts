@@ -7,6 +7,7 @@ import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { type NativeCallOptions, runNative } from '../native-call.js'
 import type { NativeBackend, NativeOutcome } from '../native.js'
 import { RunningCommand } from './running-command.js'
+import { readStream, writeStream } from './stream.js'
 import { type TerminalOptions, TerminalSession } from './terminal-session.js'
 import type {
   Backend,
@@ -26,7 +27,9 @@ import type {
   LsResult,
   ReadOptions,
   ReadResult,
+  ReadStreamOptions,
   RemoveOptions,
+  StreamSource,
   WriteResult,
 } from './types.js'
 
@@ -119,6 +122,29 @@ export abstract class NativeFiles implements Backend {
 
   async append(path: string, content: string | Uint8Array, options?: CallSignal): Promise<WriteResult> {
     return this.#value('append', { path }, options, checkContent(content))
+  }
+
+  /**
+   * The bytes of a file of any size, in pieces of at most 64 KiB that are read when they are pulled. Also an async iterable.
+   * What is read is the file that was opened, whatever happens to its name.
+   */
+  readStream(path: string, options?: ReadStreamOptions): ReadableStream<Uint8Array> {
+    const given = options
+    const json = (): string => {
+      const { signal: _, ...rest } = checkOptions(given)
+      return encodeJson({ ...rest, path }, 'readStream')
+    }
+    return readStream(this.#native, json, given?.signal)
+  }
+
+  /**
+   * Creates or replaces a file of any size with the pieces that `source` gives, which are pulled one by one. Nobody sees the
+   * file before the last one; when `source` fails, everything is as it was. A backend that takes whole files only (memory, a
+   * shell, your own) gathers them, up to 64 MiB.
+   */
+  async writeStream(path: string, source: StreamSource, options?: CallSignal): Promise<WriteResult> {
+    const { signal, ...rest } = checkOptions(options)
+    return writeStream(this.#native, encodeJson({ ...rest, path }, 'writeStream'), source, signal)
   }
 
   async edit(path: string, edit: Edit | readonly Edit[], options?: CallSignal): Promise<EditResult> {

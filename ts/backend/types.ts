@@ -66,6 +66,16 @@ export interface FileInfo {
   readonly modifiedAt?: Date
 }
 
+export interface ReadStreamOptions extends CallSignal {
+  /** Bytes to skip; default 0. */
+  readonly offset?: number | undefined
+  /** Bytes to read; default all. */
+  readonly length?: number | undefined
+}
+
+/** Pieces of a file: a web stream, a Node stream, a generator, an array. */
+export type StreamSource = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>
+
 export interface LsOptions extends CallSignal {
   /** Levels to descend; default 1. */
   readonly depth?: number | undefined

@@ -35,6 +35,7 @@ pub mod process;
 
 pub mod posix;
 pub mod remote;
+pub mod stream;
 mod temp;
 
 /// A future that a trait object returns.
@@ -112,6 +113,18 @@ pub trait FileSystem: Send + Sync {
         call: &'a Call,
     ) -> BoxFuture<'a, Result<FileContent>>;
 
+    /// A file to be read piece by piece. A backend that cannot do that reads it whole, up to `Limits::file_bytes`.
+    fn open_reader<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<Box<dyn stream::FileReader>>> {
+        Box::pin(async move {
+            let content = self.read_bytes(path, crate::limits::Limits::default().file_bytes, call).await?;
+            Ok(Box::new(stream::WholeReader(content.bytes)) as Box<dyn stream::FileReader>)
+        })
+    }
+
     /// Names by pattern.
     fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>>;
 
@@ -148,6 +161,17 @@ pub trait WritableFileSystem: Send + Sync {
 
     /// Adds bytes at the end of a file, creating it with its parents when it is missing. Returns the new size.
     fn append<'a>(&'a self, path: &'a VirtualPath, content: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<Updated>>;
+
+    /// A file to be written piece by piece, which nobody sees before it is finished; `None` where the backend takes whole
+    /// files only. See [`stream::open_writer`].
+    fn open_writer<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn stream::FileWriter>>>> {
+        let _ = (path, call);
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Makes a directory and its parents. `false` when it existed.
     fn make_directory<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<bool>>;

@@ -23,8 +23,10 @@ use crate::session::screen::Screen;
 
 mod arguments;
 pub mod process;
+mod stream;
 
 use self::process::{Resize, Running};
+pub use self::stream::{Reading, Writing};
 use arguments::{
     EditArguments, Execute, Find, FromTo, Glob, Grep, Ls, OnTimeout, OpenTerminal, PathOnly, Read, Remove, decode,
 };

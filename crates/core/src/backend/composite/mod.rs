@@ -34,6 +34,7 @@ mod outline;
 mod read;
 mod routes;
 mod search;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -4,6 +4,7 @@ use super::listing::{in_order, virtual_directory};
 use super::routes::Part;
 use super::{CompositeBackend, guard, join};
 use crate::access::Operation;
+use crate::backend::stream::FileReader;
 use crate::backend::{
     BoxFuture, Call, FileContent, FileInfo, FileKind, FileSlice, FileSystem, Listing, Resolution, Window,
 };
@@ -220,6 +221,10 @@ impl FileSystem for CompositeBackend {
         call: &'a Call,
     ) -> BoxFuture<'a, Result<FileContent>> {
         Box::pin(self.read_bytes_routed(path, max_bytes, call))
+    }
+
+    fn open_reader<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Box<dyn FileReader>>> {
+        Box::pin(self.open_reader_routed(path, call))
     }
 
     fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>> {

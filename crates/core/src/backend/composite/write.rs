@@ -5,6 +5,7 @@ use super::CompositeBackend;
 use super::read::Routed;
 use super::routes::Part;
 use crate::access::Operation;
+use crate::backend::stream::FileWriter;
 use crate::backend::{
     BoxFuture, Call, FileContent, FileKind, FileVersion, Missing, Transform, Updated, WritableFileSystem,
 };
@@ -122,7 +123,7 @@ impl CompositeBackend {
         Ok(())
     }
 
-    fn writer_of<'a>(&self, part: &'a Part, path: &VirtualPath) -> Result<&'a dyn WritableFileSystem> {
+    pub(super) fn writer_of<'a>(&self, part: &'a Part, path: &VirtualPath) -> Result<&'a dyn WritableFileSystem> {
         part.backend.writer().ok_or_else(|| not_writable(path.as_str(), &self.routes.writable_roots()))
     }
 
@@ -185,6 +186,14 @@ impl WritableFileSystem for CompositeBackend {
 
     fn append<'a>(&'a self, path: &'a VirtualPath, content: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<Updated>> {
         Box::pin(self.append_routed(path, content, call))
+    }
+
+    fn open_writer<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn FileWriter>>>> {
+        Box::pin(self.open_writer_routed(path, call))
     }
 
     fn make_directory<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<bool>> {

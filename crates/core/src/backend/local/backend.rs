@@ -18,9 +18,10 @@ use super::no_commands::LocalShell;
 use super::open::{Opened, open};
 use super::options::{Confinement, Durability, LocalOptions};
 use super::resolve::{Directory, OpenFile, Resolver, Strategy};
-use super::system::{AsFd, AtFlags, BorrowedFd, Dir, fstat, try_lock, unlinkat};
-use super::{list, read, transfer, tree, update, walk};
+use super::system::{AsFd, AtFlags, BorrowedFd, Dir, fstat, is_locked, try_lock, unlinkat};
+use super::{list, read, stream, transfer, tree, update, walk};
 use crate::access::Operation;
+use crate::backend::stream::{FileReader, FileWriter};
 use crate::backend::temp;
 use crate::backend::{
     Backend, BoxFuture, Call, FileContent, FileInfo, FileSlice, FileSystem, Listing, Missing, Resolution, Shell,
@@ -284,7 +285,8 @@ fn no_shell_reason(options: &LocalOptions) -> &'static str {
 fn remove_temporaries(directory: BorrowedFd<'_>) {
     let Ok(entries) = Dir::read_from(directory) else { return };
     for entry in entries.flatten() {
-        if temp::is_temporary_entry(entry.file_name()) {
+        // A writer that works piece by piece holds no lock but that of its file.
+        if temp::is_temporary_entry(entry.file_name()) && !is_locked(directory, entry.file_name()) {
             // Best effort: what stays is hidden, and the next backend tries again.
             let _ = unlinkat(directory, entry.file_name(), AtFlags::empty());
         }
@@ -384,6 +386,17 @@ impl FileSystem for LocalBackend {
         Box::pin(self.read_with(path, call, |_| false, work))
     }
 
+    fn open_reader<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Box<dyn FileReader>>> {
+        let path = path.clone();
+        let shared = Arc::clone(&self.inner);
+        Box::pin(self.blocking(call, Waits::UntilStopped, move |inner, call| {
+            let opened = read::open(inner, &path, Operation::Read, call)?;
+            let size = size_of(&opened.facts);
+            let file = Arc::new(std::fs::File::from(opened.handle));
+            Ok(Box::new(stream::LocalReader { inner: shared, file, size, path }) as Box<dyn FileReader>)
+        }))
+    }
+
     fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>> {
         let query = query.clone();
         Box::pin(self.blocking(call, Waits::ForThePart, move |inner, call| walk::glob(inner, &query, call)))
@@ -425,6 +438,18 @@ impl WritableFileSystem for LocalBackend {
         Box::pin(
             self.blocking(call, Waits::ForTheTruth, move |inner, call| update::append(inner, &path, content, call)),
         )
+    }
+
+    fn open_writer<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        call: &'a Call,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn FileWriter>>>> {
+        Box::pin(async move {
+            self.inner.require_open()?;
+            let writer = stream::LocalWriter::open(Arc::clone(&self.inner), path.clone(), call).await?;
+            Ok(Some(Box::new(writer) as Box<dyn FileWriter>))
+        })
     }
 
     fn make_directory<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<bool>> {

@@ -42,6 +42,8 @@ mod resolve;
 #[cfg(unix)]
 pub mod shell;
 #[cfg(any(unix, windows))]
+mod stream;
+#[cfg(any(unix, windows))]
 mod system;
 #[cfg(any(unix, windows))]
 mod transfer;

@@ -28,7 +28,7 @@ use crate::path::VirtualPath;
 use crate::sandbox::{MountTable, file_too_large};
 
 /// 8 tries: a link that somebody keeps swapping while it is written through.
-const MAX_SWAPS: usize = 8;
+pub(super) const MAX_SWAPS: usize = 8;
 /// 1 MiB between two looks at the deadline.
 const CHUNK: usize = 1 << 20;
 const NEW: OFlags =
@@ -154,22 +154,27 @@ fn read_old(
     table: &MountTable,
     call: &Call,
 ) -> Result<(FileContent, Stat)> {
-    match type_of(facts) {
-        FileType::RegularFile => {}
-        FileType::Directory => return Err(is_directory(asked)),
-        _ => return Err(not_a_file(asked)),
-    }
-    let directory = &place.directory.handle;
-    if system::is_write_protected(directory, &place.name, facts) {
-        return Err(write_protected(asked));
-    }
-    let handle = openat(directory, &place.name, OLD, Mode::empty()).explain(asked, table)?;
+    require_replaceable(place, facts, asked)?;
+    let handle = openat(&place.directory.handle, &place.name, OLD, Mode::empty()).explain(asked, table)?;
     let opened = fstat(&handle).explain(asked, table)?;
     if !same_file(&opened, facts) || type_of(&opened) != FileType::RegularFile {
         return Err(stale(asked));
     }
     let content = content(OpenFile { handle, facts: opened, path: place.path.clone() }, limit, asked, call)?;
     Ok((content, opened))
+}
+
+/// An error unless it is a regular file that may be written.
+pub(super) fn require_replaceable(place: &Place, facts: &Stat, asked: &VirtualPath) -> Result<()> {
+    match type_of(facts) {
+        FileType::RegularFile => {}
+        FileType::Directory => return Err(is_directory(asked)),
+        _ => return Err(not_a_file(asked)),
+    }
+    if system::is_write_protected(&place.directory.handle, &place.name, facts) {
+        return Err(write_protected(asked));
+    }
+    Ok(())
 }
 
 fn write_protected(path: &VirtualPath) -> Error {
@@ -204,9 +209,14 @@ impl<'a> NewFile<'a> {
         let handle = openat(&directory.handle, &temporary, NEW, mode).explain(asked, table)?;
         let new = Self { directory, temporary: Some(temporary), file: File::from(handle), asked, table };
         if let Some(like) = like {
-            system::resemble(&new.file, like).explain(asked, table)?;
+            new.resemble(like)?;
         }
         Ok(new)
+    }
+
+    /// Gives the file the permission bits (but not set-id) and, where possible, the owner of `like`.
+    pub(super) fn resemble(&self, like: &Stat) -> Result<()> {
+        system::resemble(&self.file, like).explain(self.asked, self.table)
     }
 
     /// Writes all of `bytes`.
@@ -241,7 +251,7 @@ impl<'a> NewFile<'a> {
     }
 
     /// Takes `name` from the file that has it.
-    fn replace(mut self, name: &str) -> Result<Stat> {
+    pub(super) fn replace(mut self, name: &str) -> Result<Stat> {
         let Some(temporary) = &self.temporary else { return Err(Error::internal("A new file lost its name.")) };
         let directory = self.directory.handle.as_fd();
         renameat(directory, temporary, directory, name).explain(self.asked, self.table)?;

@@ -7,6 +7,7 @@ use super::StateBackend;
 use super::errors;
 use super::tree::{Directory, File, Node, Place};
 use crate::access::Operation;
+use crate::backend::stream::{FileReader, piece};
 use crate::backend::{BoxFuture, Call, FileContent, FileInfo, FileKind, FileSlice, FileSystem, Listing, Resolution};
 use crate::error::Result;
 use crate::path::VirtualPath;
@@ -164,6 +165,22 @@ fn shown_name(path: &VirtualPath) -> &str {
     path.file_name().unwrap_or("/")
 }
 
+/// A file that no later change touches.
+struct Opened(Arc<File>);
+
+impl FileReader for Opened {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn read<'a>(&'a mut self, offset: u64, length: usize, call: &'a Call) -> BoxFuture<'a, Result<Vec<u8>>> {
+        Box::pin(async move {
+            call.deadline.check()?;
+            Ok(piece(&self.0.bytes, offset, length).to_vec())
+        })
+    }
+}
+
 impl FileSystem for StateBackend {
     fn working_directory(&self) -> &VirtualPath {
         &self.working_directory
@@ -204,6 +221,10 @@ impl FileSystem for StateBackend {
         call: &'a Call,
     ) -> BoxFuture<'a, Result<FileContent>> {
         Box::pin(async move { self.read_bytes_now(path, max_bytes, call) })
+    }
+
+    fn open_reader<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Box<dyn FileReader>>> {
+        Box::pin(async move { Ok(Box::new(Opened(self.file(path, call)?)) as Box<dyn FileReader>) })
     }
 
     fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>> {

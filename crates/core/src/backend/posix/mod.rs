@@ -70,7 +70,7 @@ impl PosixPlace {
     ) -> Result<()> {
         let parent = path.parent().unwrap_or_else(VirtualPath::root);
         let temporary = parent.join(&temp::name())?;
-        let unfinished = Unfinished { place: self, path: Some(temporary.clone()), deadline };
+        let unfinished = Unfinished { place: self, path: Some(temporary.clone()) };
         let tools = self.tools(deadline).await?;
         let pieces = pieces(content, if tools.base64 { WRITE_BYTES } else { OCTAL_BYTES });
         let last = pieces.len() - 1;
@@ -99,7 +99,7 @@ impl PosixPlace {
         }
         // Gathered beside the file, so that it grows at once.
         let temporary = parent.join(&temp::name())?;
-        let unfinished = Unfinished { place: self, path: Some(temporary.clone()), deadline };
+        let unfinished = Unfinished { place: self, path: Some(temporary.clone()) };
         let mut script = script::make_parent(&parent);
         let last = pieces.pop().unwrap_or_default();
         for (index, piece) in pieces.into_iter().enumerate() {
@@ -198,7 +198,6 @@ fn pieces(content: &[u8], size: usize) -> Vec<&[u8]> {
 struct Unfinished<'a> {
     place: &'a PosixPlace,
     path: Option<VirtualPath>,
-    deadline: &'a Deadline,
 }
 
 impl Unfinished<'_> {
@@ -213,7 +212,6 @@ impl Drop for Unfinished<'_> {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let shell = Arc::clone(&self.place.shell);
         // Not under the deadline of the call, which may be over.
-        let _ = self.deadline;
         runtime.spawn(async move { run::tidy(&*shell, &path).await });
     }
 }
@@ -310,7 +308,7 @@ impl Place for PosixPlace {
         Box::pin(async move {
             let parent = to.parent().unwrap_or_else(VirtualPath::root);
             let temporary = parent.join(&temp::name())?;
-            let unfinished = Unfinished { place: self, path: Some(temporary.clone()), deadline };
+            let unfinished = Unfinished { place: self, path: Some(temporary.clone()) };
             self.run(&script::copy(from, &temporary, to), to, deadline).await?;
             unfinished.done();
             Ok(())

@@ -8,6 +8,7 @@ use super::place::{Entry, Place};
 use super::{RemoteBackend, place};
 use crate::access::Operation;
 use crate::backend::memory::errors;
+use crate::backend::stream::{FileReader, WholeReader};
 use crate::backend::{
     BoxFuture, Call, FileContent, FileInfo, FileKind, FileSlice, FileSystem, FileVersion, Listing, Resolution,
 };
@@ -277,6 +278,23 @@ impl ReadAt for Pieces {
     }
 }
 
+/// A file that is asked for piece by piece.
+struct RangeReader {
+    place: Arc<dyn Place>,
+    path: VirtualPath,
+    size: u64,
+}
+
+impl FileReader for RangeReader {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn read<'a>(&'a mut self, offset: u64, length: usize, call: &'a Call) -> BoxFuture<'a, Result<Vec<u8>>> {
+        Box::pin(async move { self.place.read(&self.path, offset, length as u64, &call.deadline).await })
+    }
+}
+
 impl FileSystem for RemoteBackend {
     fn working_directory(&self) -> &VirtualPath {
         &self.working_directory
@@ -317,6 +335,18 @@ impl FileSystem for RemoteBackend {
         call: &'a Call,
     ) -> BoxFuture<'a, Result<FileContent>> {
         Box::pin(self.read_bytes_now(path, max_bytes, call))
+    }
+
+    fn open_reader<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Box<dyn FileReader>>> {
+        Box::pin(async move {
+            let (entry, resolved) = self.file(path, call).await?;
+            if self.abilities.ranges {
+                let reader = RangeReader { place: Arc::clone(&self.place), path: resolved, size: entry.size };
+                return Ok(Box::new(reader) as Box<dyn FileReader>);
+            }
+            let bytes = self.whole(path, &entry, self.limits.file_bytes, &call.deadline).await?;
+            Ok(Box::new(WholeReader(bytes)) as Box<dyn FileReader>)
+        })
     }
 
     fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>> {

@@ -222,6 +222,17 @@ pub(crate) fn unlock(directory: &OwnedFd) -> Result<(), Errno> {
     rustix::fs::flock(directory, FlockOperation::Unlock)
 }
 
+/// Says that a file is in use for as long as it is open.
+pub(crate) fn lock_file(file: &File) -> Result<(), Errno> {
+    rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)
+}
+
+/// Whether somebody said so of the file with that name.
+pub(crate) fn is_locked(directory: BorrowedFd<'_>, name: &std::ffi::CStr) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    openat(directory, name, flags, Mode::empty()).is_ok_and(|file| lock_file(&File::from(file)) == Err(Errno::AGAIN))
+}
+
 /// Renames to a name that nothing has; `EXIST` when something does.
 pub(crate) fn rename_to_free(from: impl AsFd, old: &str, to: impl AsFd, new: &str) -> Result<(), Errno> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
