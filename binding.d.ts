@@ -36,6 +36,10 @@ export declare class NativeBackend {
   describe(): string
   /** Calls one method: `arguments_json` is an object, `content` what is written. */
   invoke(method: string, argumentsJson: string, content?: string | Uint8Array | undefined | null, cancel?: NativeCancel | undefined | null, onOutput?: ((json: string) => void) | undefined | null): Promise<NativeOutcome>
+  /** Opens a file to be read piece by piece. `arguments_json` is `{ path, offset?, length? }`. */
+  openReader(argumentsJson: string, cancel?: NativeCancel | undefined | null): Promise<NativeReaderMade>
+  /** Opens a file to be written piece by piece. `arguments_json` is `{ path }`. */
+  openWriter(argumentsJson: string, cancel?: NativeCancel | undefined | null): Promise<NativeWriterMade>
   /** Ends what the backend started. */
   close(): Promise<NativeOutcome>
 }
@@ -62,6 +66,12 @@ export declare class NativeProcess {
   get pid(): number | null
   /** Calls one method: `arguments_json` is an object, `content` what it reads. */
   invoke(method: string, argumentsJson: string, content?: string | Uint8Array | undefined | null, cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
+}
+
+/** A file that is being read. */
+export declare class NativeReader {
+  /** The next piece in `bytes`; none at the end. */
+  next(cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
 }
 
 /** The mounts that are an agent's whole world. */
@@ -132,6 +142,16 @@ export declare class NativeToolset {
   assess(name: string, inputJson: string, callJson: string, cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
   /** Ends what the toolset started, never the backend; done when nothing of it is left. */
   close(): Promise<NativeOutcome>
+}
+
+/** A file that is being written. When nobody holds it any more, everything is as it was. */
+export declare class NativeWriter {
+  /** Adds a piece. */
+  write(content: string | Uint8Array, cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
+  /** Puts the file in its place. */
+  finish(cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
+  /** Leaves everything as it was. */
+  abandon(): Promise<void>
 }
 
 /** The parsed picture of a command, as JSON in `value`. */
@@ -207,6 +227,14 @@ export interface NativeOutcome {
   verdict?: string
 }
 
+/** A file that is being read, or why it is not. */
+export interface NativeReaderMade {
+  /** The file. */
+  reader?: NativeReader
+  /** The failure. */
+  error?: NativeError
+}
+
 /** A sandbox, or why there is none. */
 export interface NativeSandboxMade {
   /** The sandbox. */
@@ -227,6 +255,14 @@ export interface NativeStateMade {
 export interface NativeToolsetMade {
   /** The toolset. */
   toolset?: NativeToolset
+  /** The failure. */
+  error?: NativeError
+}
+
+/** A file that is being written, or why it is not. */
+export interface NativeWriterMade {
+  /** The file. */
+  writer?: NativeWriter
   /** The failure. */
   error?: NativeError
 }

@@ -18,7 +18,7 @@ use crate::options::LocalJson;
 use crate::process::NativeProcess;
 use crate::remote::{self, NativeAnswer};
 use crate::sandbox::NativeSandbox;
-use crate::start::start;
+use crate::start::{Begin, start, start_at};
 use crate::stream::{NativeReaderMade, NativeWriterMade, call_of};
 
 /// A backend, or why there is none.
@@ -101,7 +101,8 @@ impl NativeBackend {
         let content = content.map(content_of);
         let request = Request { method, arguments_json, content, on_output: output_sink(on_output)? };
         let backend = Arc::clone(&self.inner);
-        start(env, async move { wire::invoke(&*backend, request, &call).await.into() })
+        let begin = Begin::of(backend.is_immediate(), request.bytes());
+        start_at(env, begin, async move { wire::invoke(&*backend, request, &call).await.into() })
     }
 
     /// Opens a file to be read piece by piece. `arguments_json` is `{ path, offset?, length? }`.

@@ -2,7 +2,8 @@
 //!
 //! The work begins on a thread that may block, not on one of the runtime's own: to wake one of those wakes the next one as
 //! well, in case there is more to do, just when Node's thread should be woken. Work that ends at once, such as the read of a
-//! small file, is over then; all other goes on in the runtime.
+//! small file, is over then; all other goes on in the runtime. Where not even that much is to be waited for (files in
+//! memory), it begins on Node's own thread, which it leaves before anything long: see [`gloveport_core::lent`].
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,34 +11,75 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use gloveport_core::error::Error;
-use napi::bindgen_prelude::{Env, Object, spawn, spawn_blocking};
+use gloveport_core::lent;
+use napi::bindgen_prelude::{
+    Env, JsValue as _, Object, PromiseRaw, spawn, spawn_blocking, within_runtime_if_available,
+};
 
 use crate::convert::NativeOutcome;
 
 type Work = Pin<Box<dyn Future<Output = NativeOutcome> + Send>>;
+
+/// 128 KiB of arguments and content: to decode more takes its time.
+const MAX_LENT_BYTES: usize = 128 << 10;
+
+/// Where work begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// On a thread that may block.
+    Apart,
+    /// On Node's thread.
+    Here,
+}
+
+impl Begin {
+    /// Here, when the work `is_immediate` and is given only so many bytes.
+    pub(crate) fn of(is_immediate: bool, bytes: usize) -> Self {
+        if is_immediate && bytes <= MAX_LENT_BYTES { Self::Here } else { Self::Apart }
+    }
+}
 
 /// Starts `work`; the promise resolves with its outcome, also after a panic, and never rejects.
 pub(crate) fn start<'env>(
     env: &'env Env,
     work: impl Future<Output = NativeOutcome> + Send + 'static,
 ) -> napi::Result<Object<'env>> {
-    let (deferred, promise) = env.create_deferred()?;
+    start_at(env, Begin::Apart, work)
+}
+
+/// As [`start`], at the place that is named.
+pub(crate) fn start_at<'env>(
+    env: &'env Env,
+    begin: Begin,
+    work: impl Future<Output = NativeOutcome> + Send + 'static,
+) -> napi::Result<Object<'env>> {
     let mut work: Work = Box::pin(work);
+    if begin == Begin::Here {
+        let context = &mut Context::from_waker(Waker::noop());
+        let polled = within_runtime_if_available(|| settled(|| lent::poll(work.as_mut(), context)));
+        if let Poll::Ready(outcome) = polled {
+            let promise = PromiseRaw::resolve(env, outcome)?;
+            return Ok(Object::from_raw(env.raw(), promise.raw()));
+        }
+    }
+    let (deferred, promise) = env.create_deferred()?;
     let settle = move |outcome: NativeOutcome| deferred.resolve(move |_| Ok(outcome));
     // Its own handle is of no use: the work settles the promise itself.
     drop(spawn_blocking(move || {
-        match poll(&mut work, &mut Context::from_waker(Waker::noop())) {
+        match settled(|| work.as_mut().poll(&mut Context::from_waker(Waker::noop()))) {
             Poll::Ready(outcome) => settle(outcome),
             // Polled again at once, with the waker that counts.
-            Poll::Pending => drop(spawn(async move { settle(poll_fn(|context| poll(&mut work, context)).await) })),
+            Poll::Pending => {
+                drop(spawn(async move { settle(poll_fn(|context| settled(|| work.as_mut().poll(context))).await) }))
+            }
         }
     }));
     Ok(promise)
 }
 
-/// Polls; a panic is an outcome.
-fn poll(work: &mut Work, context: &mut Context<'_>) -> Poll<NativeOutcome> {
-    catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(context))).unwrap_or_else(|_| {
+/// A poll; a panic in it is an outcome.
+fn settled(poll: impl FnOnce() -> Poll<NativeOutcome>) -> Poll<NativeOutcome> {
+    catch_unwind(AssertUnwindSafe(poll)).unwrap_or_else(|_| {
         let error = Error::internal("The call failed inside; this is a defect of gloveport.");
         Poll::Ready(NativeOutcome { error: Some(error.into()), ..NativeOutcome::default() })
     })

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::backend::NativeBackend;
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
 use crate::host::{Host, HostDescription};
-use crate::start::start;
+use crate::start::{Begin, start, start_at};
 
 /// A toolset, or why there is none.
 #[napi(object, object_from_js = false)]
@@ -119,7 +119,8 @@ impl NativeToolset {
             options.on_output = output_sink(on_output)?;
         }
         let toolset = self.inner.clone();
-        start(env, async move {
+        let begin = Begin::of(toolset.is_immediate(), input_json.len());
+        start_at(env, begin, async move {
             let (input, options) = match (input(&input_json), options) {
                 (Ok(input), Ok(options)) => (input, options),
                 (Err(error), _) | (_, Err(error)) => return Result::<ToolResult>::Err(error).into(),

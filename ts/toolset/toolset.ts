@@ -65,8 +65,9 @@ export function createToolset<Own extends string = never>(options: ToolsetOption
 export class Toolset {
   /** Names the toolset in logs; unique within the process. */
   readonly id: string
-  readonly #specs: readonly ToolSpec[]
   readonly #native: NativeToolset
+  /** Made when somebody first asks: a toolset at rest is small. */
+  #made: readonly ToolSpec[] | undefined
   readonly #host: Host
   /** From names that the model sees to ours. */
   readonly #ourNames: ReadonlyMap<string, string>
@@ -81,8 +82,15 @@ export class Toolset {
     this.#backend = backend
     this.id = native.id
     host.belongTo(native.id)
-    const specs = JSON.parse(native.specs()) as Omit<ToolSpec, '~standard'>[]
-    this.#specs = Object.freeze(specs.map((spec) => this.#spec(spec)))
+  }
+
+  /** All tools, of the application too. */
+  get #specs(): readonly ToolSpec[] {
+    if (!this.#made) {
+      const specs = JSON.parse(this.#native.specs()) as Omit<ToolSpec, '~standard'>[]
+      this.#made = Object.freeze(specs.map((spec) => this.#spec(spec)))
+    }
+    return this.#made
   }
 
   /** The tools that a model may be given, in order: those that are available now. */

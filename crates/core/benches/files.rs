@@ -237,7 +237,7 @@ mod linux {
                 let pattern = |word: &str| format!("compute({middle:>8}, {word}");
                 let edit = StrReplace { old_string: pattern(from), new_string: pattern(to), replace_all: false };
                 let bounds = Bounds { max_bytes: 64 << 20, deadline: Deadline::default() };
-                let (transform, receipt) = change::apply(&file, vec![Edit::StrReplace(edit)], bounds, None);
+                let (transform, receipt) = change::apply(&file, vec![Edit::StrReplace(edit)], bounds, None).await;
                 let call = Call::default();
                 backend.update(&file, Operation::Edit, Missing::Refuse, transform, &call).await.unwrap();
                 black_box(receipt.take().unwrap());

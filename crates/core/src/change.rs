@@ -6,11 +6,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use memchr::memchr_iter;
+
 use crate::backend::{FileContent, Transform};
 use crate::cancel::Deadline;
 use crate::edit::expectation::ReadRecord;
 use crate::edit::{self, Edit, EditOptions};
 use crate::error::{Error, Result};
+use crate::lent;
 use crate::memory::ReadMemory;
 use crate::path::VirtualPath;
 
@@ -56,8 +59,29 @@ pub struct Edited {
     pub record: Option<ReadRecord>,
 }
 
-/// Replaces the whole content.
-pub fn replace(path: &VirtualPath, content: Vec<u8>) -> (Transform, Receipt<Replaced>) {
+/// 200 lines: more take their time to be compared with what they replace.
+const SHORT_LINES: usize = 200;
+
+/// 8 edits.
+const SHORT_EDITS: usize = 8;
+
+fn is_long(text: &[u8]) -> bool {
+    memchr_iter(b'\n', text).nth(SHORT_LINES).is_some()
+}
+
+/// One that replaces everywhere makes as much text as there are places.
+fn is_long_edit(edit: &Edit) -> bool {
+    match edit {
+        Edit::StrReplace(edit) => {
+            edit.replace_all || is_long(edit.old_string.as_bytes()) || is_long(edit.new_string.as_bytes())
+        }
+        Edit::Hashline(edit) => is_long(edit.new_content.as_bytes()),
+    }
+}
+
+/// Replaces the whole content. Gives a lent thread back before long content is compared.
+pub async fn replace(path: &VirtualPath, content: Vec<u8>) -> (Transform, Receipt<Replaced>) {
+    lent::give_back(|| is_long(&content)).await;
     let (receipt, slot) = Receipt::new();
     let path = path.clone();
     let transform: Transform = Box::new(move |current: Option<FileContent>| {
@@ -77,13 +101,15 @@ pub struct Bounds {
     pub deadline: Deadline,
 }
 
-/// Applies edits, all or none. With a memory, an edit of lines that changed since they were shown is `StaleFile`.
-pub fn apply(
+/// Applies edits, all or none. With a memory, an edit of lines that changed since they were shown is `StaleFile`. Gives a
+/// lent thread back before edits that are long, many, or made in many places.
+pub async fn apply(
     path: &VirtualPath,
     edits: Vec<Edit>,
     bounds: Bounds,
     memory: Option<Arc<ReadMemory>>,
 ) -> (Transform, Receipt<Edited>) {
+    lent::give_back(|| edits.len() > SHORT_EDITS || edits.iter().any(is_long_edit)).await;
     let (receipt, slot) = Receipt::new();
     let path = path.clone();
     let transform: Transform = Box::new(move |current: Option<FileContent>| {

@@ -23,6 +23,7 @@ pub mod edit;
 pub mod error;
 pub mod exit_code;
 pub mod hooks;
+pub mod lent;
 pub mod limits;
 pub mod media;
 pub mod memory;

@@ -71,6 +71,11 @@ pub trait Backend: Send + Sync {
     fn no_shell_reason(&self) -> &str {
         "This backend does not run commands."
     }
+    /// Whether operations end when they are first polled, within microseconds, unless they give the thread back: such a
+    /// future may be polled on one that is [lent](crate::lent).
+    fn is_immediate(&self) -> bool {
+        false
+    }
     /// Ends what the backend started and refuses later calls with `Closed`. A second close does nothing.
     fn close(&self) -> BoxFuture<'_, Result<()>>;
 }

@@ -11,6 +11,7 @@ use crate::backend::{BoxFuture, Missing};
 use crate::change;
 use crate::edit::{Edit, Hashline, MAX_EDITS, StrReplace};
 use crate::error::{Error, Result};
+use crate::lent;
 use crate::path::VirtualPath;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -244,14 +245,16 @@ impl Tool for HashlineEdit {
 async fn preview(view: &View<'_>, path: &str, edits: Vec<Edit>) -> Result<Option<String>> {
     let path = view.path(path)?;
     let current = view.files().read_bytes(&path, view.limits.file_bytes, view.call).await?;
-    let (transform, receipt) = change::apply(&path, edits, view.bounds(), Some(Arc::clone(view.memory)));
+    let (transform, receipt) = change::apply(&path, edits, view.bounds(), Some(Arc::clone(view.memory))).await;
+    // A person is about to be asked: no reason to hurry on a lent thread.
+    lent::give_back(|| true).await;
     transform(Some(current))?;
     Ok(Some(receipt.take()?.diff))
 }
 
 async fn run(view: &View<'_>, path: &str, edits: Vec<Edit>) -> Result<ToolResult> {
     let path = view.path(path)?;
-    let (transform, receipt) = change::apply(&path, edits, view.bounds(), Some(Arc::clone(view.memory)));
+    let (transform, receipt) = change::apply(&path, edits, view.bounds(), Some(Arc::clone(view.memory))).await;
     let updated = view.update(&path, Operation::Edit, Missing::Refuse, transform).await?;
     let edited = receipt.take()?;
     if let Some(record) = edited.record {

@@ -9,6 +9,7 @@ use crate::backend::{BoxFuture, Missing};
 use crate::change;
 use crate::edit::expectation::ReadRecord;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lent;
 use crate::path::VirtualPath;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -56,7 +57,9 @@ impl Tool for WriteFile {
                 Err(error) if error.kind() == ErrorKind::FileNotFound => None,
                 Err(error) => return Err(error),
             };
-            let (transform, receipt) = change::replace(&path, self.content.clone().into_bytes());
+            let (transform, receipt) = change::replace(&path, self.content.clone().into_bytes()).await;
+            // A person is about to be asked: no reason to hurry on a lent thread.
+            lent::give_back(|| true).await;
             transform(current)?;
             Ok(Some(receipt.take()?.diff))
         })
@@ -65,7 +68,7 @@ impl Tool for WriteFile {
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let path = view.path(&self.path)?;
-            let (transform, receipt) = change::replace(&path, self.content.clone().into_bytes());
+            let (transform, receipt) = change::replace(&path, self.content.clone().into_bytes()).await;
             let updated = view.update(&path, Operation::Write, Missing::Create, transform).await?;
             let diff = receipt.take()?.diff;
             let record = ReadRecord::of_whole(self.content.as_bytes(), path.as_str());

@@ -179,6 +179,11 @@ impl Toolset {
         &self.shared.id
     }
 
+    /// Whether calls end when they are first polled; see [`Backend::is_immediate`].
+    pub fn is_immediate(&self) -> bool {
+        self.shared.scratch.backend().is_immediate()
+    }
+
     /// The tools that a model may be given, in order.
     pub fn specs(&self) -> Vec<ToolSpec> {
         self.exposed.iter().map(Exposed::spec).collect()

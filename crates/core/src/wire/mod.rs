@@ -46,6 +46,18 @@ pub struct Request {
     pub on_output: Option<OutputSink>,
 }
 
+impl Request {
+    /// Bytes of arguments and content.
+    pub fn bytes(&self) -> usize {
+        let content = match &self.content {
+            None => 0,
+            Some(Content::Text(text)) => text.len(),
+            Some(Content::Bytes(bytes)) => bytes.len(),
+        };
+        self.arguments_json.len() + content
+    }
+}
+
 /// Content to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
@@ -280,7 +292,7 @@ async fn write(
     match method {
         "write" => {
             let path = path(&decode::<PathOnly>(method, json)?.path)?;
-            let (transform, receipt) = change::replace(&path, bytes_of(content)?);
+            let (transform, receipt) = change::replace(&path, bytes_of(content)?).await;
             let updated = writer.update(&path, Operation::Write, Missing::Create, transform, call).await?;
             let replaced = receipt.take()?;
             let value = json!({
@@ -297,7 +309,7 @@ async fn write(
             let arguments: EditArguments = decode(method, json)?;
             let bounds = Bounds { max_bytes: Limits::default().file_bytes, deadline: call.deadline.clone() };
             let path = path(&arguments.path)?;
-            let (transform, receipt) = change::apply(&path, arguments.edits, bounds, None);
+            let (transform, receipt) = change::apply(&path, arguments.edits, bounds, None).await;
             writer.update(&path, Operation::Edit, Missing::Refuse, transform, call).await?;
             let edited = receipt.take()?;
             let value = json!({

@@ -118,6 +118,10 @@ impl Backend for CompositeBackend {
         self.default_backend().no_shell_reason()
     }
 
+    fn is_immediate(&self) -> bool {
+        self.routes.parts().iter().all(|part| part.backend.is_immediate())
+    }
+
     /// Refuses later calls. The backends are left open: whoever made them closes them.
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {

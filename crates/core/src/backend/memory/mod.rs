@@ -3,7 +3,7 @@
 //! For agents without a disk: thousands in a process, each a few hundred bytes until it writes. The answers are those of
 //! a directory on disk; there are no links, no permission bits and no shell. Nothing here looks at the host: not at its
 //! disk, its environment or its users, only at its clock. Every operation runs where it is polled, as it takes
-//! microseconds and never waits for anything but another operation of the same backend.
+//! microseconds; one that takes longer gives a lent thread back first (see [`crate::lent`]).
 //!
 //! ```text
 //! read, write, walk   what the traits ask: guards, deadlines, locks
@@ -12,15 +12,19 @@
 //! names               the sorted map of one directory, shared between snapshots
 //! ```
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use memchr::memchr_iter;
 use parking_lot::{Mutex, RwLock};
 use serde::Deserialize;
 
 pub use self::document::Document;
-use self::tree::Tree;
+use self::tree::{File, Place, Tree};
 use super::{Backend, BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
+use crate::access::Operation;
 use crate::error::Result;
+use crate::lent;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 
@@ -58,6 +62,12 @@ pub struct StateLimits {
     pub depth: usize,
 }
 
+/// 256 KiB: a read or an edit of them takes some hundred microseconds at most.
+const SHORT_BYTES: u64 = 256 << 10;
+/// 1,000 entries: the same.
+const SHORT_ENTRIES: u64 = 1_000;
+/// 500 lines that are replaced: to compare them takes half a millisecond at most.
+const SHORT_LINES: usize = 500;
 /// The ceiling of [`StateLimits::depth`].
 const MAX_DEPTH: usize = 256;
 
@@ -130,6 +140,39 @@ impl StateBackend {
         self.tree.read().clone()
     }
 
+    /// Gives a lent thread back before an operation on `bytes` bytes that would take more than some hundred microseconds, or
+    /// wait.
+    async fn mind_the_caller(&self, bytes: u64) {
+        lent::give_back(|| {
+            bytes > SHORT_BYTES || self.changing.is_locked() || self.tree.read().entries() > SHORT_ENTRIES
+        })
+        .await;
+    }
+
+    /// The same before the file at `path` is read.
+    async fn mind_the_reader(&self, path: &VirtualPath) {
+        lent::give_back(|| self.file_at(path).is_some_and(|file| file.size() > SHORT_BYTES)).await;
+    }
+
+    /// The same before the file at `path` is changed: what is replaced as a whole is compared line by line.
+    async fn mind_the_writer(&self, path: &VirtualPath, operation: Operation) {
+        lent::give_back(|| {
+            self.changing.is_locked()
+                || self.file_at(path).is_some_and(|file| {
+                    file.size() > SHORT_BYTES
+                        || (operation == Operation::Write && memchr_iter(b'\n', &file.bytes).count() > SHORT_LINES)
+                })
+        })
+        .await;
+    }
+
+    fn file_at(&self, path: &VirtualPath) -> Option<Arc<File>> {
+        match self.tree.read().find(path) {
+            Place::File(file) => Some(Arc::clone(file)),
+            Place::Directory(_) | Place::Missing { .. } | Place::Blocked { .. } => None,
+        }
+    }
+
     fn begin(&self, call: &Call) -> Result<()> {
         self.check_open()?;
         call.deadline.check()
@@ -163,6 +206,10 @@ impl Backend for StateBackend {
 
     fn shell(&self) -> Option<&dyn Shell> {
         None
+    }
+
+    fn is_immediate(&self) -> bool {
+        true
     }
 
     fn no_shell_reason(&self) -> &str {

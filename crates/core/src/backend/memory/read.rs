@@ -207,11 +207,17 @@ impl FileSystem for StateBackend {
     }
 
     fn list<'a>(&'a self, path: &'a VirtualPath, depth: u32, call: &'a Call) -> BoxFuture<'a, Result<Listing>> {
-        Box::pin(async move { self.list_now(path, depth, call) })
+        Box::pin(async move {
+            self.mind_the_caller(0).await;
+            self.list_now(path, depth, call)
+        })
     }
 
     fn read<'a>(&'a self, path: &'a VirtualPath, window: Window, call: &'a Call) -> BoxFuture<'a, Result<FileSlice>> {
-        Box::pin(async move { self.read_now(path, window, call) })
+        Box::pin(async move {
+            self.mind_the_reader(path).await;
+            self.read_now(path, window, call)
+        })
     }
 
     fn read_bytes<'a>(
@@ -220,7 +226,10 @@ impl FileSystem for StateBackend {
         max_bytes: u64,
         call: &'a Call,
     ) -> BoxFuture<'a, Result<FileContent>> {
-        Box::pin(async move { self.read_bytes_now(path, max_bytes, call) })
+        Box::pin(async move {
+            self.mind_the_reader(path).await;
+            self.read_bytes_now(path, max_bytes, call)
+        })
     }
 
     fn open_reader<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Box<dyn FileReader>>> {

@@ -1,4 +1,7 @@
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,6 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::access::{Guard, Operation};
 use crate::backend::{Call, FileInfo, Missing, Window};
+use crate::change;
 use crate::error::{Error, ErrorKind};
 
 fn backend(options: Value) -> Result<StateBackend> {
@@ -335,6 +339,47 @@ async fn a_tree_that_is_searched_elsewhere_answers_the_same() {
     let large = backend.grep(&grep, &Call::default()).await.unwrap();
     assert_eq!(large.matches, small.matches);
     assert_eq!((small.searched_files, large.searched_files), (1, 2));
+}
+
+/// Whether a call ends on a thread that is lent for it.
+fn ends_at_once<T>(work: impl Future<Output = T>) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    // Longer than any test: a loaded machine must not decide.
+    lent::poll_for(Duration::from_secs(3_600), pin!(work), &mut context).is_ready()
+}
+
+#[tokio::test]
+async fn a_lent_thread_is_left_before_anything_long() {
+    let call = &Call::default();
+    let lines = "a line\n".repeat(SHORT_LINES + 1);
+    let backend = with_files(json!({ "/a.txt": "needle\n", "/lines.txt": lines, "/big.txt": "" }));
+    let grep = |pattern: &str| crate::search::GrepQuery::new(pattern, VirtualPath::root());
+    let look = |pattern: &str| {
+        let tree = backend.snapshot();
+        walk::is_short_tree(&tree) && walk::is_short_grep(&grep(pattern), &tree)
+    };
+    assert!(ends_at_once(backend.grep(&grep("need.e"), call)));
+    let put = |path: &str| ends_at_once(write(&backend, path, b"new"));
+    let replace = |lines: usize| ends_at_once(change::replace(&at("/a.txt"), "x\n".repeat(lines).into_bytes()));
+    assert_eq!(
+        (look("need.e"), look("[a-z]+"), look("(a{9}){9}"), look("(?s)."), look(r"\p{L}")),
+        (true, true, false, false, false)
+    );
+    assert_eq!((put("/a.txt"), put("/lines.txt")), (true, false));
+    assert_eq!((replace(200), replace(202)), (true, false));
+    let window = Window { offset: 0, limit: 10, max_bytes: 1_000 };
+    assert!(ends_at_once(backend.read(&at("/lines.txt"), window, call)));
+    write(&backend, "/big.txt", &vec![b'x'; 257 << 10]).await.unwrap();
+    assert!(!ends_at_once(backend.read(&at("/big.txt"), window, call)));
+    assert!(!look("needle"), "more than 256 KiB");
+    let busy = backend.changing.lock();
+    assert!(!put("/a.txt"), "while another call changes files");
+    drop(busy);
+    assert!(put("/a.txt"));
+    write(&backend, "/big.txt", b"").await.unwrap();
+    assert!(look("needle"));
+    write(&backend, "/.gitignore", b"*.tmp").await.unwrap();
+    assert!(!look("needle"), "rules take their time to compile");
 }
 
 proptest! {

@@ -158,6 +158,41 @@ impl Tree {
         &self.root
     }
 
+    /// Whether any file has rules for what a search passes over.
+    pub(super) fn holds_ignore_files(&self) -> bool {
+        let mut open = vec![&self.root];
+        while let Some(directory) = open.pop() {
+            for (name, node) in directory.entries.iter() {
+                match node {
+                    Node::File(_) if matches!(name, ".gitignore" | ".ignore") => return true,
+                    Node::File(_) => {}
+                    Node::Directory(directory) => open.push(directory),
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether every file holds ASCII alone. Looks at all of them.
+    pub(super) fn is_ascii(&self) -> bool {
+        let mut open = vec![&self.root];
+        while let Some(directory) = open.pop() {
+            for (_, node) in directory.entries.iter() {
+                match node {
+                    Node::File(file) if !file.bytes.is_ascii() => return false,
+                    Node::File(_) => {}
+                    Node::Directory(directory) => open.push(directory),
+                }
+            }
+        }
+        true
+    }
+
+    /// Files and directories.
+    pub(super) fn entries(&self) -> u64 {
+        self.entries
+    }
+
     /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes

@@ -12,33 +12,38 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::search::{
-    self, EntryKind, FindOutcome, FindQuery, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Metadata,
-    Obstacle, Opened, Outline, OutlineQuery,
+    self, EntryKind, FindOutcome, FindQuery, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Haystack,
+    Metadata, Obstacle, Opened, Outline, OutlineQuery,
 };
 
 /// 8 MiB: a few milliseconds of searching, in which starting threads would not pay.
 const ONE_THREAD_BYTES: u64 = 8 << 20;
+/// 256 Ki steps: a search that is over before a thread would have begun it, half a millisecond at the slowest.
+const SHORT_STEPS: u64 = 256 << 10;
+/// 128 bytes of a pattern for names.
+const SHORT_PATTERN_BYTES: usize = 128;
 
 impl StateBackend {
     pub(super) async fn glob_now(&self, query: &GlobQuery, call: &Call) -> Result<GlobOutcome> {
-        self.search(query, call, search::glob).await
+        self.search(query, |query, _| is_short(&query.pattern), call, search::glob).await
     }
 
     pub(super) async fn grep_now(&self, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
-        self.search(query, call, search::grep).await
+        self.search(query, is_short_grep, call, grep).await
     }
 
     pub(super) async fn find_now(&self, query: &FindQuery, call: &Call) -> Result<FindOutcome> {
-        self.search(query, call, search::find).await
+        self.search(query, |query, _| is_short(&query.query), call, search::find).await
     }
 
     pub(super) async fn outline_now(&self, query: &OutlineQuery, call: &Call) -> Result<Outline> {
-        self.search(query, call, search::outline).await
+        self.search(query, |_, _| true, call, search::outline).await
     }
 
     async fn search<Q: Clone + Send + 'static, O: Send + 'static>(
         &self,
         query: &Q,
+        is_short: fn(&Q, &Tree) -> bool,
         call: &Call,
         search: fn(&Tree, &Q, &Call, &Limits) -> Result<O>,
     ) -> Result<O> {
@@ -47,6 +52,10 @@ impl StateBackend {
         let mut limits = self.limits.clone();
         if tree.bytes() <= ONE_THREAD_BYTES {
             limits.search_threads = 1;
+        }
+        if is_short_tree(&tree) && is_short(query, &tree) {
+            self.mind_the_caller(0).await;
+            return search(&tree, query, call, &limits);
         }
         let (query, theirs) = (query.clone(), call.clone());
         // Never on a thread that others wait for: what a pattern costs is up to whoever wrote it.
@@ -59,6 +68,28 @@ impl StateBackend {
     }
 }
 
+fn is_short(pattern: &str) -> bool {
+    pattern.len() <= SHORT_PATTERN_BYTES
+}
+
+/// Whether a walk of `tree` is short.
+pub(super) fn is_short_tree(tree: &Tree) -> bool {
+    tree.entries() <= super::SHORT_ENTRIES && !tree.holds_ignore_files()
+}
+
+pub(super) fn is_short_grep(query: &GrepQuery, tree: &Tree) -> bool {
+    tree.bytes() <= SHORT_STEPS
+        && query.globs.iter().map(String::len).sum::<usize>() <= SHORT_PATTERN_BYTES
+        && search::steps(query, tree.bytes()).is_some_and(|steps| steps <= SHORT_STEPS)
+        && tree.is_ascii()
+}
+
+/// [`search::grep`]; in a small tree of ASCII alone, which most are, with the patterns that are quick to compile there.
+fn grep(tree: &Tree, query: &GrepQuery, call: &Call, limits: &Limits) -> Result<GrepOutcome> {
+    let haystack = if tree.bytes() <= SHORT_STEPS && tree.is_ascii() { Haystack::Ascii } else { Haystack::Any };
+    search::grep_in(tree, haystack, query, call, limits)
+}
+
 /// A file that is read from its beginning.
 pub(super) struct Reader {
     file: Arc<File>,
@@ -67,11 +98,8 @@ pub(super) struct Reader {
 
 impl io::Read for Reader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let rest = self.file.bytes.get(self.position..).unwrap_or_default();
-        let count = rest.len().min(buffer.len());
-        for (target, source) in buffer.iter_mut().zip(rest) {
-            *target = *source;
-        }
+        let mut rest = self.file.bytes.get(self.position..).unwrap_or_default();
+        let count = rest.read(buffer)?;
         self.position += count;
         Ok(count)
     }

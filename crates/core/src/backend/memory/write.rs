@@ -144,26 +144,44 @@ impl WritableFileSystem for StateBackend {
         transform: Transform,
         call: &'a Call,
     ) -> BoxFuture<'a, Result<Updated>> {
-        Box::pin(async move { self.update_now(path, operation, missing, transform, call) })
+        Box::pin(async move {
+            self.mind_the_writer(path, operation).await;
+            self.update_now(path, operation, missing, transform, call)
+        })
     }
 
     fn append<'a>(&'a self, path: &'a VirtualPath, content: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<Updated>> {
-        Box::pin(async move { self.append_now(path, content, call) })
+        Box::pin(async move {
+            self.mind_the_writer(path, Operation::Edit).await;
+            self.append_now(path, content, call)
+        })
     }
 
     fn make_directory<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<bool>> {
-        Box::pin(async move { self.make_directory_now(path, call) })
+        Box::pin(async move {
+            self.mind_the_caller(0).await;
+            self.make_directory_now(path, call)
+        })
     }
 
     fn remove<'a>(&'a self, path: &'a VirtualPath, recursive: bool, call: &'a Call) -> BoxFuture<'a, Result<u64>> {
-        Box::pin(async move { self.remove_now(path, recursive, call) })
+        Box::pin(async move {
+            self.mind_the_caller(0).await;
+            self.remove_now(path, recursive, call)
+        })
     }
 
     fn rename<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async move { self.rename_now(from, to, call) })
+        Box::pin(async move {
+            self.mind_the_caller(0).await;
+            self.rename_now(from, to, call)
+        })
     }
 
     fn copy<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<u64>> {
-        Box::pin(async move { self.copy_now(from, to, call) })
+        Box::pin(async move {
+            self.mind_the_writer(from, Operation::Edit).await;
+            self.copy_now(from, to, call)
+        })
     }
 }

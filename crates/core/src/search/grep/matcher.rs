@@ -3,6 +3,7 @@
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::hir::{Hir, HirKind};
 
+use super::Haystack;
 use super::pace::Pace;
 use crate::error::{Error, Result, Shown};
 use crate::search::query::{CaseMode, GrepQuery};
@@ -11,17 +12,46 @@ use crate::search::query::{CaseMode, GrepQuery};
 const MAX_PATTERN_BYTES: usize = 8 << 10;
 /// 8 MiB for a compiled pattern, and for the states that one thread remembers of it (R-FS-10).
 pub(super) const MAX_REGEX_BYTES: usize = 8 << 20;
+/// 128 bytes: a longer pattern takes its time to compile.
+const QUICK_PATTERN_BYTES: usize = 128;
 /// 100 groups within each other (R-FS-10).
 const MAX_NESTING: u32 = 100;
 
 /// The matcher of `query`, and how much text it may be handed at once. `InvalidInput` for a pattern that is not valid,
 /// too long or too large, and for one that needs `multiline` and does not have it.
-pub(super) fn compile(query: &GrepQuery) -> Result<(RegexMatcher, Pace)> {
+pub(super) fn compile(query: &GrepQuery, haystack: Haystack) -> Result<(RegexMatcher, Pace)> {
     let weight = check(query)?;
     // Each state takes more bytes than this: no need to find out by building it.
     if weight > MAX_REGEX_BYTES / 4 {
         return Err(too_much());
     }
+    let pace = Pace::of_weight(weight);
+    if haystack == Haystack::Ascii && query.pattern.is_ascii() {
+        // What needs Unicode (`\p{Greek}`) does not build without it, and is built with it.
+        if let Ok(matcher) = builder(query).unicode(false).build(&query.pattern) {
+            return Ok((matcher, pace));
+        }
+    }
+    let matcher = builder(query).build(&query.pattern).map_err(|error| match error.kind() {
+        ErrorKind::NotAllowed(_) => needs_multiline(),
+        ErrorKind::Regex(message) if message.contains("size limit") => too_much(),
+        _ => Error::invalid("The pattern is not a valid regular expression. Set 'literal' to search for plain text."),
+    })?;
+    Ok((matcher, pace))
+}
+
+/// The steps that `query` takes at most, roughly, in so many bytes of ASCII; `None` for a pattern that is not valid, or whose
+/// compilation takes longer than most searches.
+pub(super) fn steps(query: &GrepQuery, bytes: u64) -> Option<u64> {
+    let is_quick = query.literal || !["{", "(?", "\\p", "\\P"].iter().any(|costly| query.pattern.contains(costly));
+    if !is_quick || query.look_around || !query.pattern.is_ascii() || query.pattern.len() > QUICK_PATTERN_BYTES {
+        return None;
+    }
+    let weight = check(query).ok()? as u64;
+    Some(weight.saturating_mul(bytes))
+}
+
+fn builder(query: &GrepQuery) -> RegexMatcherBuilder {
     let mut builder = RegexMatcherBuilder::new();
     builder
         .multi_line(true)
@@ -35,12 +65,7 @@ pub(super) fn compile(query: &GrepQuery) -> Result<(RegexMatcher, Pace)> {
         // So that `$` also matches before the `\r\n` of a file from Windows.
         .crlf(true)
         .line_terminator(if query.multiline { None } else { Some(b'\n') });
-    let matcher = builder.build(&query.pattern).map_err(|error| match error.kind() {
-        ErrorKind::NotAllowed(_) => needs_multiline(),
-        ErrorKind::Regex(message) if message.contains("size limit") => too_much(),
-        _ => Error::invalid("The pattern is not a valid regular expression. Set 'literal' to search for plain text."),
-    })?;
-    Ok((matcher, Pace::of_weight(weight)))
+    builder
 }
 
 fn too_much() -> Error {
@@ -122,4 +147,33 @@ pub(super) fn fault(pattern: &str, offset: usize, what: impl std::fmt::Display) 
         "^",
         width = head.chars().count() + 1
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use grep_matcher::Matcher as _;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::path::VirtualPath;
+
+    proptest! {
+        #[test]
+        fn a_pattern_means_the_same_in_ascii(
+            pattern in r"([a-cA-K.]|\\[wWsSdDbB]|\[\^?[a-c]-?\]|[|*+?^$]|\((\?i\))?|\)|\\p\{Lu\}){0,8}",
+            lines in "[a-cA-K \t\r!-~]{0,12}(\n[a-cA-K ]{0,6}){0,2}",
+            insensitive: bool,
+            word: bool,
+        ) {
+            let case = if insensitive { CaseMode::Insensitive } else { CaseMode::Sensitive };
+            let query = GrepQuery { case, word, ..GrepQuery::new(pattern, VirtualPath::root()) };
+            match (compile(&query, Haystack::Any), compile(&query, Haystack::Ascii)) {
+                (Ok((any, _)), Ok((ascii, _))) => {
+                    let found = |matcher: &RegexMatcher| matcher.find(lines.as_bytes()).unwrap();
+                    prop_assert_eq!(found(&any), found(&ascii));
+                }
+                (any, ascii) => prop_assert_eq!(any.is_err(), ascii.is_err()),
+            }
+        }
+    }
 }

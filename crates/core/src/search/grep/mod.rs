@@ -37,7 +37,33 @@ mod worker;
 /// with `InvalidInput` for a pattern, glob or type that is not valid and, as the tree does, for a path that cannot be
 /// opened. A file that is named is searched whatever the globs say, also when it looks binary.
 pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) -> Result<GrepOutcome> {
-    let linear = matcher::compile(query);
+    grep_in(tree, Haystack::Any, query, call, limits)
+}
+
+/// The steps that `query` takes at most in so many bytes of ASCII, roughly; `None` where that is hard to say.
+pub(crate) fn steps(query: &GrepQuery, bytes: u64) -> Option<u64> {
+    matcher::steps(query, bytes)
+}
+
+/// What is known of the content that is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Haystack {
+    /// Nothing.
+    Any,
+    /// All of it is ASCII, where a pattern means the same with and without Unicode, and compiles in a fraction of the time
+    /// without.
+    Ascii,
+}
+
+/// [`grep`] where something is known of the content.
+pub(crate) fn grep_in<T: Tree>(
+    tree: &T,
+    haystack: Haystack,
+    query: &GrepQuery,
+    call: &Call,
+    limits: &Limits,
+) -> Result<GrepOutcome> {
+    let linear = matcher::compile(query, haystack);
     if linear.is_ok() || !query.look_around || query.literal {
         let (matcher, pace) = linear?;
         return grep_with(tree, query, (&matcher, pace), call, limits);
