@@ -1,7 +1,20 @@
-import { createToolset, InvalidInputError, type ToolName } from 'gloveport'
-import { expect, test } from 'vitest'
+import { execFile } from 'node:child_process'
+import { utimes } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 
-import { localBackend, rejection, toolsetOver } from './support.js'
+import {
+  CompositeBackend,
+  createToolset,
+  InvalidInputError,
+  LocalBackend,
+  ShellBackend,
+  StateBackend,
+  type ToolName,
+  type ToolsetOptions,
+} from 'gloveport'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { localBackend, project, rejection, toolsetOver } from './support.js'
 
 const FILES = {
   '.gitignore': 'out/\n',
@@ -125,4 +138,67 @@ test('a cursor goes on where a page of a glob ended', async () => {
   expect(second.files.map((file) => file.name)).toEqual(['c.ts'])
   expect(second).not.toHaveProperty('nextCursor')
   expect(await rejection(backend.glob('*', { cursor: 'nonsense' }))).toBeInstanceOf(InvalidInputError)
+})
+
+/** Four files of which two are of one age, on every kind of backend. */
+const AGES = { 'z-new.txt': '2023-01-01', 'b.txt': '2022-01-01', 'a.txt': '2022-01-01', 'old.txt': '2021-01-01' }
+
+async function agedFolder(): Promise<string> {
+  const root = await project(Object.fromEntries(Object.keys(AGES).map((name) => [name, 'needle'])))
+  await Promise.all(Object.entries(AGES).map(([name, day]) => utimes(join(root, name), new Date(day), new Date(day))))
+  return root
+}
+
+function agedState(): StateBackend {
+  const documents = Object.entries(AGES).map(([name, day]) => [
+    `/${name}`,
+    { content: ['needle'], modified_at: `${day}T00:00:00Z` },
+  ])
+  return StateBackend.fromJSON(Object.fromEntries(documents))
+}
+
+const AGED: readonly (readonly [string, () => Promise<ToolsetOptions['backend']>])[] = [
+  ['a local backend', async () => new LocalBackend({ root: await agedFolder() })],
+  ['a state backend', async () => agedState()],
+  [
+    'a composite backend',
+    async () => new CompositeBackend({ default: agedState(), routes: { '/none': new StateBackend() } }),
+  ],
+  [
+    'a shell backend',
+    async () =>
+      new ShellBackend({
+        workingDirectory: await agedFolder(),
+        execute: (command) =>
+          new Promise((resolve) => {
+            execFile('sh', ['-c', command], (error, stdout) => resolve({ stdout, exitCode: error ? 1 : 0 }))
+          }),
+      }),
+  ],
+  [
+    'an object with few methods',
+    async () => {
+      const state = agedState()
+      return { ls: (path: string) => state.ls(path), readBytes: (path: string) => state.readBytes(path) }
+    },
+  ],
+]
+
+test.each(AGED)('%s finds the newest first, and those of one age by path', async (_name, make) => {
+  const backend = await make()
+  const toolset = createToolset({ backend })
+  onTestFinished(() => toolset.close())
+  const expected = ['z-new.txt', 'a.txt', 'b.txt', 'old.txt']
+  const inText = (text: string) => text.split('\n').flatMap((line) => /[\w-]+\.txt/.exec(line) ?? [])
+  expect(inText((await toolset.call('glob', { pattern: '**' })).text)).toEqual(expected)
+  for (const mode of ['files_with_matches', 'content', 'count']) {
+    expect(inText((await toolset.call('grep', { pattern: 'needle', output_mode: mode })).text)).toEqual(expected)
+  }
+  if (!('glob' in backend && 'grep' in backend && backend.glob && backend.grep)) return
+  const names = (files: readonly { readonly path: string }[]) => files.map((file) => basename(file.path))
+  expect(names((await backend.glob('**')).files)).toEqual(expected)
+  const found = await backend.grep('needle')
+  expect(names(found.files)).toEqual(expected)
+  expect(names(found.matches)).toEqual(expected)
+  expect(names((await backend.grep('needle', { sort: 'path' })).files)).toEqual(expected.toSorted())
 })

@@ -126,6 +126,7 @@ class FilesForDeepagents implements BackendProtocolV2 {
         literal: true,
         hidden: true,
         ignore: false,
+        sort: 'path' as const,
         ...(glob ? { globs: [glob] } : {}),
         ...(maxCount ? { limit: maxCount } : {}),
       }

@@ -108,7 +108,7 @@ const glob = (pattern: string, options: GlobOptions = {}): Act => [
 const grep = (pattern: string, options: GrepOptions = {}): Act => [
   `grep ${pattern} ${JSON.stringify(options)}`,
   async ({ backend, at }) => {
-    const found = await backend.grep(pattern, { ...options, path: at(options.path ?? '') })
+    const found = await backend.grep(pattern, { sort: 'path', ...options, path: at(options.path ?? '') })
     const lines = found.matches.flatMap(({ path, lineNumber, line, before = [], after = [] }) => [
       ...before.map((near) => `${path}-${near.lineNumber}-${near.line}`),
       `${path}:${lineNumber}:${line}`,

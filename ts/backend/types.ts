@@ -255,7 +255,7 @@ export interface GrepOptions extends CallSignal {
   readonly maxPerFile?: number | undefined
   /** Default `content`. */
   readonly mode?: 'content' | 'files_with_matches' | 'count' | undefined
-  /** Default `path`. */
+  /** The order of files: `modified` (default), newest first, or `path`. */
   readonly sort?: 'modified' | 'path' | undefined
   /** Results to skip: matches, or files in the other modes. */
   readonly offset?: number | undefined

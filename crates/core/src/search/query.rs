@@ -376,6 +376,8 @@ pub struct GrepOutcome {
     pub matches: Vec<GrepMatch>,
     /// The files that matched, in the order of the query; the page of them with `files_only` and `count_only`.
     pub files: Vec<GrepFile>,
+    /// What each of `files` is ordered by when the newest come first: nanoseconds since 1970.
+    pub ranks: Vec<Option<i64>>,
     /// Matching lines in all.
     pub total_matches: u64,
     /// Matching files in all.

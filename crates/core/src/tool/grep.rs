@@ -10,7 +10,7 @@ use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::error::{Result, Shown};
 use crate::path::VirtualPath;
-use crate::search::{CaseMode, GrepMatch, GrepOutcome, GrepQuery, SortOrder};
+use crate::search::{CaseMode, GrepMatch, GrepOutcome, GrepQuery};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 50: matches or files on one page unless the model asks for another count; as BE-101.
@@ -88,7 +88,7 @@ impl Tool for Grep {
         name: "grep",
         groups: &[Group::Console, Group::Files],
         description: "Searches file content with a regular expression (Rust syntax; look-around and back-references work \
-                      within a line). `output_mode` decides between file names (default), matching lines with numbers (`content`) and counts. \
+                      within a line), newest files first. `output_mode` decides between file names (default), matching lines with numbers (`content`) and counts. \
                       Hidden files and files that .gitignore excludes are left out unless asked for; a file named in `path` \
                       is always searched. Binary files are skipped. Shows 50 results a call; use `limit` and `offset` for more.",
         instruction: "`grep` searches file content; use `output_mode: \"content\"` to see the lines.",
@@ -128,7 +128,6 @@ impl Tool for Grep {
                 count_only: self.output_mode == OutputMode::Count,
                 offset: self.offset,
                 limit: self.limit.clamp(1, 1_000),
-                sort: SortOrder::Path,
                 ..GrepQuery::new(self.pattern.clone(), view.path(self.path.as_deref().unwrap_or("."))?)
             };
             let outcome = view.files().grep(&query, view.call).await?;

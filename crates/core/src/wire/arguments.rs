@@ -279,52 +279,54 @@ impl Find {
 }
 
 impl Glob {
-    /// The query, with the defaults of the documentation.
+    /// The query; what is left out is as the core has it.
     pub(super) fn into_query(self, files: &dyn FileSystem) -> Result<GlobQuery> {
-        let limits = Limits::default();
+        let most = Limits::default().glob_paths;
+        let path = VirtualPath::parse(self.path.as_deref().unwrap_or("."), files.working_directory())?;
+        let defaults = GlobQuery::new(self.pattern, path);
         Ok(GlobQuery {
-            pattern: self.pattern,
-            path: VirtualPath::parse(self.path.as_deref().unwrap_or("."), files.working_directory())?,
-            entries: self.kind.unwrap_or(EntryFilter::Files),
-            hidden: self.hidden.unwrap_or(false),
-            respect_ignore: self.ignore.unwrap_or(true),
-            links: self.links.unwrap_or(LinkPolicy::Match),
-            threads: self.threads.unwrap_or(0),
-            sort: self.sort.unwrap_or(SortOrder::Modified),
+            entries: self.kind.unwrap_or(defaults.entries),
+            hidden: self.hidden.unwrap_or(defaults.hidden),
+            respect_ignore: self.ignore.unwrap_or(defaults.respect_ignore),
+            links: self.links.unwrap_or(defaults.links),
+            threads: self.threads.unwrap_or(defaults.threads),
+            sort: self.sort.unwrap_or(defaults.sort),
             after: self.cursor.as_deref().map(str::parse).transpose()?,
-            offset: self.offset.unwrap_or(0),
-            limit: self.limit.unwrap_or(limits.glob_paths).min(limits.glob_paths),
+            offset: self.offset.unwrap_or(defaults.offset),
+            limit: self.limit.unwrap_or(most).min(most),
+            ..defaults
         })
     }
 }
 
 impl Grep {
-    /// The query, with the defaults of the documentation.
+    /// The query; what is left out is as the core has it.
     pub(super) fn into_query(self, files: &dyn FileSystem) -> Result<GrepQuery> {
-        let limits = Limits::default();
+        let most = Limits::default().grep_matches;
         let mode = self.mode.unwrap_or(GrepMode::Content);
+        let path = VirtualPath::parse(self.path.as_deref().unwrap_or("."), files.working_directory())?;
+        let defaults = GrepQuery::new(self.pattern, path);
         Ok(GrepQuery {
-            pattern: self.pattern,
-            path: VirtualPath::parse(self.path.as_deref().unwrap_or("."), files.working_directory())?,
-            literal: self.literal.unwrap_or(false),
-            case: self.case_mode.unwrap_or(CaseMode::Sensitive),
-            word: self.word.unwrap_or(false),
-            multiline: self.multiline.unwrap_or(false),
-            look_around: self.look_around.unwrap_or(false),
+            literal: self.literal.unwrap_or(defaults.literal),
+            case: self.case_mode.unwrap_or(defaults.case),
+            word: self.word.unwrap_or(defaults.word),
+            multiline: self.multiline.unwrap_or(defaults.multiline),
+            look_around: self.look_around.unwrap_or(defaults.look_around),
             globs: self.globs.unwrap_or_default(),
             types: self.types.unwrap_or_default(),
-            hidden: self.hidden.unwrap_or(false),
-            respect_ignore: self.ignore.unwrap_or(true),
-            links: self.links.unwrap_or(LinkPolicy::Skip),
-            threads: self.threads.unwrap_or(0),
-            before: self.before.unwrap_or(0),
-            after: self.after.unwrap_or(0),
+            hidden: self.hidden.unwrap_or(defaults.hidden),
+            respect_ignore: self.ignore.unwrap_or(defaults.respect_ignore),
+            links: self.links.unwrap_or(defaults.links),
+            threads: self.threads.unwrap_or(defaults.threads),
+            before: self.before.unwrap_or(defaults.before),
+            after: self.after.unwrap_or(defaults.after),
             max_per_file: self.max_per_file,
             files_only: mode == GrepMode::FilesWithMatches,
             count_only: mode == GrepMode::Count,
-            offset: self.offset.unwrap_or(0),
-            limit: self.limit.unwrap_or(limits.grep_matches).min(limits.grep_matches),
-            sort: self.sort.unwrap_or(SortOrder::Path),
+            offset: self.offset.unwrap_or(defaults.offset),
+            limit: self.limit.unwrap_or(most).min(most),
+            sort: self.sort.unwrap_or(defaults.sort),
+            ..defaults
         })
     }
 }

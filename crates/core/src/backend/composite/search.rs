@@ -1,7 +1,6 @@
 //! Searching: a query is shared out to the part where it begins and the routes below, each in its own paths, and the
 //! answers are put in one order. An error of any part is the error of the search; a route that holds nothing is none.
 
-use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::read::is_missing;
@@ -12,8 +11,8 @@ use crate::backend::{BoxFuture, Call, FileInfo, FileKind};
 use crate::error::Result;
 use crate::path::VirtualPath;
 use crate::search::{
-    self, Cursor, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, SharedGlob,
-    SortOrder, compare_places, find_below, grep_below,
+    self, Cursor, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepMatch, GrepOutcome, GrepQuery,
+    SharedGlob, SortOrder, compare_places, find_below, grep_below,
 };
 
 /// A part, and its share of a query.
@@ -177,15 +176,17 @@ impl CompositeBackend {
             };
             all.matches.extend(found.matches);
             all.files.extend(found.files);
+            all.ranks.extend(found.ranks);
             all.total_matches += found.total_matches;
             all.total_files += found.total_files;
             all.searched_files += found.searched_files;
             all.too_large_files += found.too_large_files;
             all.incomplete |= found.incomplete;
         }
-        self.put_in_order(&mut all, query.sort, call).await;
+        put_in_order(&mut all, query.sort);
         let (returned, total) = if by_file {
             page(&mut all.files, query.offset, limit);
+            page(&mut all.ranks, query.offset, limit);
             (all.files.len(), all.total_files)
         } else {
             page(&mut all.matches, query.offset, limit);
@@ -214,6 +215,7 @@ impl CompositeBackend {
                     all.matches.extend(found.matches);
                     if by_file {
                         all.files.extend(found.files);
+                        all.ranks.extend(found.ranks);
                     }
                     all.incomplete |= found.incomplete;
                     all
@@ -289,28 +291,6 @@ impl CompositeBackend {
         }
     }
 
-    /// Orders the files of several parts, and their matches with them; the matches of one file keep their order.
-    async fn put_in_order(&self, found: &mut GrepOutcome, sort: SortOrder, call: &Call) {
-        let mut times: HashMap<String, Option<i64>> = HashMap::new();
-        if sort == SortOrder::Modified {
-            let paths = found.files.iter().map(|file| &file.path).chain(found.matches.iter().map(|line| &line.path));
-            for path in paths {
-                if !times.contains_key(path) {
-                    times.insert(path.clone(), self.modified_at(path, call).await);
-                }
-            }
-        }
-        let time = |path: &str| times.get(path).copied().flatten();
-        let order = |one: &str, other: &str| newest_first(sort, time(one), time(other)).then_with(|| one.cmp(other));
-        found.files.sort_by(|one, other| order(&one.path, &other.path));
-        found.matches.sort_by(|one, other| order(&one.path, &other.path));
-    }
-
-    async fn modified_at(&self, path: &str, call: &Call) -> Option<i64> {
-        let path = VirtualPath::absolute(path).ok()?;
-        self.stat_routed(&path, call).await.ok()??.modified_at
-    }
-
     /// The parts that a search of `base` concerns, where it begins first, each with what `share` makes of the query.
     /// Routes that the guard hides are left out.
     pub(super) fn shares<Q>(
@@ -341,11 +321,15 @@ impl CompositeBackend {
     }
 }
 
-fn newest_first(sort: SortOrder, one: Option<i64>, other: Option<i64>) -> Ordering {
-    match sort {
-        SortOrder::Modified => other.cmp(&one),
-        SortOrder::Path => Ordering::Equal,
-    }
+/// Orders the files of several parts, and their matches with them; the matches of one file keep their order.
+fn put_in_order(found: &mut GrepOutcome, sort: SortOrder) {
+    let ranks = std::mem::take(&mut found.ranks);
+    let mut files: Vec<_> = std::mem::take(&mut found.files).into_iter().zip(ranks).collect();
+    let times: HashMap<&str, Option<i64>> = files.iter().map(|(file, rank)| (file.path.as_str(), *rank)).collect();
+    let place = |line: &GrepMatch| times.get(line.path.as_str()).copied().flatten();
+    found.matches.sort_by(|one, other| compare_places(sort, (place(one), &one.path), (place(other), &other.path)));
+    files.sort_by(|(one, rank), (other, another)| compare_places(sort, (*rank, &one.path), (*another, &other.path)));
+    (found.files, found.ranks) = files.into_iter().unzip();
 }
 
 fn page<T>(results: &mut Vec<T>, offset: usize, limit: usize) {

@@ -271,6 +271,29 @@ async fn newest_first_holds_across_parts() {
     assert_eq!(found.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), expected);
 }
 
+#[tokio::test]
+async fn pages_of_the_newest_first_hold_where_times_differ_by_less_than_a_millisecond() {
+    // Parts order by nanoseconds; where they were put together by milliseconds, a page repeated what the one before had.
+    let dated = |nanoseconds: u32| {
+        let time = format!("2026-01-01T00:00:00.{nanoseconds:09}Z");
+        json!({ "content": ["x"], "modified_at": time })
+    };
+    let routes: [(&str, Arc<dyn Backend>); 1] = [("/b", memory(json!({ "/m": dated(700), "/n": dated(100) })))];
+    let backend = composite(memory(json!({ "/z": dated(900), "/y": dated(300) })), &routes, Strip::All(true));
+    for files_only in [false, true] {
+        let mut paths = Vec::new();
+        for offset in 0..4 {
+            let page = GrepQuery { offset, limit: 1, files_only, ..GrepQuery::new("x", VirtualPath::root()) };
+            let found = backend.files().grep(&page, &Call::default()).await.unwrap();
+            paths.extend(match files_only {
+                true => found.files.into_iter().map(|file| file.path).collect::<Vec<_>>(),
+                false => found.matches.into_iter().map(|line| line.path).collect(),
+            });
+        }
+        assert_eq!(paths, ["/z", "/b/m", "/y", "/b/n"]);
+    }
+}
+
 #[test]
 fn routes_that_make_no_sense_are_refused() {
     let build = |routes: &[&str], strip: Strip| {

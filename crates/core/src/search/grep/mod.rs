@@ -15,6 +15,7 @@ use self::sink::Keep;
 use self::worker::{Job, Worker};
 use super::filter::Filter;
 use super::glob::threads;
+use super::order::Ranked;
 use super::query::{EntryFilter, GrepOutcome, GrepQuery, LinkPolicy};
 use super::start::Start;
 use super::tree::Tree;
@@ -152,10 +153,12 @@ fn grep_with<T: Tree, M: Matcher + Sync>(
         let returned = matches.len();
         (matches, returned, total_matches)
     };
+    let ranks = files.iter().map(Ranked::rank).collect();
     let truncated = incomplete || (query.offset.saturating_add(returned) as u64) < total;
     Ok(GrepOutcome {
         matches,
         files: page::listed(files),
+        ranks,
         total_matches,
         total_files,
         searched_files,

@@ -1,6 +1,6 @@
 //! Keeps, of all files that matched, what the page asked for may need; memory stays bounded by the page.
 
-use crate::search::order::{Ranked, compare};
+use crate::search::order::{Ranked, compare, compare_places};
 use crate::search::query::{GrepFile, GrepMatch, SortOrder};
 
 /// 8 MiB of text in one answer: many times what a model is handed at once.
@@ -37,6 +37,8 @@ pub(super) struct Page {
     files: Vec<FileHits>,
     kept_matches: usize,
     kept_bytes: usize,
+    /// The place in the order behind which no match is shown, once there are matches enough.
+    enough: Option<(Option<i64>, String)>,
     pub(super) total_files: u64,
     pub(super) total_matches: u64,
 }
@@ -51,11 +53,20 @@ impl Page {
             files: Vec::new(),
             kept_matches: 0,
             kept_bytes: 0,
+            enough: None,
             total_files: 0,
             total_matches: 0,
         }
     }
 
+    /// Whether matches of a file may be on the page; of others their number is all that is asked for.
+    pub(super) fn wants_matches(&self, modified_ns: Option<i64>, path: &str) -> bool {
+        let place = (modified_ns, path);
+        let is_before = |(rank, end): &(Option<i64>, String)| compare_places(self.sort, place, (*rank, end)).is_lt();
+        self.keep_matches > 0 && self.enough.as_ref().is_none_or(is_before)
+    }
+
+    /// Adds what was found in one file.
     pub(super) fn push(&mut self, file: FileHits) {
         self.total_files += 1;
         self.total_matches += file.count;
@@ -91,9 +102,10 @@ impl Page {
         self.files.sort_unstable_by(|left, right| compare(self.sort, left, right));
         self.files.truncate(self.keep_files);
         (self.kept_matches, self.kept_bytes) = (0, 0);
-        let mut counted = 0;
+        let (mut counted, mut end) = (0, None);
         for file in &mut self.files {
             if counted >= self.keep_matches as u64 || self.kept_bytes >= MAX_TEXT_BYTES {
+                end.get_or_insert_with(|| (file.modified_ns, file.path.clone()));
                 file.matches = Vec::new();
                 file.bytes = 0;
             }
@@ -101,6 +113,7 @@ impl Page {
             self.kept_matches += file.matches.len();
             self.kept_bytes += file.bytes;
         }
+        self.enough = end.or(self.enough.take());
     }
 
     /// The files in order.

@@ -44,6 +44,11 @@ impl<'a, M: Matcher> FileSink<'a, M> {
         Self { matcher, deadline, path, keep, lines: 0, count: 0, matches: Vec::new(), bytes: 0, before: Vec::new() }
     }
 
+    /// Whether matches are kept, or counted only.
+    pub(super) fn keeps(&self) -> bool {
+        self.keep.matches > 0
+    }
+
     /// What was collected.
     pub(super) fn into_hits(self, modified_ns: Option<i64>) -> FileHits {
         FileHits {

@@ -64,6 +64,8 @@ impl<T: Tree, M> Job<'_, T, M> {
 pub(super) struct Worker<'a, T, M> {
     job: &'a Job<'a, T, M>,
     searcher: Searcher,
+    /// For text without a mark of its encoding, of which matches are counted only.
+    counter: Searcher,
     /// Whether a match never spans lines, so that a whole file can be asked at once whether it holds one.
     is_line_oriented: bool,
     buffer: Vec<u8>,
@@ -79,18 +81,24 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
         let query = job.query;
         let shows_lines = !query.files_only && !query.count_only;
         let context = |lines: u32| if shows_lines { lines.min(MAX_CONTEXT) as usize } else { 0 };
-        let searcher = SearcherBuilder::new()
-            .line_number(shows_lines)
+        let mut builder = SearcherBuilder::new();
+        builder
+            .line_number(false)
             .multi_line(query.multiline)
-            .before_context(context(query.before))
-            .after_context(context(query.after))
             .max_matches(if query.files_only { Some(1) } else { query.max_per_file })
             .heap_limit(Some(MAX_HELD_BYTES))
-            .binary_detection(BinaryDetection::none())
+            .bom_sniffing(false)
+            .binary_detection(BinaryDetection::none());
+        let counter = builder.build();
+        let searcher = builder
+            .line_number(shows_lines)
+            .before_context(context(query.before))
+            .after_context(context(query.after))
+            .bom_sniffing(true)
             .build();
         let is_line_oriented = !query.multiline && job.matcher.line_terminator() == Some(searcher.line_terminator());
         let buffer = vec![0; WHOLE_FILE_BYTES];
-        Self { job, searcher, is_line_oriented, buffer, page, searched: 0, too_large: 0, exceeded: false }
+        Self { job, searcher, counter, is_line_oriented, buffer, page, searched: 0, too_large: 0, exceeded: false }
     }
 
     /// Searches an open file of `size` bytes; `is_named` when the caller named it, so that it counts as text. An error
@@ -116,7 +124,9 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
         let result = match filled {
             Ok(length) => {
                 let job = self.job;
-                let mut sink = FileSink::new(job.matcher, job.deadline, path, job.keep);
+                let wants_matches = self.page.wants_matches(modified_ns, path);
+                let keep = if wants_matches { job.keep } else { Keep { matches: 0, ..job.keep } };
+                let mut sink = FileSink::new(job.matcher, job.deadline, path, keep);
                 let result = self.search_bytes(&buffer[..length], file, size, is_named, &mut sink);
                 self.keep(result, sink, modified_ns)
             }
@@ -140,7 +150,7 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
         // A whole file is searched behind its mark; one in pieces, or in UTF-16, is left to the searcher's decoder.
         let text = if is_whole { head.strip_prefix(Encoding::Utf8Bom.bom()).unwrap_or(head) } else { head };
         let matcher = Paced::new(self.job.matcher, self.job.deadline, self.job.pace);
-        let mut confirmed = false;
+        let (mut confirmed, mut first) = (false, None);
         if is_whole && self.is_line_oriented && !has_wide_bom {
             let candidate = matcher.find_candidate_line(text).map_err(|_| io::Error::other("the call must end"))?;
             self.exceeded |= matcher.exceeded();
@@ -149,8 +159,8 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
                     self.searched += 1;
                     return Ok(());
                 }
-                Some(LineMatchKind::Confirmed(_)) => confirmed = true,
-                Some(LineMatchKind::Candidate(_)) => {}
+                Some(LineMatchKind::Confirmed(at)) => (confirmed, first) = (true, Some(at)),
+                Some(LineMatchKind::Candidate(at)) => first = Some(at),
             }
         }
         if !is_named && matches!(sniff(head), Content::Binary(_)) {
@@ -161,7 +171,11 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
             sink.count = 1;
             return Ok(());
         }
-        let result = if is_whole {
+        let result = if is_whole && !sink.keeps() && !has_wide_bom {
+            // What stands before the first line that may match was looked at above.
+            let start = first.map_or(0, |first| line_start(text, first));
+            self.counter.search_slice(&matcher, &text[start..], sink)
+        } else if is_whole {
             self.searcher.search_slice(&matcher, text, sink)
         } else {
             let _large = self.job.large.lock();
@@ -205,6 +219,11 @@ impl<T: Tree, M: Matcher + Sync> Visitor<T> for Worker<'_, T, M> {
             Err(_) => ControlFlow::Break(()),
         }
     }
+}
+
+/// Where the line of `text` begins in which `at` lies.
+fn line_start(text: &[u8], at: usize) -> usize {
+    memchr::memrchr(b'\n', &text[..at.min(text.len())]).map_or(0, |end| end + 1)
 }
 
 /// Fills `buffer` from a file of `size` bytes, as far as either goes. A file that was empty when it was opened is read
