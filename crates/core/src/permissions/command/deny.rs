@@ -200,7 +200,10 @@ fn chmod(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     if gives_rights {
         return Some("'chmod' lets a program run with its owner's rights".to_owned());
     }
-    words.into_iter().find_map(|word| {
+    // The mode is no path, however it looks from `/`.
+    let is_mode = |word: &str| word.bytes().all(|byte| b"01234567ugoarwxXst+-=,".contains(&byte));
+    let modes = usize::from(words.len() > 1 && words.first().and_then(|word| word.exact()).is_some_and(is_mode));
+    words.into_iter().skip(modes).find_map(|word| {
         let what = places.whole(word)?;
         let own = places.is_own(word);
         // `chmod 755 .` changes one directory of a project; `chmod -R` of it is a mistake with some cost, not a disaster.

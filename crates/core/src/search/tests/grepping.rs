@@ -261,3 +261,51 @@ fn links_to_files_are_searched_where_that_is_asked_for() {
     let linked = GrepQuery { links: crate::search::LinkPolicy::Match, ..lines("x") };
     assert_eq!(matched(&tree, &linked), ["/w/dir/a:1: x", "/w/link:1: x", "/w/real:1: x"]);
 }
+
+/// What is counted only goes another way than what is shown.
+#[test]
+fn counting_finds_what_showing_finds() {
+    let tree = HostTree::new(&[
+        ("empty", ""),
+        ("ends", "\n"),
+        ("one", "a"),
+        ("late", "b\nb\n\na\n\nb\n"),
+        ("windows", "b\r\n\r\na\r\n"),
+        ("mark", "\u{FEFF}a\n\n"),
+        ("dense", "a\na\na\na\n"),
+        ("latin", "b\n"),
+    ]);
+    std::fs::write(tree.root.path().join("latin"), b"b\n\xFF\xFEa\n").unwrap();
+    let wide: Vec<u8> = "\u{FEFF}b\na\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    std::fs::write(tree.root.path().join("wide"), wide).unwrap();
+    for text in ["a", "^a", "a$", "^$", "x*", "b|^$", r"\ba", "nowhere"] {
+        for (max_per_file, word) in [(None, false), (Some(1), false), (None, true)] {
+            let shown = GrepQuery { max_per_file, word, ..lines(text) };
+            let expected = grep(&tree, &shown).unwrap();
+            let counted = grep(&tree, &GrepQuery { count_only: true, ..shown.clone() }).unwrap();
+            assert_eq!((counted.files, counted.total_matches), (expected.files, expected.total_matches), "{text}");
+        }
+    }
+    let found = grep(&tree, &GrepQuery { count_only: true, ..lines("a") }).unwrap();
+    assert_eq!((found.total_files, found.total_matches), (7, 10));
+}
+
+/// Beyond the page asked for, matches are counted and not kept.
+#[test]
+fn a_small_page_of_many_matches_is_that_of_all() {
+    let names: Vec<String> = (0..400).map(|index| format!("{:03}", index * 7 % 400)).collect();
+    let tree = HostTree::new(&[]);
+    for name in &names {
+        tree.add(name, &"a\nb\n\na\n".repeat(name.len() + usize::from(name.ends_with('3'))));
+        tree.touch(name, 1_000 + name.parse::<u64>().unwrap() % 50);
+    }
+    for sort in [crate::search::SortOrder::Path, crate::search::SortOrder::Modified] {
+        let all = grep(&tree, &GrepQuery { sort, ..lines("a") }).unwrap();
+        assert!(all.total_matches > 2_400 && !all.truncated);
+        for (offset, limit) in [(0, 1), (0, 20), (37, 5), (2_000, 100)] {
+            let page = grep(&tree, &GrepQuery { sort, offset, limit, ..lines("a") }).unwrap();
+            assert_eq!(page.matches, all.matches[offset..offset + limit]);
+            assert_eq!((page.files, page.total_matches), (all.files.clone(), all.total_matches));
+        }
+    }
+}

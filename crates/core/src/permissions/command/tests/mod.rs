@@ -36,6 +36,75 @@ fn denies_what_is_dangerous_in_any_spelling() {
     assert_eq!(missed, Vec::<&&str>::new());
 }
 
+/// TT-21, TT-23: every program of the list, by itself, by its path, in capitals, and in the text of any shell.
+#[test]
+fn denies_every_program_that_is_no_project_s_business() {
+    const NAMES: [&str; 41] = [
+        "sudo",
+        "su",
+        "reboot",
+        "shutdown",
+        "halt",
+        "poweroff",
+        "init",
+        "chown",
+        "chgrp",
+        "umount",
+        "mount",
+        "mkfs",
+        "fdisk",
+        "parted",
+        "fsck",
+        "mkswap",
+        "swapon",
+        "swapoff",
+        "service",
+        "systemctl",
+        "systemd",
+        "iptables",
+        "ip6tables",
+        "ifconfig",
+        "route",
+        "iptables-save",
+        "crontab",
+        "at",
+        "batch",
+        "useradd",
+        "userdel",
+        "usermod",
+        "passwd",
+        "chpasswd",
+        "newgrp",
+        "modprobe",
+        "rmmod",
+        "insmod",
+        "lsmod",
+        "doas",
+        "pkexec",
+    ];
+    for name in NAMES {
+        for command in [
+            name.to_owned(),
+            format!("{name} x y"),
+            format!("ls; /usr/sbin/{name} x"),
+            name.to_uppercase(),
+            format!("bash -c '{name} x'"),
+            format!("sh -ec 'ls | {name}'"),
+            format!("/bin/dash -c \"{name}\""),
+            format!("zsh -lc {name}"),
+            format!("bash.exe -c {name}"),
+            format!("ksh -c {name}"),
+            format!("ash -c {name}"),
+        ] {
+            assert_eq!(action(&command), Action::Deny, "{command}");
+        }
+        for command in [format!("echo {name}"), format!("man {name}"), format!("cat {name}.txt"), format!("./{name}-x")]
+        {
+            assert_eq!(action(&command), Action::Allow, "{command}");
+        }
+    }
+}
+
 #[test]
 fn allows_what_is_harmless() {
     let stopped: Vec<_> = HARMLESS
@@ -231,6 +300,20 @@ fn limits_fail_closed() {
     }
     // A limit is no way around the deny list.
     assert_eq!(action(&format!("rm -rf /; {}", deep("( ", " )", 200))), Action::Deny);
+}
+
+/// From `/`, the mode looked like the path of a top directory.
+#[test]
+fn the_mode_of_chmod_is_no_path() {
+    let reason = |command: &str| analyze(command, &CommandContext::default()).verdict.reason;
+    assert_eq!(
+        reason("chmod -R 777 /"),
+        "The command is blocked: 'chmod' changes the mode of the root of the file system."
+    );
+    assert_eq!(action("chmod -x /"), Action::Deny);
+    assert_eq!(action("chmod --reference=x /"), Action::Deny);
+    assert_eq!(action("chmod 7 7 /"), Action::Deny);
+    assert_eq!(analyze("chmod -R 755 /w/p/build", &CommandContext::default()).verdict.action, Action::Allow);
 }
 
 #[test]
