@@ -131,6 +131,10 @@ export declare class NativeToolset {
   instructions(without: Array<string>): string
   /** The same toolset with only the named tools. */
   subset(names: Array<string>): NativeToolsetMade
+  /** What was approved for the session, as JSON. */
+  rememberedApprovals(): string
+  /** Forgets what was approved for the session. */
+  forgetApprovals(): void
   /**
    * Runs one call. `value` is the result as JSON without its text; `text` is what the model reads; `verdict` says how
    * the call was judged, as JSON, where `report` is set.

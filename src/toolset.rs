@@ -100,6 +100,18 @@ impl NativeToolset {
         self.inner.subset(&names).into()
     }
 
+    /// What was approved for the session, as JSON.
+    #[napi(catch_unwind)]
+    pub fn remembered_approvals(&self) -> napi::Result<String> {
+        Ok(serde_json::to_string(&self.inner.remembered())?)
+    }
+
+    /// Forgets what was approved for the session.
+    #[napi(catch_unwind)]
+    pub fn forget_approvals(&self) {
+        self.inner.forget_approvals();
+    }
+
     /// Runs one call. `value` is the result as JSON without its text; `text` is what the model reads; `verdict` says how
     /// the call was judged, as JSON, where `report` is set.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]

@@ -41,6 +41,7 @@ export {
   type StandardOutcome,
   type StandardSchema,
   type ToolTouch,
+  type UserInput,
 } from './toolset/custom-tool.js'
 export type { AuditEvent, CallVerdict, EventError } from './toolset/events.js'
 export { type TerminalExecOptions, Terminals, type TerminalsOptions } from './terminals.js'

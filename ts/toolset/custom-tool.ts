@@ -47,6 +47,15 @@ export type CustomToolCall = Omit<HookCall, 'signal'> & { readonly signal: Abort
 /** What a run may answer: text for the model, a whole result, or plain data, which the model reads as JSON. */
 export type CustomToolAnswer = string | number | boolean | null | undefined | void | object | Partial<ToolResult>
 
+/** What a tool makes of what somebody filled in. Nothing leaves the input as it is. */
+export type UserInput =
+  | void
+  | undefined
+  | {
+      readonly input?: unknown
+      readonly metadata?: Readonly<Record<string, unknown>> | undefined
+    }
+
 /** What an application says about a tool of its own; `Input` is the input as its schema makes it. */
 export interface CustomToolOptions<Input> {
   /** 1 to 64 letters, digits, `_` and `-`, and no name of ours. */
@@ -77,6 +86,19 @@ export interface CustomToolOptions<Input> {
   readonly destructive?: boolean | undefined
   /** Milliseconds that one run may take. Default: `limits.callTimeout` of the toolset. */
   readonly timeoutMs?: number | undefined
+  /** What the tool is, in words of the application, for the `supersededBy` of others. */
+  readonly tags?: readonly string[] | undefined
+  /** Tags: where another available tool of the toolset has one of them, this tool is not there. */
+  readonly supersededBy?: readonly string[] | undefined
+  /** Whether a subset made with `autoInherit` has the tool without naming it. Default false. */
+  readonly autoInherit?: boolean | undefined
+  /** Whether no subset may have it. Default false. */
+  readonly mainOnly?: boolean | undefined
+  /**
+   * Takes what somebody filled in before a call goes on, by `toolset.resume`: the input to run with, and what the hooks find
+   * in `metadata`. One that throws denies the call.
+   */
+  readonly processUserInput?: ((input: Input, userInput: unknown) => UserInput | Promise<UserInput>) | undefined
   /** Does it. An error is a result that the model reads, `TOOL_FAILED`. */
   readonly run: (input: Input, call: CustomToolCall) => CustomToolAnswer | Promise<CustomToolAnswer>
 }
@@ -87,11 +109,15 @@ export type CustomToolDefinition = CustomToolOptions<never> & {
   readonly jsonSchema?: JsonSchema | undefined
 }
 
-const FUNCTIONS = ['run', 'describe'] as const
+const FUNCTIONS = ['run', 'describe', 'processUserInput'] as const
+const TAGS = ['tags', 'supersededBy'] as const
+const FLAGS = ['autoInherit', 'mainOnly'] as const
 const EITHER = ['available', 'touches', 'needsApproval', 'approvalMetadata'] as const
 const FIELDS = new Set<string>([
   ...FUNCTIONS,
   ...EITHER,
+  ...TAGS,
+  ...FLAGS,
   'name',
   'description',
   'inputSchema',
@@ -204,6 +230,16 @@ export function defineTool(options: CustomToolDefinition): CustomTool {
   }
   if (checkFunction(given.run, 'tool.run') === undefined) throw new InvalidInputError('`tool.run` is missing.')
   checkFunction(given.describe, 'tool.describe')
+  checkFunction(given.processUserInput, 'tool.processUserInput')
+  for (const field of TAGS) {
+    const tags: unknown = given[field] ?? []
+    if (!Array.isArray(tags) || tags.some((tag) => typeof tag !== 'string'))
+      throw new InvalidInputError(`\`tool.${field}\` must be an array of strings.`)
+  }
+  for (const field of FLAGS) {
+    if (typeof (given[field] ?? false) !== 'boolean')
+      throw new InvalidInputError(`\`tool.${field}\` must be true or false, not ${describe(given[field])}.`)
+  }
   return new CustomTool(given)
 }
 

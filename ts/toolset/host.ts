@@ -165,6 +165,11 @@ export class Host {
     }
   }
 
+  /** A tool of the application, by our name. */
+  custom(tool: string): CustomTool | undefined {
+    return this.#options.tools.get(tool)
+  }
+
   /** Tells the application what happened to a call. A listener that fails is no reason to fail the call. */
   tell({ toolsetId, callId, tool, scope }: Call, event: Happening): void {
     if (!this.#audit.listens) return

@@ -17,8 +17,22 @@ import { CustomTool } from './custom-tool.js'
 import type { CallVerdict } from './events.js'
 import { type Call, Host } from './host.js'
 import { checkHooks, customTools, imageBytes } from './options.js'
+import { resumeCalls } from './resume.js'
 import { standardProps } from './standard-schema.js'
-import type { Assessment, AssessOptions, CallOptions, Next, ToolResult, ToolsetOptions, ToolSpec } from './types.js'
+import type {
+  Assessment,
+  AssessOptions,
+  CallOptions,
+  Next,
+  PendingAnswer,
+  PendingCall,
+  RememberedApproval,
+  ResumeOptions,
+  SubsetOptions,
+  ToolResult,
+  ToolsetOptions,
+  ToolSpec,
+} from './types.js'
 
 /**
  * Named tools over a backend. The toolset never closes the backend.
@@ -104,9 +118,20 @@ export class Toolset {
     return this.#native.instructions(this.#missing())
   }
 
-  /** Tools of the application that are not there now. */
+  /** Tools of the application that are not there now, or for which another one stands. */
   #missing(): string[] {
-    return this.#specs.filter(({ name }) => !this.#host.isAvailable(this.#ours(name))).map(({ name }) => name)
+    return this.#specs.filter(({ name }) => this.#isMissing(this.#ours(name))).map(({ name }) => name)
+  }
+
+  #isMissing(tool: string): boolean {
+    if (!this.#host.isAvailable(tool)) return true
+    const { supersededBy = [] } = this.#host.custom(tool)?.definition ?? {}
+    if (supersededBy.length === 0) return false
+    return this.#specs.some(({ name }) => {
+      const other = this.#ours(name)
+      const { tags = [] } = this.#host.custom(other)?.definition ?? {}
+      return other !== tool && tags.some((tag) => supersededBy.includes(tag)) && this.#host.isAvailable(other)
+    })
   }
 
   #ours(name: string): string {
@@ -141,6 +166,15 @@ export class Toolset {
    * @throws what a hook threw, as itself
    */
   async call(name: string, input: unknown, options?: CallOptions): Promise<ToolResult> {
+    return this.#call(name, input, options, {})
+  }
+
+  async #call(
+    name: string,
+    input: unknown,
+    options: CallOptions | undefined,
+    metadata: Readonly<Record<string, unknown>>,
+  ): Promise<ToolResult> {
     const given = checkOptions(options)
     checkText(name, 'name')
     const signal = checkSignal(given.signal)
@@ -150,7 +184,7 @@ export class Toolset {
       callId: given.callId === undefined ? this.#host.nextCallId(this.id) : checkText(given.callId, 'callId'),
       tool: this.#ours(name),
       context: given.context,
-      metadata: {},
+      metadata: { ...metadata },
       signal,
       scope: new AsyncResource('gloveport.call'),
     }
@@ -177,8 +211,17 @@ export class Toolset {
    * would reject with becomes a harmless text, and the error itself goes to `onError`.
    */
   async answer(name: string, input: unknown, options?: CallOptions): Promise<ToolResult> {
+    return this.#answer(name, input, options, {})
+  }
+
+  async #answer(
+    name: string,
+    input: unknown,
+    options: CallOptions | undefined,
+    metadata: Readonly<Record<string, unknown>>,
+  ): Promise<ToolResult> {
     try {
-      return await this.call(name, input, options)
+      return await this.#call(name, input, options, metadata)
     } catch (error) {
       if (error instanceof AbortError) throw error
       refuseAborted(options?.signal)
@@ -218,9 +261,57 @@ export class Toolset {
     return { toolsetId: this.id, callId: '', tool, context: undefined, metadata: {}, signal, scope }
   }
 
-  /** The same toolset with only the named tools: it shares everything with this one, also its end. */
-  subset(names: readonly string[]): Toolset {
-    return Toolset.of(this.#native.subset(checkNames(names)), this.#host, this.#ourNames, this.#backend)
+  /**
+   * Goes on with calls that waited for somebody, by what they answered: an approved one runs, a rejected one becomes a result
+   * that says so, and one without an answer waits on. Answers to calls that do not wait are refused before anything runs. Like
+   * `answer`, it throws for nothing else but an abort.
+   *
+   * @returns the results by `callId`
+   * @throws {InvalidInputError} a call or an answer is not right; no call ran then
+   */
+  async resume(
+    pending: readonly PendingCall[],
+    answers: readonly PendingAnswer[],
+    options?: ResumeOptions,
+  ): Promise<ReadonlyMap<string, ToolResult>> {
+    const { context, signal } = checkOptions(options)
+    return resumeCalls(pending, answers, {
+      custom: (tool) => this.#host.custom(this.#ours(tool)),
+      look: async ({ tool, input, callId }) => void (await this.assess(tool, input, { callId, signal })),
+      run: ({ tool, input, callId }, approval, metadata) =>
+        this.#answer(tool, input, { callId, context, signal, approval }, metadata),
+      report: (error) => this.#host.report(error),
+    })
+  }
+
+  /** What was approved for the session: such calls ask no more. */
+  get rememberedApprovals(): readonly RememberedApproval[] {
+    return JSON.parse(this.#native.rememberedApprovals()) as RememberedApproval[]
+  }
+
+  /** Forgets what was approved for the session. */
+  forgetApprovals(): void {
+    this.#native.forgetApprovals()
+  }
+
+  /**
+   * The same toolset with only the named tools, or with all for `null`, such as for a second agent: it shares everything with
+   * this one, hooks and approvals too, and also its end. A tool that is `mainOnly` is never in it.
+   */
+  subset(names: readonly string[] | null, options?: SubsetOptions): Toolset {
+    const { autoInherit = false } = checkOptions(options)
+    const isMainOnly = (name: string): boolean => this.#host.custom(this.#ours(name))?.definition.mainOnly === true
+    const inherits = (name: string): boolean => this.#host.custom(this.#ours(name))?.definition.autoInherit === true
+    const named = names === null ? [] : checkNames(names)
+    const barred = named.find(isMainOnly)
+    if (barred !== undefined) throw new InvalidInputError(`The tool '${barred}' is for the main agent only.`)
+    const known = new Set(named.map((name) => this.#ours(name)))
+    const added = this.#specs.filter(
+      ({ name }) =>
+        !known.has(this.#ours(name)) && !isMainOnly(name) && (names === null || (autoInherit && inherits(name))),
+    )
+    const chosen = [...named, ...added.map(({ name }) => name)]
+    return Toolset.of(this.#native.subset(chosen), this.#host, this.#ourNames, this.#backend)
   }
 
   /** Ends what the toolset started; later calls reject with `ClosedError`. The backend stays open. */
@@ -260,7 +351,7 @@ export class Toolset {
     { approval, onOutput }: CallOptions,
   ): Promise<ToolResult> {
     let inputJson: string
-    if (!this.#host.isAvailable(call.tool)) {
+    if (this.#isMissing(call.tool)) {
       return failure(new UnsupportedError(`The tool '${name}' is not available now; do it another way.`))
     }
     try {

@@ -83,6 +83,11 @@ export interface ToolsetOptions<Own extends string = never> {
   readonly requireExecuteApproval?: boolean | undefined
   /** Tools that always ask. */
   readonly needApproval?: readonly (ToolName | NoInfer<Own>)[] | undefined
+  /**
+   * Tools whose asks are answered with a yes beforehand. What is denied stays denied, and a `strict` toolset strict. None of
+   * them may stand in `needApproval`.
+   */
+  readonly preApproved?: readonly (ToolName | NoInfer<Own>)[] | undefined
   /** Command prefixes that may run, such as `git status`; an empty list allows none. */
   readonly allowedCommands?: readonly string[] | undefined
   /**
@@ -166,6 +171,36 @@ export interface CallOptions {
   /** Takes output of a command as it comes. */
   readonly onOutput?: OnOutput | undefined
 }
+
+/** What `subset` takes besides names. */
+export interface SubsetOptions {
+  /** Whether tools of the application that are `autoInherit` come along unnamed; default false. */
+  readonly autoInherit?: boolean | undefined
+}
+
+/** What was approved for the session. */
+export interface RememberedApproval {
+  readonly tool: string
+  readonly input: unknown
+}
+
+/** A call that waits for somebody, such as one that rejected with `ApprovalRequiredError`. */
+export type PendingCall = Pick<ApprovalRequest, 'callId' | 'tool' | 'input'>
+
+/** What somebody answered to a {@link PendingCall}. */
+export interface PendingAnswer {
+  readonly callId: string
+  readonly approved: boolean
+  /** Why; the model reads it. */
+  readonly reason?: string | undefined
+  /** Another input to run instead; it is decided afresh. */
+  readonly input?: unknown
+  /** What somebody filled in, for the `processUserInput` of the tool, which makes it the input. */
+  readonly userInput?: unknown
+}
+
+/** What `resume` takes besides calls and answers. */
+export type ResumeOptions = Pick<CallOptions, 'context' | 'signal'>
 
 /** What `assess` takes besides tool and input. */
 export type AssessOptions = Pick<CallOptions, 'callId' | 'signal'>

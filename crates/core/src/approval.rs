@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::access::Operation;
 use crate::backend::BoxFuture;
@@ -155,9 +155,9 @@ fn write_canonical(value: &Value, out: &mut String) {
             Step::Text(text) => out.push_str(&text),
             Step::Value(Value::Array(items)) => {
                 steps.push(Step::Text("]".to_owned()));
-                for item in items.iter().rev() {
-                    steps.push(Step::Text(",".to_owned()));
+                for (index, item) in items.iter().enumerate().rev() {
                     steps.push(Step::Value(item));
+                    steps.push(Step::Text(if index == 0 { String::new() } else { ",".to_owned() }));
                 }
                 out.push('[');
             }
@@ -165,10 +165,11 @@ fn write_canonical(value: &Value, out: &mut String) {
                 let mut sorted: Vec<_> = fields.iter().collect();
                 sorted.sort_unstable_by(|a, b| b.0.cmp(a.0));
                 steps.push(Step::Text("}".to_owned()));
-                for (name, field) in sorted {
-                    steps.push(Step::Text(",".to_owned()));
+                let first = sorted.len().saturating_sub(1);
+                for (index, (name, field)) in sorted.into_iter().enumerate() {
                     steps.push(Step::Value(field));
-                    steps.push(Step::Text(format!("{}:", Value::from(name.as_str()))));
+                    let comma = if index == first { "" } else { "," };
+                    steps.push(Step::Text(format!("{comma}{}:", Value::from(name.as_str()))));
                 }
                 out.push('{');
             }
@@ -197,6 +198,17 @@ impl ApprovalMemory {
         }
     }
 
+    /// What is remembered: `{ "tool", "input" }` each, sorted.
+    pub fn list(&self) -> Vec<Value> {
+        let mut keys: Vec<String> = self.0.lock().iter().cloned().collect();
+        keys.sort_unstable();
+        let read = |key: &String| {
+            let (tool, input) = key.split_once('\0')?;
+            Some(json!({ "tool": tool, "input": serde_json::from_str::<Value>(input).ok()? }))
+        };
+        keys.iter().filter_map(read).collect()
+    }
+
     /// Forgets everything.
     pub fn clear(&self) {
         self.0.lock().clear();
@@ -205,8 +217,6 @@ impl ApprovalMemory {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -224,5 +234,17 @@ mod tests {
             assert_ne!(key(json!({"a": 1, "b": [1, {"c": null, "d": 2}]})), key(other));
         }
         assert_ne!(approval_key("a", &json!({})), approval_key("b", &json!({})));
+    }
+
+    #[test]
+    fn what_is_remembered_can_be_read_again() {
+        let memory = ApprovalMemory::default();
+        for input in
+            [json!({}), json!([]), json!({"a": [], "b": [1, "x\0\n", {"c": null, "\"": {}}], "c": {"d": true}})]
+        {
+            memory.remember(approval_key("tool", &input));
+            assert_eq!(memory.list(), [json!({"tool": "tool", "input": input})]);
+            memory.clear();
+        }
     }
 }

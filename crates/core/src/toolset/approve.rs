@@ -129,7 +129,7 @@ impl Toolset {
             }
             ApprovalMode::Interactive => {
                 let key = approval_key(prepared.exposed.ours(), input);
-                let status = if self.shared.remembered.contains(&key) {
+                let status = if self.is_pre_approved(prepared.exposed.ours()) || self.shared.remembered.contains(&key) {
                     AssessmentStatus::Allowed
                 } else {
                     AssessmentStatus::NeedsApproval
@@ -138,6 +138,11 @@ impl Toolset {
                 Ok(Assessment { status, reason: Some(plan.asks.join("; ")), code: None, request: Some(request) })
             }
         }
+    }
+
+    /// Whether the application said yes to whatever this tool asks.
+    fn is_pre_approved(&self, tool: &str) -> bool {
+        self.shared.pre_approved.iter().any(|name| name == tool)
     }
 
     /// Whether an input is right for a tool, as a call decodes it: nothing is judged and nothing is looked at.
@@ -169,6 +174,7 @@ impl Toolset {
         match self.shared.mode {
             ApprovalMode::Strict => return Err(strict(plan)),
             ApprovalMode::ApproveAll => return Ok(here(plan, None)),
+            ApprovalMode::Interactive if self.is_pre_approved(tool) => return Ok(here(plan, None)),
             ApprovalMode::Interactive => {}
         }
         let key = approval_key(tool, input);

@@ -139,8 +139,12 @@ pub(super) fn exposed(
 ) -> Result<Vec<Exposed>> {
     let is_taken = |name: &str| tool::find(name).is_some() || Group::named(name).is_some();
     let custom = custom_tools(&options.custom_tools, host, is_taken)?;
-    for name in options.descriptions.keys().chain(options.names.keys()).chain(&options.need_approval) {
+    let asking = options.need_approval.iter().chain(&options.pre_approved);
+    for name in options.descriptions.keys().chain(options.names.keys()).chain(asking) {
         known(name, &custom)?;
+    }
+    if let Some(name) = options.pre_approved.iter().find(|name| options.need_approval.contains(name)) {
+        return Err(Error::invalid(format!("'{name}' cannot both always ask and be approved beforehand.")));
     }
     let default = [String::from("console")];
     let wanted: &[String] = options.tools.as_deref().unwrap_or(&default);

@@ -74,6 +74,7 @@ struct Shared {
     limits: Limits,
     mode: ApprovalMode,
     need_approval: Vec<String>,
+    pre_approved: Vec<String>,
     max_retries: u32,
     always_post: bool,
     hooks: Arc<dyn Hooks>,
@@ -155,6 +156,7 @@ impl Toolset {
             limits: options.limits,
             mode: options.approval_mode,
             need_approval: options.need_approval,
+            pre_approved: options.pre_approved,
             max_retries: options.max_retries,
             always_post: options.always_post,
             hooks,
@@ -210,6 +212,16 @@ impl Toolset {
     pub fn subset(&self, names: &[String]) -> Result<Self> {
         let chosen = names.iter().map(|name| self.find(name).cloned()).collect::<Result<Vec<_>>>()?;
         Ok(Self { shared: Arc::clone(&self.shared), exposed: chosen.into() })
+    }
+
+    /// The tools and inputs that were approved for the session: `{ "tool", "input" }` each, in no order that means anything.
+    pub fn remembered(&self) -> Vec<Value> {
+        self.shared.remembered.list()
+    }
+
+    /// Forgets what was approved for the session: the same calls ask again.
+    pub fn forget_approvals(&self) {
+        self.shared.remembered.clear();
     }
 
     /// Ends what the toolset started and refuses later calls. Never closes the backend. A second close does nothing.

@@ -28,6 +28,8 @@ pub struct ToolsetOptions {
     pub require_execute_approval: bool,
     /// Names of tools that always ask.
     pub need_approval: Vec<String>,
+    /// Names of tools whose asks are answered with a yes beforehand; what is denied stays denied, and `strict` strict.
+    pub pre_approved: Vec<String>,
     /// Beginnings of commands that may run, such as `git status` or `npm run *`; an empty list allows none. Default: no
     /// list, so that every command may run which nothing denies or asks about.
     pub allowed_commands: Option<Vec<String>>,
@@ -63,6 +65,7 @@ impl Default for ToolsetOptions {
             require_write_approval: false,
             require_execute_approval: true,
             need_approval: Vec::new(),
+            pre_approved: Vec::new(),
             allowed_commands: None,
             approval_mode: ApprovalMode::Interactive,
             approval_order: ApprovalOrder::OneByOne,

@@ -29,6 +29,7 @@ fn with(world: &World, operation: &str, action: &str) -> Toolset {
     world.toolset(json!({ "tools": ["console", "files"], "permissions": permissions }))
 }
 
+/// D23: under `readonly` the tools for writing and commands were there all the same, and asked nobody.
 #[test]
 fn a_denied_operation_removes_its_tools_and_no_others() {
     let world = World::new();
@@ -47,6 +48,7 @@ fn a_denied_operation_removes_its_tools_and_no_others() {
     }
 }
 
+/// D22: an edit asked where writes asked, and `ask` for reads and searches asked nobody.
 #[tokio::test]
 async fn ask_asks_for_every_operation_and_edit_by_its_own_rule() {
     for (_, _, asking) in calls() {
@@ -131,4 +133,125 @@ async fn nothing_loosens_strict() {
     );
     assert_eq!(approver.count(), 0);
     assert_eq!(code(&call(&toolset, "read_file", json!({ "path": "a.txt" })).await), "OK");
+}
+
+/// D22b: a rule that allows a directory allowed what `..` and links lead to from there.
+#[tokio::test]
+async fn a_rule_about_a_directory_is_about_nothing_outside_it() {
+    let world = World::new();
+    let path = |name: &str| world.directory.path().join(name);
+    std::fs::create_dir(path("open")).unwrap();
+    std::fs::write(path("open/b.txt"), "two\n").unwrap();
+    std::fs::write(path("open/.env"), "KEY=1\n").unwrap();
+    std::os::unix::fs::symlink("../a.txt", path("open/link.txt")).unwrap();
+    let allowed = json!({ "default": "deny", "rules": [
+        { "pattern": "**/.env", "action": "deny" },
+        { "pattern": format!("{}/open/**", world.root()), "action": "allow" },
+    ] });
+    let toolset = world.toolset(json!({ "permissions": { "default": "deny", "read": allowed, "write": allowed } }));
+    for (name, expected) in [
+        ("open/b.txt", "OK"),
+        ("./open/../open/b.txt", "OK"),
+        ("open/../a.txt", "PERMISSION_DENIED"),
+        ("open/link.txt", "PERMISSION_DENIED"),
+        ("open/x/../.env", "PERMISSION_DENIED"),
+    ] {
+        let read = call(&toolset, "read_file", json!({ "path": name })).await;
+        assert_eq!(code(&read), expected, "{name}: {read:?}");
+        let written = call(&toolset, "write_file", json!({ "path": name, "content": "two\n" })).await;
+        assert_eq!(code(&written), expected, "{name}: {written:?}");
+    }
+}
+
+/// D41: what was approved beforehand ran also where it was blocked.
+#[tokio::test]
+async fn no_approval_opens_what_is_denied() {
+    let world = World::new();
+    let denies = json!({ "default": "ask", "write": { "rules": [{ "pattern": "**/a.txt", "action": "deny" }] } });
+    let input = json!({ "path": "a.txt", "content": "" });
+    let with = |more: Value| {
+        let mut options = json!({ "permissions": denies });
+        options.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        world.toolset_with(options, None, Some(Answering::new(yes())))
+    };
+    let granted =
+        || CallOptions { approval: Some(ApprovalGrant { approved: true, reason: None }), ..CallOptions::default() };
+    for more in [json!({}), json!({ "approvalMode": "approve-all" }), json!({ "preApproved": ["write_file"] })] {
+        let toolset = with(more.clone());
+        let ended = toolset.call("write_file", input.clone(), granted()).await;
+        assert_eq!(code(&ended), "PERMISSION_DENIED", "{more}");
+        let assessed = toolset.assess("write_file", &input, CallOptions::default()).await.unwrap();
+        assert_eq!(assessed.status, AssessmentStatus::Blocked, "{more}");
+    }
+    assert_eq!(world.content(), "one\ntwo\n");
+}
+
+/// AP-2: a tool that the application approved beforehand asks nobody, unless the toolset is strict.
+#[tokio::test]
+async fn a_tool_that_is_approved_beforehand_asks_nobody() {
+    let world = World::new();
+    let approver = Answering::new(ApprovalDecision::default());
+    let with = |options: Value| world.toolset_with(options, None, Some(Arc::clone(&approver) as Arc<dyn Approver>));
+    let rules = json!({ "permissions": "default", "preApproved": ["write_file"] });
+    let toolset = with(rules.clone());
+    let input = json!({ "path": "b.txt", "content": "x" });
+    let assessed = toolset.assess("write_file", &input, CallOptions::default()).await.unwrap();
+    assert_eq!(assessed.status, AssessmentStatus::Allowed);
+    assert_eq!(code(&call(&toolset, "write_file", input.clone()).await), "OK");
+    assert_eq!(approver.count(), 0);
+    // Others do.
+    let edit = json!({ "path": "a.txt", "old_string": "one", "new_string": "1" });
+    assert_eq!(code(&call(&toolset, "edit_file", edit).await), "APPROVAL_DENIED");
+    assert_eq!(approver.count(), 1);
+    let strict = with(json!({ "permissions": "default", "preApproved": ["write_file"], "approvalMode": "strict" }));
+    assert_eq!(code(&call(&strict, "write_file", input).await), "APPROVAL_DENIED");
+    let refused = |options: Value| {
+        let options = serde_json::from_value(options).unwrap();
+        Toolset::new(Arc::clone(&world.backend), options, Application::default()).err().map(|error| error.kind())
+    };
+    let invalid = Some(crate::error::ErrorKind::InvalidInput);
+    assert_eq!(refused(json!({ "preApproved": ["no_such_tool"] })), invalid);
+    assert_eq!(refused(json!({ "preApproved": ["execute"], "needApproval": ["execute"] })), invalid);
+}
+
+/// AP-13, AP-14: what was approved for the session can be looked at and forgotten.
+#[tokio::test]
+async fn what_is_remembered_can_be_seen_and_forgotten() {
+    let world = World::new();
+    let approver = Answering::new(ApprovalDecision { remember: crate::approval::Remember::Session, ..yes() });
+    let asking = json!({ "permissions": "default" });
+    let toolset = world.toolset_with(asking, None, Some(Arc::clone(&approver) as Arc<dyn Approver>));
+    let input = json!({ "path": "b.txt", "content": "x\0y" });
+    assert!(toolset.remembered().is_empty());
+    for asked in [1, 1] {
+        assert_eq!(code(&call(&toolset, "write_file", input.clone()).await), "OK");
+        assert_eq!(approver.count(), asked);
+    }
+    assert_eq!(toolset.remembered(), [json!({ "tool": "write_file", "input": input })]);
+    toolset.forget_approvals();
+    assert!(toolset.remembered().is_empty());
+    assert_eq!(code(&call(&toolset, "write_file", input).await), "OK");
+    assert_eq!(approver.count(), 2);
+}
+
+/// D54: the exit code of a command was never told.
+#[tokio::test]
+async fn a_command_tells_its_exit_code() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "requireExecuteApproval": false }));
+    let ended = call(&toolset, "execute", json!({ "command": "echo out; exit 7" })).await.unwrap();
+    assert_eq!(ended.text, "Command failed (exit code 7):\nout");
+    assert_eq!(ended.data.unwrap()["exitCode"], 7);
+    let fine = call(&toolset, "execute", json!({ "command": "true" })).await.unwrap();
+    assert_eq!(fine.data.unwrap()["exitCode"], 0);
+}
+
+/// D71: the time limit of a call was kept and never looked at.
+#[tokio::test]
+async fn the_time_limit_of_a_call_ends_it() {
+    let world = World::new();
+    let options = json!({ "requireExecuteApproval": false, "limits": { "callTimeout": 200 } });
+    let toolset = world.toolset(options);
+    let ended = call(&toolset, "execute", json!({ "command": "echo x; exec sleep 60" })).await;
+    assert_eq!(code(&ended), "TIMEOUT", "{ended:?}");
 }

@@ -35,6 +35,26 @@ fn matches_as_the_recorded_expressions_do() {
     }
 }
 
+/// D21, D23: a negated class matched `/`, so that a rule about one name reached into directories; earlier it matched just
+/// what it excludes, and a class that makes no sense threw.
+#[test]
+fn a_negated_class_is_one_other_character_of_a_name() {
+    for (pattern, target, expected) in [
+        ("/w/a[!b]c", "/w/axc", true),
+        ("/w/a[!b]c", "/w/abc", false),
+        ("/w/a[!b]c", "/w/a/c", false),
+        ("/w/a[^b]c", "/w/a/c", false),
+        ("/w/[!a-m]*", "/w/z", true),
+        ("/w/[!a-m]*", "/w/b", false),
+        ("/w/[", "/w/[", true),
+        ("/w/[!", "/w/[!", true),
+        ("/w/[z-a]", "/w/b", false),
+        ("/w/[!z-a]", "/w/z-a", false),
+    ] {
+        assert_eq!(matches(pattern, target), expected, "{pattern} on {target}");
+    }
+}
+
 /// The language as its table says it, by trying everything.
 fn reference(pattern: &[char], target: &[char]) -> bool {
     let Some(&first) = pattern.first() else { return target.is_empty() };
