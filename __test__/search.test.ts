@@ -3,6 +3,7 @@ import { utimes } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 
 import {
+  type Backend,
   CompositeBackend,
   createToolset,
   InvalidInputError,
@@ -194,11 +195,12 @@ test.each(AGED)('%s finds the newest first, and those of one age by path', async
   for (const mode of ['files_with_matches', 'content', 'count']) {
     expect(inText((await toolset.call('grep', { pattern: 'needle', output_mode: mode })).text)).toEqual(expected)
   }
-  if (!('glob' in backend && 'grep' in backend && backend.glob && backend.grep)) return
+  const programs = backend as Partial<Pick<Backend, 'glob' | 'grep'>>
+  if (!programs.glob || !programs.grep) return
   const names = (files: readonly { readonly path: string }[]) => files.map((file) => basename(file.path))
-  expect(names((await backend.glob('**')).files)).toEqual(expected)
-  const found = await backend.grep('needle')
+  expect(names((await programs.glob('**')).files)).toEqual(expected)
+  const found = await programs.grep('needle')
   expect(names(found.files)).toEqual(expected)
   expect(names(found.matches)).toEqual(expected)
-  expect(names((await backend.grep('needle', { sort: 'path' })).files)).toEqual(expected.toSorted())
+  expect(names((await programs.grep('needle', { sort: 'path' })).files)).toEqual(expected.toSorted())
 })
