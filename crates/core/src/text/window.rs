@@ -371,9 +371,7 @@ impl<'a, S: ReadAt> Chunks<'a, S> {
     fn fill(&mut self, buffer: &mut Vec<u8>, start: usize) -> Result<usize> {
         let left = usize::try_from(self.request.size.saturating_sub(self.position)).unwrap_or(usize::MAX);
         let end = start + CHUNK.min(left);
-        if buffer.len() < end {
-            buffer.resize(end, 0);
-        }
+        clear_up_to(buffer, end);
         let mut filled = start;
         while filled < end {
             match self.source.read_at(self.position, &mut buffer[filled..end]) {
@@ -394,6 +392,16 @@ impl<'a, S: ReadAt> Chunks<'a, S> {
             }
         }
         Ok(filled)
+    }
+}
+
+/// Makes `buffer` at least `end` bytes long. Block by block: built for size, `resize` goes byte by byte, which takes longer
+/// than the read itself.
+fn clear_up_to(buffer: &mut Vec<u8>, end: usize) {
+    const ZEROS: [u8; 4096] = [0; 4096];
+    buffer.reserve(end.saturating_sub(buffer.len()));
+    while buffer.len() < end {
+        buffer.extend_from_slice(&ZEROS[..ZEROS.len().min(end - buffer.len())]);
     }
 }
 

@@ -133,6 +133,40 @@ fn a_file_that_shrinks_while_it_is_read_ends_early() {
     assert_eq!((read.content.as_str(), read.total_lines), ("a\nb", Some(2)));
 }
 
+/// An endless text, and how much of it was read.
+struct Endless {
+    read: u64,
+}
+
+impl ReadAt for Endless {
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        for (at, byte) in buffer.iter_mut().enumerate() {
+            *byte = if (offset + at as u64) % 10 == 9 { b'\n' } else { b'x' };
+        }
+        self.read += buffer.len() as u64;
+        Ok(buffer.len())
+    }
+}
+
+#[test]
+fn no_more_is_read_than_a_window_needs() {
+    // D36: the whole file was read for any window.
+    for (offset, limit, max_bytes, at_most) in [
+        (0, 10, 1 << 20, CHUNK as u64),
+        (0, 100_000, 1 << 10, CHUNK as u64),
+        (100_000, 10, 1 << 20, 1_000_000 + 2 * CHUNK as u64),
+    ] {
+        let mut text = Endless { read: 0 };
+        let deadline = Deadline::default();
+        let window = Window { offset, limit, max_bytes };
+        let request =
+            WindowRequest { window, size: 1 << 50, count_lines_bytes: 16 << 20, path: "/f", deadline: &deadline };
+        let shown = read(&mut text, &request).unwrap();
+        assert_eq!((shown.total_lines, shown.truncated), (None, true));
+        assert!(text.read <= at_most, "{} bytes were read for {window:?}", text.read);
+    }
+}
+
 #[test]
 fn a_cancelled_call_stops() {
     let deadline = Deadline::default();
