@@ -161,8 +161,17 @@ export declare class NativeWriter {
 /** The parsed picture of a command, as JSON in `value`. */
 export declare function analyzeCommand(command: string, contextJson: string): NativeOutcome
 
+/** `{ content, edits, summary, diff }` as JSON in `value`. `edits_json` is a list of edits by tags. */
+export declare function applyHashlineEdit(content: string, editsJson: string): NativeOutcome
+
 /** The ruleset that the answers in `options_json` describe, as JSON in `value`. */
 export declare function createRuleset(optionsJson: string): NativeOutcome
+
+/** Lines with their tags, in `text`. */
+export declare function formatHashlineOutput(content: string, offset?: number | undefined | null, limit?: number | undefined | null): NativeOutcome
+
+/** The tag of one line, in `text`. */
+export declare function lineHash(line: string): NativeOutcome
 
 /** A record, as JSON, without its secrets. */
 export declare function maskJson(record: string): string

@@ -34,9 +34,12 @@ export const {
   Toolset,
   UnsupportedError,
   analyzeCommand,
+  applyHashlineEdit,
   createRuleset,
   createToolset,
   defineTool,
+  formatHashlineOutput,
+  lineHash,
   presets,
   terminalApprover,
 } = gloveport

@@ -7,6 +7,7 @@
 mod audit;
 mod backend;
 mod convert;
+mod hashline;
 mod host;
 mod options;
 mod permissions;
@@ -23,6 +24,7 @@ mod toolset;
 pub use audit::{NativeAuditLog, NativeAuditLogMade, mask_json};
 pub use backend::{NativeBackend, NativeBackendMade};
 pub use convert::{NativeCancel, NativeError, NativeOutcome};
+pub use hashline::{apply_hashline_edit, format_hashline_output, line_hash};
 pub use permissions::{NativeChecker, NativeCheckerMade, analyze_command, create_ruleset, presets};
 pub use process::NativeProcess;
 pub use remote::NativeAnswer;

@@ -24,6 +24,13 @@ export { type TerminalOptions, type TerminalScreen, TerminalSession } from './ba
 export type * from './backend/types.js'
 export type * from './backend/user-types.js'
 export * from './errors/index.js'
+export {
+  applyHashlineEdit,
+  formatHashlineOutput,
+  type HashlineResult,
+  type HashlineWindow,
+  lineHash,
+} from './hashline.js'
 export type { Limits } from './limits.js'
 export type { OnOutput, OutputChunk } from './output.js'
 export { analyzeCommand, createRuleset, PermissionChecker, presets } from './permission-checker.js'

@@ -2,7 +2,10 @@
 
 export {
   analyzeCommand,
+  applyHashlineEdit,
   createRuleset,
+  formatHashlineOutput,
+  lineHash,
   maskJson,
   NativeAuditLog,
   NativeBackend,

@@ -67,6 +67,16 @@ export type HelpHandler = (
   call: Pick<HookCall, 'context' | 'signal'>,
 ) => Promise<string | null | undefined> | string | null | undefined
 
+/** What models are told of a tool instead of our words. What it takes and does stays as it is. */
+export interface ToolText {
+  /** What the tool does; ours when absent. */
+  readonly description?: string | undefined
+  /** What each argument is, by its name; an argument that the tool does not have is an error. */
+  readonly args?: Readonly<Record<string, string>> | undefined
+  /** What the tool answers; told at the end of the description. */
+  readonly returns?: string | undefined
+}
+
 /** What `createToolset` takes. `Own` are the names of the application's own tools. */
 export interface ToolsetOptions<Own extends string = never> {
   /** Where the tools work: a backend, or an object of yours with the methods that it can offer. The toolset never closes it. */
@@ -125,8 +135,8 @@ export interface ToolsetOptions<Own extends string = never> {
   readonly ignoreHidden?: boolean | undefined
   /** Whether images and PDF documents are handed to the model; default true. An image with more than 1,568 pixels on its long edge is scaled to that; `maxBytes` (default 10 MiB) is held against what is handed over. Documents take up to 20 MiB. */
   readonly images?: boolean | { readonly maxBytes: number } | undefined
-  /** Descriptions instead of ours. */
-  readonly descriptions?: Readonly<Partial<Record<ToolName, string>>> | undefined
+  /** Words instead of ours: a description, or one with words for arguments and for what is returned. */
+  readonly descriptions?: Readonly<Partial<Record<ToolName, string | ToolText>>> | undefined
   /** Names that the model sees instead of ours. */
   readonly names?: Readonly<Partial<Record<ToolName, string>>> | undefined
   /** Consecutive fixable failures of one tool before its text tells the model to stop trying; default 3. */

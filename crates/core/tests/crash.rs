@@ -1,4 +1,4 @@
-//! Other processes on the same files: killed while they write, or writing at the same time.
+//! Other processes on the same files: killed while they write (D10, D37, R-FS-6), or writing at the same time (BE-108, R-ED-3).
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -10,7 +10,7 @@ use crate::access::{Access, Operation};
 use crate::backend::{BoxFuture, Missing};
 use crate::change;
 use crate::edit::{Edit, Hashline, MAX_EDITS, StrReplace};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::lent;
 use crate::path::VirtualPath;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -254,8 +254,16 @@ async fn preview(view: &View<'_>, path: &str, edits: Vec<Edit>) -> Result<Option
 
 async fn run(view: &View<'_>, path: &str, edits: Vec<Edit>) -> Result<ToolResult> {
     let path = view.path(path)?;
+    let creates = matches!(&edits[..], [Edit::StrReplace(StrReplace { old_string, .. }), ..] if old_string.is_empty());
     let (transform, receipt) = change::apply(&path, edits, view.bounds(), Some(Arc::clone(view.memory))).await;
-    let updated = view.update(&path, Operation::Edit, Missing::Refuse, transform).await?;
+    let updated = match view.update(&path, Operation::Edit, Missing::Refuse, transform).await {
+        // TS-21 decided: who may edit what is there may not thereby make what is not.
+        Err(error) if creates && error.kind() == ErrorKind::FileNotFound => {
+            let message = format!("'{path}' does not exist, and an edit makes no file; write it as a whole instead.");
+            return Err(Error::new(ErrorKind::FileNotFound, message).with_path(path.as_str()));
+        }
+        updated => updated?,
+    };
     let edited = receipt.take()?;
     if let Some(record) = edited.record {
         view.memory.wrote(updated.resolved, updated.version, record);

@@ -9,6 +9,7 @@ use super::read_media::{self, PartsLeft};
 use crate::access::{Access, Operation};
 use crate::backend::{BoxFuture, FileSlice, Window};
 use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::lent;
 use crate::path::VirtualPath;
 use crate::text::numbered::{self, Style, ViewOptions};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -86,6 +87,7 @@ impl Tool for ReadFile {
             if let [only] = targets.as_slice() {
                 return self.read(view, only, view.limits.read_bytes, &mut left).await;
             }
+            lent::give_back(|| true).await;
             let share = view.limits.read_bytes / targets.len() as u64;
             let mut all = ToolResult::default();
             let mut files: Vec<Value> = Vec::with_capacity(targets.len());
@@ -128,11 +130,11 @@ impl ReadFile {
             return Err(read_media::empty(&path));
         }
         view.memory.shown(&slice);
-        Ok(shape(view, &path, &slice, self.column))
+        Ok(shape(view, &path, &slice, self))
     }
 }
 
-fn shape(view: &View<'_>, path: &VirtualPath, slice: &FileSlice, column: usize) -> ToolResult {
+fn shape(view: &View<'_>, path: &VirtualPath, slice: &FileSlice, asked: &ReadFile) -> ToolResult {
     let shown = numbered::View {
         content: &slice.content,
         offset: slice.offset,
@@ -141,7 +143,15 @@ fn shape(view: &View<'_>, path: &VirtualPath, slice: &FileSlice, column: usize) 
         truncated: slice.truncated,
     };
     let style = if view.settings.hashline { Style::Tagged } else { Style::Numbered };
-    let mut text = numbered::render(&shown, &ViewOptions { style, line_chars: view.limits.line_chars, column });
+    let mut text =
+        numbered::render(&shown, &ViewOptions { style, line_chars: view.limits.line_chars, column: asked.column });
+    if slice.next_offset.is_some() && slice.lines < asked.limit {
+        // BE-24: nothing is an error that can be told; what was asked for is told apart from what fitted.
+        text.push_str(&format!(
+            " (Only {} of the {} lines asked for fit into one read; ask for fewer, or search for the place.)",
+            slice.lines, asked.limit
+        ));
+    }
     if let Some(note) = slice.encoding.note() {
         text.push_str(&format!("\n\n({note})"));
     }

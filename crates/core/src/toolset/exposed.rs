@@ -23,6 +23,8 @@ pub(super) struct Exposed {
     /// What the model calls it.
     pub(super) name: String,
     description: String,
+    /// What it takes, where that is told in other words than the tool's own.
+    input_schema: Option<Arc<Value>>,
 }
 
 /// Whose tool it is.
@@ -38,18 +40,21 @@ impl Exposed {
         self.kind.name()
     }
 
+    /// Whether it is our tool that reads files, and does nothing else.
+    pub(super) fn reads_files(&self) -> bool {
+        matches!(&self.kind, Kind::Ours(entry) if entry.spec.operation == Operation::Read)
+    }
+
     /// What frameworks are told.
     pub(super) fn spec(&self) -> ToolSpec {
-        let (schema, read_only, destructive) = match &self.kind {
-            Kind::Ours(entry) => {
-                (entry.input_schema().clone(), entry.spec.needs == Need::Files, entry.spec.destructive)
-            }
-            Kind::Custom(tool) => (tool.spec.input_schema.clone(), tool.spec.read_only, tool.is_destructive()),
+        let (read_only, destructive) = match &self.kind {
+            Kind::Ours(entry) => (entry.spec.needs == Need::Files, entry.spec.destructive),
+            Kind::Custom(tool) => (tool.spec.read_only, tool.is_destructive()),
         };
         ToolSpec {
             name: self.name.clone(),
             description: self.description.clone(),
-            input_schema: schema,
+            input_schema: self.input_schema.as_deref().unwrap_or_else(|| self.kind.input_schema()).clone(),
             annotations: json!({ "readOnlyHint": read_only, "destructiveHint": destructive }),
         }
     }
@@ -91,6 +96,13 @@ impl Kind {
         match self {
             Self::Ours(entry) => entry.spec.description,
             Self::Custom(tool) => &tool.spec.description,
+        }
+    }
+
+    fn input_schema(&self) -> &Value {
+        match self {
+            Self::Ours(entry) => entry.input_schema(),
+            Self::Custom(tool) => &tool.spec.input_schema,
         }
     }
 
@@ -165,8 +177,13 @@ pub(super) fn exposed(
         if exposed.iter().any(|other| other.name == name) {
             return Err(Error::invalid(format!("Two tools would be called '{name}'.")));
         }
-        let description = options.descriptions.get(ours).cloned().unwrap_or_else(|| kind.description().to_owned());
-        exposed.push(Exposed { kind, name, description });
+        let (description, input_schema) = match options.descriptions.get(ours) {
+            None => (kind.description().to_owned(), None),
+            Some(text) => {
+                (text.description(kind.description()), text.described(ours, kind.input_schema())?.map(Arc::new))
+            }
+        };
+        exposed.push(Exposed { kind, name, description, input_schema });
     }
     Ok(exposed)
 }

@@ -49,10 +49,12 @@ mod policy;
 mod rules_tests;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use approve::{Assessment, AssessmentStatus};
 pub use call::{CallOptions, CallReport, CallVerdict};
 pub use options::{EditFormat, PermissionsOption, ToolsetOptions};
+pub use text::ToolText;
 
 use approve::Assessed;
 use exposed::Exposed;
@@ -184,6 +186,13 @@ impl Toolset {
     /// Whether calls end when they are first polled; see [`Backend::is_immediate`].
     pub fn is_immediate(&self) -> bool {
         self.shared.scratch.backend().is_immediate()
+    }
+
+    /// Whether calls of the tool `name` do.
+    pub fn answers_at_once(&self, name: &str) -> bool {
+        let backend = self.shared.scratch.backend();
+        backend.is_immediate()
+            || (backend.reads_at_hand() && self.find(name).is_ok_and(Exposed::reads_files))
     }
 
     /// The tools that a model may be given, in order.

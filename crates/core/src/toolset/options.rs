@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::text::ToolText;
 use crate::approval::{ApprovalMode, ApprovalOrder};
 use crate::custom::CustomSpec;
 use crate::limits::Limits;
@@ -43,8 +44,8 @@ pub struct ToolsetOptions {
     pub ignore_hidden: bool,
     /// Bytes of the largest image handed to a model; 0 refuses images and documents. Default: `Limits::image_bytes`.
     pub image_bytes: Option<u64>,
-    /// Descriptions that replace ours, by our tool name.
-    pub descriptions: BTreeMap<String, String>,
+    /// Words that replace ours, by our tool name.
+    pub descriptions: BTreeMap<String, ToolText>,
     /// Names that models see instead of ours, by our tool name.
     pub names: BTreeMap<String, String>,
     /// Consecutive fixable failures of one tool before its text tells the model to stop trying; default 3.

@@ -526,6 +526,7 @@ async fn options_choose_name_and_describe_the_tools() {
     for bad in [
         json!({"tools": ["bash"]}),
         json!({"descriptions": {"bash": "x"}}),
+        json!({"descriptions": {"ls": {"args": {"paths": "x"}}}}),
         json!({"names": {"ls": "a b"}}),
         json!({"names": {"ls": "grep"}}),
         json!({"permissions": "nonsense"}),
@@ -537,6 +538,20 @@ async fn options_choose_name_and_describe_the_tools() {
     let misspelt = json!({"permissions": {"read": {"rulez": []}}});
     let error = serde_json::from_value::<ToolsetOptions>(misspelt).unwrap_err();
     assert!(error.to_string().contains("unknown field `rulez`"), "{error}");
+    let misspelt = json!({"descriptions": {"ls": {"returnz": "x"}}});
+    let error = serde_json::from_value::<ToolsetOptions>(misspelt).unwrap_err();
+    assert!(error.to_string().contains("unknown field `returnz`"), "{error}");
+    // BE-104: a description, words for arguments, and what is returned.
+    let words = json!({"ls": {"description": "Lists.", "args": {"path": "Where."}, "returns": "names"}});
+    let (plain, told) = (world.toolset(json!({})), world.toolset(json!({ "descriptions": words })));
+    assert_eq!(told.specs()[0].description, "Lists.\n\nReturns: names");
+    let mut expected = plain.specs()[0].input_schema.clone();
+    expected["properties"]["path"]["description"] = "Where.".into();
+    assert_eq!(told.specs()[0].input_schema, expected);
+    assert_eq!(told.specs()[1..], plain.specs()[1..]);
+    let ours = plain.specs()[0].description.clone();
+    let told = world.toolset(json!({"descriptions": {"ls": {"returns": "names"}}}));
+    assert_eq!(told.specs()[0].description, format!("{ours}\n\nReturns: names"));
     let toolset = world.toolset(json!({"descriptions": {"ls": "Lists."}, "names": {"ls": "list"}}));
     assert_eq!(toolset.specs()[0].description, "Lists.");
     assert!(toolset.instructions(&[]).contains("`list` lists a directory"));
@@ -589,4 +604,21 @@ async fn a_panic_inside_becomes_an_internal_error() {
     let backend = Arc::new(Panicking(Arc::clone(&world.backend), AtomicUsize::new(0)));
     let toolset = Toolset::new(backend, ToolsetOptions::default(), Application::default()).unwrap();
     assert_eq!(code(&call(&toolset, "ls", json!({})).await), "INTERNAL");
+}
+
+#[tokio::test]
+async fn only_the_reading_tool_may_begin_on_a_lent_thread_of_a_disk() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "names": { "read_file": "view" } }));
+    let near = world.backend.reads_at_hand();
+    for (tool, at_once) in [("view", near), ("read_file", near), ("edit_file", false), ("grep", false), ("none", false)]
+    {
+        assert_eq!(toolset.answers_at_once(tool), at_once, "{tool}");
+    }
+    // Several files are read elsewhere: they may be large together.
+    let input = json!({ "paths": ["a.txt", "a.txt"] });
+    let mut reading = std::pin::pin!(toolset.call("read_file", input, CallOptions::default()));
+    let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(crate::lent::poll(reading.as_mut(), context).is_pending());
+    assert!(reading.await.unwrap().text.contains("==> a.txt <=="));
 }

@@ -22,6 +22,7 @@ use crate::search::OutlineQuery;
 use crate::session::screen::Screen;
 
 mod arguments;
+pub mod hashline;
 pub mod process;
 mod stream;
 
@@ -101,6 +102,11 @@ pub fn describe(backend: &dyn Backend) -> Value {
 
 /// The names of the methods that change files.
 const WRITING: [&str; 7] = ["write", "append", "edit", "mkdir", "remove", "move", "copy"];
+
+/// Whether that call ends when it is first polled; see [`Backend::is_immediate`].
+pub fn answers_at_once(backend: &dyn Backend, request: &Request) -> bool {
+    backend.is_immediate() || (request.method == "read" && backend.reads_at_hand())
+}
 
 /// Calls one method. An unknown name is `InvalidInput`.
 pub async fn invoke(backend: &dyn Backend, request: Request, call: &Call) -> Result<Reply> {
