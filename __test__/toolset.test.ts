@@ -46,6 +46,17 @@ test('20 parallel edits of one file are all applied', async () => {
   for (const index of lines.keys()) expect(text).toContain(`edited ${index};`)
 })
 
+// Small reads are answered on the thread that asks; a loop of them may not keep everything else from its turn.
+test('a loop that awaits read after read lets the event loop turn', async () => {
+  const toolset = await toolsetOver({ 'a.txt': 'a' })
+  const loop = { turned: false }
+  setImmediate(() => (loop.turned = true))
+  for (let reads = 0; reads < 5_000 && !loop.turned; reads += 1) await toolset.call('read_file', { path: 'a.txt' })
+  expect(loop.turned).toBe(true)
+  const many = await Promise.all(Array.from({ length: 200 }, () => toolset.call('read_file', { path: 'a.txt' })))
+  expect(new Set(many.map(({ text }) => text))).toEqual(new Set(['     1\ta']))
+})
+
 test('an image is a part of the result', async () => {
   const toolset = await toolsetOver({ 'dot.png': PNG })
   const result = await toolset.call('read_file', { path: 'dot.png' })
@@ -62,6 +73,10 @@ test('names and descriptions can be replaced, and our names still work', async (
   expect(toolset.tools.map(({ name, description }) => ({ name, description }))).toEqual([
     { name: 'view', description: 'Looks at a file, mine.' },
   ])
+  const told = { description: 'Looks.', args: { path: 'Which file.' }, returns: 'numbered lines' }
+  const { tools } = await toolsetOver({}, { tools: ['read_file'], descriptions: { read_file: told } })
+  expect(tools[0]?.description).toBe('Looks.\n\nReturns: numbered lines')
+  expect(tools[0]?.inputSchema).toMatchObject({ properties: { path: { description: 'Which file.' } } })
   expect((await toolset.call('view', { path: 'a.txt' })).isError).toBe(false)
   expect((await toolset.call('read_file', { path: 'a.txt' })).isError).toBe(false)
 })

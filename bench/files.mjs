@@ -7,9 +7,13 @@ import { lstat, open, readdir, readFile, rename, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { pathToFileURL } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { createToolset, LocalBackend } from 'gloveport'
 import { median, temporaryFolder } from './support.mjs'
 
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc')
 const place = temporaryFolder()
 const backend = new LocalBackend({ root: place })
 const toolset = createToolset({ backend })
@@ -33,6 +37,8 @@ async function table(title, runs, subjects) {
   const times = Object.fromEntries(present.map(([name]) => [name, []]))
   for (let run = 0; run < runs; run += 1) {
     for (const [name, subject] of present) {
+      // What one subject left is not collected in another's time.
+      collect()
       const started = performance.now()
       await subject()
       times[name].push(performance.now() - started)

@@ -101,7 +101,7 @@ impl NativeBackend {
         let content = content.map(content_of);
         let request = Request { method, arguments_json, content, on_output: output_sink(on_output)? };
         let backend = Arc::clone(&self.inner);
-        let begin = Begin::of(backend.is_immediate(), request.bytes());
+        let begin = Begin::of(wire::answers_at_once(&*backend, &request), request.bytes());
         start_at(env, begin, async move { wire::invoke(&*backend, request, &call).await.into() })
     }
 

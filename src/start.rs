@@ -3,12 +3,15 @@
 //! The work begins on a thread that may block, not on one of the runtime's own: to wake one of those wakes the next one as
 //! well, in case there is more to do, just when Node's thread should be woken. Work that ends at once, such as the read of a
 //! small file, is over then; all other goes on in the runtime. Where not even that much is to be waited for (files in
-//! memory), it begins on Node's own thread, which it leaves before anything long: see [`gloveport_core::lent`].
+//! memory, and small ones that the system holds there), it begins on Node's own thread, which it leaves before anything long:
+//! see [`gloveport_core::lent`]. All such work together gets no more than [`LENT_TIME`] of a turn of the event loop.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 use gloveport_core::error::Error;
 use gloveport_core::lent;
@@ -22,6 +25,15 @@ type Work = Pin<Box<dyn Future<Output = NativeOutcome> + Send>>;
 
 /// 128 KiB of arguments and content: to decode more takes its time.
 const MAX_LENT_BYTES: usize = 128 << 10;
+
+/// 2 ms of one turn of the event loop: some 50 small reads. Without it a thousand reads at once, or a loop that awaits one after
+/// the other, would hold back everything else.
+const LENT_TIME: Duration = Duration::from_millis(2);
+
+thread_local! {
+    /// What was lent of this turn; of Node's thread, or a worker's.
+    static LENT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
 
 /// Where work begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,16 +66,21 @@ pub(crate) fn start_at<'env>(
     work: impl Future<Output = NativeOutcome> + Send + 'static,
 ) -> napi::Result<Object<'env>> {
     let mut work: Work = Box::pin(work);
-    if begin == Begin::Here {
-        let context = &mut Context::from_waker(Waker::noop());
-        let polled = within_runtime_if_available(|| settled(|| lent::poll(work.as_mut(), context)));
-        if let Poll::Ready(outcome) = polled {
-            let promise = PromiseRaw::resolve(env, outcome)?;
-            return Ok(Object::from_raw(env.raw(), promise.raw()));
-        }
+    if begin == Begin::Here
+        && LENT.get() < LENT_TIME
+        && let Poll::Ready(outcome) = poll_here(&mut work)
+    {
+        let promise = PromiseRaw::resolve(env, outcome)?;
+        return Ok(Object::from_raw(env.raw(), promise.raw()));
     }
     let (deferred, promise) = env.create_deferred()?;
-    let settle = move |outcome: NativeOutcome| deferred.resolve(move |_| Ok(outcome));
+    let settle = move |outcome: NativeOutcome| {
+        deferred.resolve(move |_| {
+            // The event loop calls this, so it turns.
+            LENT.set(Duration::ZERO);
+            Ok(outcome)
+        });
+    };
     // Its own handle is of no use: the work settles the promise itself.
     drop(spawn_blocking(move || {
         match settled(|| work.as_mut().poll(&mut Context::from_waker(Waker::noop()))) {
@@ -75,6 +92,15 @@ pub(crate) fn start_at<'env>(
         }
     }));
     Ok(promise)
+}
+
+/// Polls on Node's thread. Nobody is woken: what is not ready is polled again elsewhere.
+fn poll_here(work: &mut Work) -> Poll<NativeOutcome> {
+    let started = Instant::now();
+    let context = &mut Context::from_waker(Waker::noop());
+    let polled = within_runtime_if_available(|| settled(|| lent::poll(work.as_mut(), context)));
+    LENT.set(LENT.get() + started.elapsed());
+    polled
 }
 
 /// A poll; a panic in it is an outcome.

@@ -26,6 +26,11 @@ impl Drop for Loan {
     }
 }
 
+/// Whether this thread is lent now.
+pub(crate) fn is_lent() -> bool {
+    LENT.get().is_some()
+}
+
 /// Polls `work` once on a thread that must be free again soon. Nobody is woken for it: what is pending is to be polled again
 /// elsewhere.
 pub fn poll<F: Future + ?Sized>(work: Pin<&mut F>, context: &mut Context<'_>) -> Poll<F::Output> {

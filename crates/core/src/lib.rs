@@ -6,7 +6,7 @@
 //! session, scratch                                               what runs beside the calls, and what is too long to be told
 //! backend ─ local, …                                             where files are; virtual paths in, virtual paths out
 //! sandbox                                                        mounts: pure table, no file is opened here
-//! access, path, limits, cancel, call_info, error                 the ground
+//! access, path, limits, cancel, lent, call_info, error           the ground
 //! ```
 //!
 //! A lower line never imports an upper one. This crate has never heard of JavaScript.

@@ -7,8 +7,8 @@
 use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
@@ -28,7 +28,9 @@ pub struct Scratch(Arc<Shared>);
 
 struct Shared {
     backend: Arc<dyn Backend>,
-    folder: Mutex<Option<Folder>>,
+    /// Looked at by every call, which waits for nobody who makes it.
+    folder: OnceLock<Folder>,
+    making: Mutex<()>,
     made: AtomicU64,
 }
 
@@ -41,12 +43,13 @@ struct Folder {
 impl Scratch {
     /// None on disk yet. `backend` is the toolset's.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
-        Self(Arc::new(Shared { backend, folder: Mutex::default(), made: AtomicU64::new(0) }))
+        let shared = Shared { backend, folder: OnceLock::new(), making: Mutex::default(), made: AtomicU64::new(0) };
+        Self(Arc::new(shared))
     }
 
     /// The toolset's backend, with the folder in it as soon as there is one.
     pub fn backend(&self) -> Arc<dyn Backend> {
-        match &*self.0.folder.lock() {
+        match self.0.folder.get() {
             Some(folder) => Arc::clone(&folder.with_folder),
             None => Arc::clone(&self.0.backend),
         }
@@ -60,11 +63,7 @@ impl Scratch {
 
     /// A new file, `NAME-N.txt`; `None` where the system takes none.
     fn file(&self, name: &str) -> Option<SpillFile> {
-        let mut folder = self.0.folder.lock();
-        if folder.is_none() {
-            *folder = Folder::new(&self.0.backend);
-        }
-        let folder = folder.as_ref()?;
+        let folder = self.folder()?;
         let number = self.0.made.fetch_add(1, Ordering::Relaxed) + 1;
         if number > FILES {
             // Best effort: it goes with the folder otherwise.
@@ -73,6 +72,16 @@ impl Scratch {
         let name = format!("{name}-{number}.txt");
         let file = File::options().write(true).create_new(true).open(folder.path.join(&name)).ok()?;
         Some(SpillFile { file, path: format!("{MOUNT_POINT}/{name}") })
+    }
+
+    /// The folder, which is made when it is first asked for.
+    fn folder(&self) -> Option<&Folder> {
+        let _making = self.0.making.lock();
+        if self.0.folder.get().is_none() {
+            // Nobody else sets it meanwhile.
+            let _ = self.0.folder.set(Folder::new(&self.0.backend)?);
+        }
+        self.0.folder.get()
     }
 }
 

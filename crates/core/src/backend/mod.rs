@@ -76,6 +76,10 @@ pub trait Backend: Send + Sync {
     fn is_immediate(&self) -> bool {
         false
     }
+    /// The same of reads alone.
+    fn reads_at_hand(&self) -> bool {
+        self.is_immediate()
+    }
     /// Ends what the backend started and refuses later calls with `Closed`. A second close does nothing.
     fn close(&self) -> BoxFuture<'_, Result<()>>;
 }

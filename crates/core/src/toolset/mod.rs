@@ -191,8 +191,7 @@ impl Toolset {
     /// Whether calls of the tool `name` do.
     pub fn answers_at_once(&self, name: &str) -> bool {
         let backend = self.shared.scratch.backend();
-        backend.is_immediate()
-            || (backend.reads_at_hand() && self.find(name).is_ok_and(Exposed::reads_files))
+        backend.is_immediate() || (backend.reads_at_hand() && self.find(name).is_ok_and(Exposed::reads_files))
     }
 
     /// The tools that a model may be given, in order.

@@ -122,6 +122,10 @@ impl Backend for CompositeBackend {
         self.routes.parts().iter().all(|part| part.backend.is_immediate())
     }
 
+    fn reads_at_hand(&self) -> bool {
+        self.routes.parts().iter().all(|part| part.backend.reads_at_hand())
+    }
+
     /// Refuses later calls. The backends are left open: whoever made them closes them.
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {

@@ -19,7 +19,7 @@ use super::open::{Opened, open};
 use super::options::{Confinement, Durability, LocalOptions};
 use super::resolve::{Directory, OpenFile, Resolver, Strategy};
 use super::system::{AsFd, AtFlags, BorrowedFd, Dir, fstat, is_locked, try_lock, unlinkat};
-use super::{list, read, stream, transfer, tree, update, walk};
+use super::{at_hand, list, read, stream, transfer, tree, update, walk};
 use crate::access::Operation;
 use crate::backend::stream::{FileReader, FileWriter};
 use crate::backend::temp;
@@ -29,6 +29,7 @@ use crate::backend::{
 };
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lent;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::sandbox::not_writable;
@@ -62,7 +63,7 @@ pub(super) struct Inner {
     cleaned: Mutex<HashSet<(u64, u64)>>,
     pub(super) closed: CancelToken,
     /// Whether reads cannot hang: see `inline.rs`.
-    near: bool,
+    pub(super) near: bool,
 }
 
 impl LocalBackend {
@@ -126,7 +127,20 @@ impl LocalBackend {
     fn turn(&self, call: &Call) -> Result<Option<Turn>> {
         self.inner.require_open()?;
         call.deadline.check()?;
-        Ok(if self.inner.near { Turn::take() } else { None })
+        Ok(if self.inner.near && !lent::is_lent() { Turn::take() } else { None })
+    }
+
+    /// What `look` has at once, on a thread that is lent; then whoever goes on is on another.
+    async fn at_hand<T>(&self, call: &Call, look: impl FnOnce(&Inner) -> Result<Option<T>>) -> Result<Option<T>> {
+        if lent::is_lent() {
+            self.inner.require_open()?;
+            call.deadline.check()?;
+            if let Some(found) = look(&self.inner)? {
+                return Ok(Some(found));
+            }
+            lent::give_back(|| true).await;
+        }
+        Ok(None)
     }
 
     /// Opens a file and reads it with `work`: right here when it is small, or when `looks_at_little` of a large one.
@@ -314,6 +328,10 @@ impl Backend for LocalBackend {
         self.no_shell_reason
     }
 
+    fn reads_at_hand(&self) -> bool {
+        self.inner.near
+    }
+
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
             self.inner.closed.cancel();
@@ -344,6 +362,9 @@ impl FileSystem for LocalBackend {
 
     fn resolve<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Resolution>> {
         Box::pin(async move {
+            if let Some(resolution) = self.at_hand(call, |inner| read::resolve_at_hand(inner, path)).await? {
+                return Ok(resolution);
+            }
             if let Some(turn) = self.turn(call)? {
                 return turn.run(|| read::resolve(&self.inner, path));
             }
@@ -371,9 +392,16 @@ impl FileSystem for LocalBackend {
         // The beginning of a file whose lines are not counted.
         let counted = self.inner.limits.count_lines_bytes;
         let is_beginning = move |size| window.offset == 0 && window.max_bytes <= inline::MAX_BYTES && size > counted;
-        Box::pin(self.read_with(path, call, is_beginning, move |inner, file, path, call| {
-            read::window_of(inner, file, path, window, call)
-        }))
+        Box::pin(async move {
+            if let Some(file) = self.at_hand(call, |inner| at_hand::file(inner, path, call)).await? {
+                let mut bytes = file.bytes.as_slice();
+                return read::window_in(&self.inner, &mut bytes, &file.facts, file.path, (path, window), call);
+            }
+            let work = move |inner: &Inner, file, path: &VirtualPath, call: &Call| {
+                read::window_of(inner, file, path, window, call)
+            };
+            self.read_with(path, call, is_beginning, work).await
+        })
     }
 
     fn read_bytes<'a>(
@@ -382,8 +410,12 @@ impl FileSystem for LocalBackend {
         max_bytes: u64,
         call: &'a Call,
     ) -> BoxFuture<'a, Result<FileContent>> {
-        let work = move |_: &Inner, file, path: &VirtualPath, call: &Call| read::content(file, max_bytes, path, call);
-        Box::pin(self.read_with(path, call, |_| false, work))
+        Box::pin(async move {
+            lent::give_back(|| true).await;
+            let work =
+                move |_: &Inner, file, path: &VirtualPath, call: &Call| read::content(file, max_bytes, path, call);
+            self.read_with(path, call, |_| false, work).await
+        })
     }
 
     fn open_reader<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Box<dyn FileReader>>> {

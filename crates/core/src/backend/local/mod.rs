@@ -6,7 +6,7 @@
 //! resolve/    virtual path → open handle: the only place where that happens
 //! read, list, update, tree, transfer      what is done with handles
 //! lock.rs     one writer for each directory, in this process and beyond
-//! inline.rs   short reads on the thread that asks
+//! inline.rs   short reads on the thread that asks; at_hand.rs: on one that must not even wait for a disk
 //! walk.rs     glob and grep; walk_handles.rs opens for them
 //! system/     the system calls of all these, on Unix and on Windows; windows_names.rs: names that are none there
 //! shell.rs    commands; commands.rs gives them to the backend
@@ -17,6 +17,8 @@
 
 mod options;
 
+#[cfg(any(unix, windows))]
+mod at_hand;
 #[cfg(any(unix, windows))]
 mod backend;
 #[cfg(unix)]

@@ -7,12 +7,13 @@ use super::Inner;
 use super::errors::is_directory;
 use super::facts::{info_of, kind_of, size_of, type_of, version_of, virtual_directory};
 use super::resolve::{Inspected, OpenFile, Reach, Right, Target};
+use super::system::Stat;
 use crate::access::Operation;
 use crate::backend::{Call, FileContent, FileInfo, FileKind, FileSlice, Resolution};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::file_too_large;
-use crate::text::window::{self, Window, WindowRequest};
+use crate::text::window::{self, ReadAt, Window, WindowRequest};
 
 /// 64 KiB: small enough to notice an abort soon, large enough to cost nothing.
 const CHUNK: u64 = 64 << 10;
@@ -22,6 +23,27 @@ const ROOM: usize = 4 << 10;
 
 /// Where `path` leads. Asks no guard: what it tells is what rules are judged on.
 pub(super) fn resolve(inner: &Inner, path: &VirtualPath) -> Result<Resolution> {
+    resolved(inner, path, |right| inner.resolver.reach(path, right))
+}
+
+/// [`resolve`], where nobody has to wait for it.
+pub(super) fn resolve_at_hand(inner: &Inner, path: &VirtualPath) -> Result<Option<Resolution>> {
+    if !inner.near || inner.resolver.table().is_virtual_directory(path) {
+        return Ok(None);
+    }
+    match inner.resolver.reach_at_hand(path, right_to_see(inner, path))? {
+        Some(found) => resolved(inner, path, |_| Ok(Reach::Found(found))).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A derived sandbox may write where it may not read.
+fn right_to_see(inner: &Inner, path: &VirtualPath) -> Right {
+    let table = inner.resolver.table();
+    if !table.can_read(path) && table.can_write(path) { Right::Write } else { Right::Read }
+}
+
+fn resolved(inner: &Inner, path: &VirtualPath, reach: impl FnOnce(Right) -> Result<Reach>) -> Result<Resolution> {
     let table = inner.resolver.table();
     if table.is_virtual_directory(path) {
         return Ok(Resolution {
@@ -33,9 +55,7 @@ pub(super) fn resolve(inner: &Inner, path: &VirtualPath) -> Result<Resolution> {
             write_approval: false,
         });
     }
-    // A derived sandbox may write where it may not read.
-    let right = if !table.can_read(path) && table.can_write(path) { Right::Write } else { Right::Read };
-    let (resolved, kind, version) = match inner.resolver.reach(path, right)? {
+    let (resolved, kind, version) = match reach(right_to_see(inner, path))? {
         Reach::Found(Inspected { target: Target::Outside, .. }) => return Err(table.outside(path)),
         Reach::Found(Inspected { facts, path, target: Target::Inside }) => {
             let kind = kind_of(type_of(&facts));
@@ -80,26 +100,37 @@ pub(super) fn window_of(
     call: &Call,
 ) -> Result<FileSlice> {
     let OpenFile { handle, facts, path: resolved } = file;
-    let file = File::from(handle);
+    window_in(inner, &mut &File::from(handle), &facts, resolved, (path, window), call)
+}
+
+/// A window of lines of what `source` holds, which is the file that `facts` describe.
+pub(super) fn window_in(
+    inner: &Inner,
+    source: &mut impl ReadAt,
+    facts: &Stat,
+    resolved: VirtualPath,
+    (path, window): (&VirtualPath, Window),
+    call: &Call,
+) -> Result<FileSlice> {
     let request = WindowRequest {
         window,
-        size: size_of(&facts),
+        size: size_of(facts),
         count_lines_bytes: inner.limits.count_lines_bytes,
         path: path.as_str(),
         deadline: &call.deadline,
     };
-    let text = window::read(&mut &file, &request)?;
+    let text = window::read(source, &request)?;
     Ok(FileSlice {
         content: text.content,
         offset: window.offset,
         lines: text.lines,
         total_lines: text.total_lines,
-        bytes: size_of(&facts),
+        bytes: size_of(facts),
         next_offset: text.next_offset,
         truncated: text.truncated,
         encoding: text.encoding,
         resolved,
-        version: version_of(&facts),
+        version: version_of(facts),
     })
 }
 
@@ -108,7 +139,17 @@ pub(super) fn open(inner: &Inner, path: &VirtualPath, operation: Operation, call
     if inner.resolver.table().is_virtual_directory(path) {
         return Err(is_directory(path));
     }
-    let file = inner.resolver.open_file(path)?;
+    judged(inner, inner.resolver.open_file(path)?, path, operation, call)
+}
+
+/// An open file, if the call's guard and the mount's limit let it be read.
+pub(super) fn judged(
+    inner: &Inner,
+    file: OpenFile,
+    path: &VirtualPath,
+    operation: Operation,
+    call: &Call,
+) -> Result<OpenFile> {
     call.guard.check(operation, &file.path)?;
     inner.resolver.table().check_size(path, size_of(&file.facts))?;
     Ok(file)

@@ -11,7 +11,7 @@ pub(in crate::backend) fn not_found(path: &VirtualPath) -> Error {
 }
 
 pub(in crate::backend) fn not_a_file(path: &VirtualPath) -> Error {
-    about(path, ErrorKind::NotAFile, format!("'{}' is a directory, not a file.", shown(path)))
+    about(path, ErrorKind::NotAFile, format!("'{}' is a directory, not a file; list it instead.", shown(path)))
 }
 
 /// The first `names` names of `path` lead to a file.

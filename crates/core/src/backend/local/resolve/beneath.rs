@@ -70,6 +70,26 @@ pub(super) fn open_beneath(
     Err(Errno::AGAIN)
 }
 
+/// Opens `relative` beneath `directory` when the kernel knows the whole way by heart: no disk is waited for, no link
+/// followed, and no other file system entered, which might make one wait. `None` otherwise, and where it fails.
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+pub(super) fn open_at_hand(directory: BorrowedFd<'_>, relative: &str, flags: OFlags) -> Option<OwnedFd> {
+    use rustix::fs::{Mode, ResolveFlags, openat2};
+
+    const RESOLVE: ResolveFlags = ResolveFlags::BENEATH
+        .union(ResolveFlags::NO_MAGICLINKS)
+        .union(ResolveFlags::NO_SYMLINKS)
+        .union(ResolveFlags::NO_XDEV)
+        .union(ResolveFlags::CACHED);
+    let relative = if relative.is_empty() { "." } else { relative };
+    openat2(directory, relative, flags | OFlags::CLOEXEC, Mode::empty(), RESOLVE).ok()
+}
+
+#[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
+pub(super) fn open_at_hand(_: BorrowedFd<'_>, _: &str, _: OFlags) -> Option<OwnedFd> {
+    None
+}
+
 #[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
 pub(super) fn open_beneath(_: BorrowedFd<'_>, _: &str, _: OFlags, _: Links) -> Result<OwnedFd, Errno> {
     let _ = MAX_RETRIES;

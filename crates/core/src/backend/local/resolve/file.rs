@@ -1,6 +1,6 @@
 //! Opening regular files for reading: by a path, or by a name in an open directory.
 
-use super::beneath::{Links, open_beneath};
+use super::beneath::{Links, open_at_hand, open_beneath};
 use super::steps::{End, Last};
 use super::{CONTENT, Directory, HANDLE, MAX_SWAPS, OpenFile, Resolver, Right, Strategy, same_file};
 use crate::backend::local::errors::{Explain, busy, explain, is_directory, not_a_file};
@@ -44,6 +44,24 @@ impl Resolver {
             }
         }
         Err(busy(asked))
+    }
+
+    /// As [`Resolver::open_file`], where that takes nothing that might be waited for; `None` elsewhere, also where it fails.
+    pub(crate) fn open_file_at_hand(&self, asked: &VirtualPath) -> Result<Option<OpenFile>> {
+        if self.table.is_virtual_directory(asked) {
+            return Ok(None);
+        }
+        let located = self.locate(asked, Right::Read)?;
+        self.table.check_suffix(&located.path)?;
+        let root = self.root(located.mount);
+        if self.strategy_in(root) != Strategy::Kernel || root.may_hold_devices || self.table.holds_mount(&located.path)
+        {
+            return Ok(None);
+        }
+        let Some(handle) = open_at_hand(root.handle.as_fd(), self.relative(&located), CONTENT) else { return Ok(None) };
+        let facts = fstat(&handle).explain(asked, &self.table)?;
+        self.require_regular(&facts, handle.as_fd(), root, asked)?;
+        Ok(Some(OpenFile { handle, facts, path: located.path }))
     }
 
     /// Looks first, opens then, and compares; `None` when somebody swapped the file in between.

@@ -1,6 +1,6 @@
 //! Where a path leads, without opening what is there.
 
-use super::beneath::{Links, open_beneath};
+use super::beneath::{Links, open_at_hand, open_beneath};
 use super::steps::{End, Last};
 use super::{HANDLE, Inspected, Reach, Resolver, Right, Strategy, Target};
 use crate::backend::local::errors::{Explain, explain};
@@ -63,6 +63,19 @@ impl Resolver {
                 Err(_) => Ok(Reach::Missing(path)),
             },
         }
+    }
+
+    /// As [`Resolver::reach`] for what is there, where that takes nothing that might be waited for; `None` elsewhere, also where
+    /// it fails.
+    pub(crate) fn reach_at_hand(&self, asked: &VirtualPath, right: Right) -> Result<Option<Inspected>> {
+        let located = self.locate(asked, right)?;
+        let root = self.root(located.mount);
+        if self.strategy_in(root) != Strategy::Kernel {
+            return Ok(None);
+        }
+        let Some(handle) = open_at_hand(root.handle.as_fd(), self.relative(&located), HANDLE) else { return Ok(None) };
+        let facts = fstat(&handle).explain(asked, &self.table)?;
+        Ok(Some(Inspected { facts, path: located.path, target: Target::Inside }))
     }
 
     /// The link at the end of `asked`, when it is one and lies inside; the error for `errno` else.
