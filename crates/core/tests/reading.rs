@@ -76,6 +76,7 @@ fn image(bytes: &[u8]) -> Part {
     Part::Image { media_type: "image/png".to_owned(), data: STANDARD.encode(bytes) }
 }
 
+/// BE-105.
 #[tokio::test]
 async fn images_and_documents_are_known_by_content_and_come_back_as_parts() {
     let world = World::new(&[("dot.txt", dot()), ("text.png", b"no image\n".to_vec()), ("a.dat", pdf())]);
@@ -106,6 +107,7 @@ async fn a_large_image_is_handed_over_scaled() {
     assert!(pixels.iter().all(|pixel| *pixel == 9));
 }
 
+/// BE-105; D26: a size is told in a unit in which it is not 0.
 #[tokio::test]
 async fn an_image_that_is_refused_says_why() {
     let broken = dot()[..40].to_vec();

@@ -38,6 +38,7 @@ fn replaces_exactly_one_occurrence() {
     assert_eq!(applied, expected);
 }
 
+/// R-ED-1.
 #[test]
 fn keeps_what_it_does_not_touch() {
     let table: [(&[u8], &str, &str, &[u8]); 8] = [
@@ -156,12 +157,14 @@ fn a_miss_says_what_stands_there() {
     );
 }
 
+/// R-ED-4.
 #[test]
 fn the_quote_of_a_miss_is_bounded() {
     let error = edit("a\n", &[replace(&"long ".repeat(100_000), "x")]).unwrap_err();
     assert!(error.message().len() < 500, "{}", error.message().len());
 }
 
+/// R-ED-4.
 #[test]
 fn the_result_is_measured_before_it_is_made() {
     let deadline = Deadline::default();

@@ -503,6 +503,28 @@ async fn repeated_fixable_failures_tell_the_model_to_stop() {
     assert!(!call(&toolset, "read_file", missing).await.unwrap().text.contains("Stop repeating it"));
 }
 
+/// BE-106: what a model can mend by itself counts; what is forbidden, or only failed, does not.
+#[tokio::test]
+async fn only_failures_that_a_model_can_mend_are_counted() {
+    let world = World::new();
+    let outside = json!({"path": "a.txt", "offset": 99});
+    let edit = |old: &str| json!({"path": "a.txt", "old_string": old, "new_string": "x"});
+    let rules = json!({"default": "allow", "read": {"rules": [{"pattern": "**/secret", "action": "deny"}]}});
+    let options = json!({"maxRetries": 0, "permissions": rules});
+    for (tool, input, counted) in [
+        ("read_file", json!({"path": "nine.txt"}), true),
+        ("read_file", outside, true),
+        ("edit_file", edit("nine"), true),
+        ("edit_file", edit("o"), true),
+        ("read_file", json!({"path": "secret"}), false),
+        ("execute", json!({"command": "false"}), false),
+    ] {
+        let toolset = world.toolset(options.clone());
+        let text = call(&toolset, tool, input.clone()).await.unwrap().text;
+        assert_eq!(text.contains("Stop repeating it"), counted, "{tool} {input}: {text}");
+    }
+}
+
 #[tokio::test]
 async fn options_choose_name_and_describe_the_tools() {
     let world = World::new();

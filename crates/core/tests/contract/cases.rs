@@ -402,7 +402,7 @@ pub(crate) const CASES: &[Case] = &[
         ],
     ),
     (
-        "the guard is asked about every path that a call touches (R-FS-3)",
+        "the guard is asked about every path that a call touches (R-FS-3, BE-25)",
         &[
             (Write("a", b"1"), "created 1"),
             (Write("d/e/f", b"1"), "created 1"),

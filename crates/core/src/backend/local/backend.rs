@@ -1,28 +1,23 @@
 //! [`LocalBackend`]: the traits of a backend over the machinery of this folder. Each file operation is one blocking
 //! task, but for what is as short as the read of a small file: see `inline.rs`.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
-
 #[cfg(unix)]
 use super::commands::LocalShell;
-use super::facts::{identity, size_of};
+use super::debris::{self, Cleaned};
+use super::facts::size_of;
 use super::inline::{self, Turn};
-use super::lock::Locked;
 #[cfg(windows)]
 use super::no_commands::LocalShell;
 use super::open::{Opened, open};
 use super::options::{Confinement, Durability, LocalOptions};
-use super::resolve::{Directory, OpenFile, Resolver, Strategy};
-use super::system::{AsFd, AtFlags, BorrowedFd, Dir, fstat, is_locked, try_lock, unlinkat};
+use super::resolve::{OpenFile, Resolver, Strategy};
 use super::{at_hand, list, read, stream, transfer, tree, update, walk};
 use crate::access::Operation;
 use crate::backend::stream::{FileReader, FileWriter};
-use crate::backend::temp;
 use crate::backend::{
     Backend, BoxFuture, Call, FileContent, FileInfo, FileSlice, FileSystem, Listing, Missing, Resolution, Shell,
     Transform, Updated, Window, WritableFileSystem,
@@ -34,9 +29,6 @@ use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::sandbox::not_writable;
 use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery};
-
-/// 65,536 directories: what a backend remembers to have cleaned; then it begins anew.
-const MAX_CLEANED: usize = 1 << 16;
 
 /// 1 s after its deadline a search that has not answered is left alone: a pattern made to be slow may take this long
 /// over one piece of one file.
@@ -59,8 +51,7 @@ pub(super) struct Inner {
     pub(super) durability: Durability,
     pub(super) writable: bool,
     pub(super) working_directory: VirtualPath,
-    /// Directories in which this backend has removed what a crash left.
-    cleaned: Mutex<HashSet<(u64, u64)>>,
+    pub(super) cleaned: Cleaned,
     pub(super) closed: CancelToken,
     /// Whether reads cannot hang: see `inline.rs`.
     pub(super) near: bool,
@@ -112,11 +103,11 @@ impl LocalBackend {
             resolver,
             working_directory,
             durability: options.durability,
-            cleaned: Mutex::default(),
+            cleaned: Cleaned::default(),
             closed: CancelToken::new(),
             limits: options.limits.clone(),
         });
-        inner.clean_mounts();
+        debris::clean_mounts(&inner);
         let no_shell_reason = no_shell_reason(&options);
         let shell = if no_shell_reason.is_empty() { Some(LocalShell::new(options, &inner)?) } else { None };
         let id = format!("local-{}", NEXT.fetch_add(1, Ordering::Relaxed));
@@ -252,35 +243,6 @@ impl Inner {
             .any(|mount| mount.read_approval && mount.mount_point.is_within(path) && table.can_read(&mount.mount_point))
             || table.needs_read_approval(path)
     }
-
-    /// Removes what crashed writers left in a directory, once. The lock says that no writer is at work there.
-    pub(super) fn clean(&self, directory: &Directory, locked: &Locked<'_>) {
-        if !locked.excludes_other_processes() {
-            return;
-        }
-        let Ok(facts) = fstat(&directory.handle) else { return };
-        {
-            let mut cleaned = self.cleaned.lock();
-            if cleaned.len() >= MAX_CLEANED {
-                cleaned.clear();
-            }
-            if !cleaned.insert(identity(&facts)) {
-                return;
-            }
-        }
-        remove_temporaries(directory.handle.as_fd());
-    }
-
-    /// The same for the mounted directories themselves, unless somebody writes there at this moment.
-    fn clean_mounts(&self) {
-        let table = self.resolver.table();
-        for mount in table.mounts().iter().filter(|mount| table.can_write(&mount.mount_point)) {
-            let Ok(directory) = self.resolver.open_for_names(&mount.mount_point, &mount.mount_point) else { continue };
-            if try_lock(&directory.handle).is_ok() {
-                remove_temporaries(directory.handle.as_fd());
-            }
-        }
-    }
 }
 
 /// Why there is no shell; empty where there is one.
@@ -293,17 +255,6 @@ fn no_shell_reason(options: &LocalOptions) -> &'static str {
              file tools. An application that accepts commands without walls sets `confinement: 'none'`."
         }
         (true, Some(_), Confinement::None) | (true, None, _) => "",
-    }
-}
-
-fn remove_temporaries(directory: BorrowedFd<'_>) {
-    let Ok(entries) = Dir::read_from(directory) else { return };
-    for entry in entries.flatten() {
-        // A writer that works piece by piece holds no lock but that of its file.
-        if temp::is_temporary_entry(entry.file_name()) && !is_locked(directory, entry.file_name()) {
-            // Best effort: what stays is hidden, and the next backend tries again.
-            let _ = unlinkat(directory, entry.file_name(), AtFlags::empty());
-        }
     }
 }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::ffi::CStr;
 
-use super::Inner;
 use super::errors::Explain;
 use super::facts::{info_of, named_info, shown_name, virtual_directory};
 use super::resolve::{Directory, Reach, Right, Target};
 use super::system::{AtFlags, Dir, FileType, Stat, statat};
+use super::{Inner, debris};
 use crate::access::Operation;
 use crate::backend::temp;
 use crate::backend::{Call, FileInfo, FileKind, Listing};
@@ -106,6 +106,7 @@ fn open_level(
         .map(|name| Entry { name: name.clone().into_bytes(), info: None, is_directory: true, descends: true })
         .collect();
     if let Some(directory) = &directory {
+        let mut debris = false;
         let reader = Dir::read_from(&directory.handle).explain(path, table)?;
         for (count, item) in reader.enumerate() {
             if count % 1024 == 0 {
@@ -120,12 +121,16 @@ fn open_level(
                 break;
             }
             let (name, kind) = (item.file_name(), item.file_type());
+            debris |= temp::is_temporary_entry(name);
             let entry = match kind {
                 FileType::Symlink | FileType::Unknown => visible(inner, directory, &nested, path, name, kind),
                 _ if plain => plain_entry(name, kind),
                 _ => visible(inner, directory, &nested, path, name, kind),
             };
             entries.extend(entry);
+        }
+        if debris && table.can_write(here) {
+            debris::clean(&directory.handle);
         }
     }
     // Directories first, then by name; reversed, because entries are taken from the end.

@@ -5,7 +5,7 @@
 //! options.rs  what an author sets
 //! resolve/    virtual path → open handle: the only place where that happens
 //! read, list, update, tree, transfer      what is done with handles
-//! lock.rs     one writer for each directory, in this process and beyond
+//! lock.rs     one writer for each directory, in this process and beyond; debris.rs: what a killed one left
 //! inline.rs   short reads on the thread that asks; at_hand.rs: on one that must not even wait for a disk
 //! walk.rs     glob and grep; walk_handles.rs opens for them
 //! system/     the system calls of all these, on Unix and on Windows; windows_names.rs: names that are none there
@@ -23,6 +23,8 @@ mod at_hand;
 mod backend;
 #[cfg(unix)]
 mod commands;
+#[cfg(any(unix, windows))]
+mod debris;
 #[cfg(any(unix, windows))]
 mod errors;
 #[cfg(any(unix, windows))]

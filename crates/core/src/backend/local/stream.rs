@@ -128,7 +128,7 @@ fn write_all(
     let mut new = {
         // Under the lock, so that nobody takes the file for one that a crash left before it says that it is in use.
         let locked = lock(&place.directory, path, table, call)?;
-        inner.clean(&place.directory, &locked);
+        inner.cleaned.before_writing(&place.directory, &locked);
         let mut new = NewFile::create(&place.directory, None, path, table)?;
         let _ = system::lock_file(new.file());
         new

@@ -61,7 +61,7 @@ pub(super) fn update(
             let locked = lock(&place.directory, path, table, call)?;
             let old = look(inner, &place, path)?;
             if !old.as_ref().is_some_and(|facts| type_of(facts) == FileType::Symlink) {
-                inner.clean(&place.directory, &locked);
+                inner.cleaned.before_writing(&place.directory, &locked);
                 return replace(inner, &place, old, path, missing, transform, call);
             }
         }

@@ -146,13 +146,20 @@ impl search::Tree for Tree<'_> {
                 }
             }
         }
-        let Some((handle, _)) = &directory.real else { return Ok(()) };
-        handle.list(buffer, |name, kind| {
-            if temp::is_temporary(name) || self.belongs_elsewhere(directory, name).is_some() {
+        let Some((handle, mount)) = &directory.real else { return Ok(()) };
+        let mut debris = false;
+        let listed = handle.list(buffer, |name, kind| {
+            let is_temporary = temp::is_temporary(name);
+            debris |= is_temporary;
+            if is_temporary || self.belongs_elsewhere(directory, name).is_some() {
                 return ControlFlow::Continue(());
             }
             visit(name, kind)
-        })
+        });
+        if debris && self.resolver.table().can_write(&self.resolver.table().mount(*mount).mount_point) {
+            handle.clean();
+        }
+        listed
     }
 
     fn open_directory(&self, parent: &Directory, name: &[u8]) -> Result<Directory, Obstacle> {

@@ -8,6 +8,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 
+use super::debris;
 use super::facts::{identity, kind_of, size_of, type_of, version_of};
 use super::system::{
     AsFd, AtFlags, BorrowedFd, Errno, FileType, Mode, OFlags, OwnedFd, Stat, fstat, is_system, openat, statat,
@@ -83,6 +84,11 @@ impl Handle {
         }
         self.refuse_system(fd.as_fd(), identity(&stat).0)?;
         Ok((OpenedFile::new(fd), metadata))
+    }
+
+    /// Removes what killed writers left.
+    pub(super) fn clean(&self) {
+        debris::clean(&self.fd);
     }
 
     /// Facts about the entry `name` itself.

@@ -103,6 +103,16 @@ fn hidden_names_are_an_option() {
     assert_eq!(found(&tree, &GlobQuery { path: path("/w/.c"), ..pattern("**") }), ["/w/.c/d"]);
 }
 
+/// D79: directories and names that do not match were counted too, in the order of their times.
+#[test]
+fn a_limit_counts_what_matches_and_nothing_else() {
+    let tree = HostTree::new(&[("a.js", ""), ("b/x.js", ""), ("c.ts", ""), ("d.ts", ""), ("e/f.ts", "")]);
+    tree.touch("a.js", 900);
+    let page = glob(&tree, &GlobQuery { limit: 2, ..pattern("**/*.ts") }).unwrap();
+    let names: Vec<_> = page.files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!((names.as_slice(), page.total, page.truncated), (["c.ts", "d.ts"].as_slice(), 3, true));
+}
+
 #[test]
 fn answers_newest_first_and_pages_with_totals() {
     let tree = HostTree::new(&[("a", "1"), ("b", "22"), ("c", ""), ("d", "")]);

@@ -88,12 +88,47 @@ async fn what_a_crash_left_is_hidden_and_then_removed() {
         fs::write(host(base.path(), path), "half").unwrap();
     }
     fs::write(host(base.path(), ".gloveport-mine.tmp"), "not ours").unwrap();
-    assert_eq!(names(&backend, "/", 2).await.unwrap(), ["/d", "/d/f", "/.gloveport-mine.tmp"]);
     let again = whole(base.path(), Strategy::Kernel);
     assert!(!host(base.path(), debris[0]).exists(), "opening cleans the mounted directory");
     write(&again, "/d/g", "x").await.unwrap();
     assert!(!host(base.path(), debris[1]).exists(), "the first write cleans its directory");
     assert!(host(base.path(), ".gloveport-mine.tmp").exists());
+}
+
+#[cfg(not(feature = "portable"))]
+#[tokio::test]
+async fn what_a_crash_left_goes_when_somebody_lists_or_searches_its_directory() {
+    for strategy in STRATEGIES {
+        let base = tempfile::tempdir().unwrap();
+        let readable = sandbox(base.path(), vec![Mount::new("root", "/")], strategy);
+        let backend = whole(base.path(), strategy);
+        write(&backend, "/d/e/f", "x").await.unwrap();
+        let debris = host(base.path(), "d/e/.gloveport-0123456789abcdef.tmp");
+        let query = GlobQuery { hidden: true, ..GlobQuery::new("**/*", at("/")) };
+        let glob = async |backend: &LocalBackend| backend.files().glob(&query, &Call::default()).await.unwrap();
+        for search in [false, true] {
+            fs::write(&debris, "half").unwrap();
+            // Where nothing may be written, nothing is removed, and still nothing shown.
+            assert_eq!(names(&readable, "/d/e", 1).await.unwrap(), ["/d/e/f"]);
+            assert_eq!(glob(&readable).await.files.len(), 1);
+            assert!(debris.exists());
+            // A writer at work holds the lock of its directory, and what it writes is not debris.
+            let directory = fs::File::open(host(base.path(), "d/e")).unwrap();
+            rustix::fs::flock(&directory, rustix::fs::FlockOperation::LockExclusive).unwrap();
+            assert_eq!(names(&backend, "/", 9).await.unwrap(), ["/d", "/d/e", "/d/e/f"]);
+            assert_eq!(glob(&backend).await.files.len(), 1);
+            assert!(debris.exists());
+            drop(directory);
+            if search {
+                assert_eq!(glob(&backend).await.files.len(), 1);
+            } else {
+                assert_eq!(names(&backend, "/", 9).await.unwrap(), ["/d", "/d/e", "/d/e/f"]);
+            }
+            assert!(!debris.exists(), "search: {search}");
+        }
+        // The lock is free again.
+        write(&backend, "/d/e/f", "y").await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
