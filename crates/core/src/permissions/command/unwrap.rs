@@ -173,8 +173,10 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
         found.unresolved.push(format!("what '{name}' starts is known only when it runs"));
     }
     let mut command = &rest[skipped..];
+    // `time` is a word of the shell, so that settings stand behind it as before any command.
+    let takes_settings = matches!(name, "sudo" | "time");
     while let Some((variable, after)) =
-        command.split_first().filter(|(word, _)| name == "sudo" && is_setting(word.marked()))
+        command.split_first().filter(|(word, _)| takes_settings && is_setting(word.marked()))
     {
         found.assigned.extend(variable.marked().split('=').next().map(str::to_owned));
         command = after;

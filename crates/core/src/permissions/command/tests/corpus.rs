@@ -79,6 +79,7 @@ pub(super) const DANGEROUS: &[&str] = &[
     "exec rm -rf /",
     "nohup rm -rf /",
     "time rm -rf /",
+    "time A=1 B=2 rm -rf /",
     "nice -n 5 rm -rf /",
     "nice -19 rm -rf /",
     "timeout 5 rm -rf /",
