@@ -1,8 +1,8 @@
 //! Removing the temporary files that killed writers left.
 //!
 //! Nobody is shown such a file. It goes when a backend is opened on its directory, when something is written there first,
-//! and when a listing or a search comes across it where the agent may write. A temporary file is nobody's when the lock of its
-//! directory is free, or ours: where there are no locks between processes, it stays.
+//! and when a listing or a search comes across it where the agent may write. A temporary file is nobody's when nobody else has
+//! the lock of its directory, nor its own: where there are no locks between processes, it stays.
 
 use std::collections::HashSet;
 
