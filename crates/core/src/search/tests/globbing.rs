@@ -108,7 +108,7 @@ fn hidden_names_are_an_option() {
 fn a_limit_counts_what_matches_and_nothing_else() {
     let tree = HostTree::new(&[("a.js", ""), ("b/x.js", ""), ("c.ts", ""), ("d.ts", ""), ("e/f.ts", "")]);
     tree.touch("a.js", 900);
-    let page = glob(&tree, &GlobQuery { limit: 2, ..pattern("**/*.ts") }).unwrap();
+    let page = glob(&tree, &GlobQuery { limit: 2, sort: SortOrder::Path, ..pattern("**/*.ts") }).unwrap();
     let names: Vec<_> = page.files.iter().map(|file| file.name.as_str()).collect();
     assert_eq!((names.as_slice(), page.total, page.truncated), (["c.ts", "d.ts"].as_slice(), 3, true));
 }
