@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::backend::WritableFileSystem;
+#[cfg(not(feature = "portable"))]
+use crate::search::GlobQuery;
 
 fn host(base: &Path, path: &str) -> std::path::PathBuf {
     base.join("root").join(path)
