@@ -170,6 +170,7 @@ mod tests {
         assert_eq!(below(&["lib/*.ts"], "src"), None);
         assert_eq!(below(&["lib/*.ts", "!b"], "src"), None);
         assert_eq!(below(&["!lib"], "src/lib"), None);
+        assert_eq!(below(&["!src"], "src/lib/x"), None);
         assert_eq!(below(&["!src/b"], "src"), globs(&["!./b"]));
         assert_eq!(below(&["!lib/b"], "src"), globs(&[]));
         assert_eq!(below(&[], ".git"), None);

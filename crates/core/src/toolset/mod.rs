@@ -36,6 +36,9 @@ use crate::scratch::Scratch;
 use crate::session::Sessions;
 use crate::tool::ToolSettings;
 
+#[cfg(test)]
+#[cfg(unix)]
+mod approval_samples;
 mod approve;
 mod call;
 #[cfg(test)]
@@ -47,6 +50,8 @@ mod plan;
 mod policy;
 #[cfg(test)]
 mod rules_tests;
+#[cfg(test)]
+mod search_tests;
 #[cfg(test)]
 mod tests;
 mod text;

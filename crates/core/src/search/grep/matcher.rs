@@ -120,6 +120,12 @@ fn weight(expression: &Hir) -> usize {
     }
 }
 
+/// Whether what keeps a pattern from the linear engine is that it looks around or refers back.
+pub(super) fn needs_look_around(pattern: &str) -> bool {
+    let parsed = regex_syntax::ParserBuilder::new().nest_limit(MAX_NESTING).utf8(false).build().parse(pattern);
+    matches!(parsed, Err(regex_syntax::Error::Parse(error)) if needs_backtracking(error.kind()))
+}
+
 fn needs_backtracking(kind: &regex_syntax::ast::ErrorKind) -> bool {
     use regex_syntax::ast::ErrorKind::{UnsupportedBackreference, UnsupportedLookAround};
     matches!(kind, UnsupportedBackreference | UnsupportedLookAround)

@@ -69,7 +69,12 @@ pub(crate) fn grep_in<T: Tree>(
         let (matcher, pace) = linear?;
         return grep_with(tree, query, (&matcher, pace), call, limits);
     }
-    let matcher = LookAround::compile(query)?;
+    let matcher = match (LookAround::compile(query), linear) {
+        (Ok(matcher), _) => matcher,
+        // What is wrong in either language is told in the words of the usual one.
+        (Err(_), Err(error)) if !matcher::needs_look_around(&query.pattern) => return Err(error),
+        (Err(error), _) => return Err(error),
+    };
     let mut outcome = grep_with(tree, query, (&matcher, look_around::PACE), call, limits)?;
     outcome.incomplete |= matcher.exceeded();
     outcome.truncated |= outcome.incomplete;

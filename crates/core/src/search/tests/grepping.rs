@@ -116,6 +116,8 @@ fn an_invalid_pattern_is_an_error_with_a_caret() {
     assert!(message(&lines("x(?=a)")).contains("need the option 'look_around'.\n  x(?=a)\n   ^\n"));
     let look_around = |pattern| GrepQuery { look_around: true, ..lines(pattern) };
     assert!(message(&look_around("(?=a")).contains("\n  (?=a\n"));
+    // What is wrong with or without look-around is told in the same words.
+    assert_eq!(message(&look_around("foo(bar")), message(&lines("foo(bar")));
     assert!(message(&GrepQuery { multiline: true, ..look_around("(?=a)") }).contains("without 'multiline'"));
 }
 
@@ -308,4 +310,13 @@ fn a_small_page_of_many_matches_is_that_of_all() {
             assert_eq!((page.files, page.total_matches), (all.files.clone(), all.total_matches));
         }
     }
+}
+
+/// Context of a match behind the page was shown as that of the last match on it.
+#[test]
+fn a_page_ends_with_the_context_of_its_own_last_match() {
+    let tree = HostTree::new(&[("a", "x\none\nx\ntwo\n")]);
+    let found = grep(&tree, &GrepQuery { after: 1, limit: 1, ..lines("x") }).unwrap();
+    let after: Vec<_> = found.matches[0].after.iter().map(|line| line.line.as_str()).collect();
+    assert_eq!((found.matches.len(), after, found.total_matches), (1, vec!["one"], 2));
 }

@@ -76,3 +76,20 @@ fn a_deadline_makes_counts_lower_bounds() {
     let found = outline(&tree, limits, &query());
     assert!(found.incomplete && found.truncated);
 }
+
+/// Beyond the directories that are open at once, the walk goes down from the root again.
+#[test]
+fn a_depth_holds_also_where_more_levels_than_open_directories_lie_above_it() {
+    let tree = HostTree::new(&[]);
+    let mut at = rustix::fs::open(tree.root.path(), rustix::fs::OFlags::DIRECTORY, 0.into()).unwrap();
+    for _ in 0..400 {
+        for name in ["d", "e"] {
+            rustix::fs::mkdirat(&at, name, 0o700.into()).unwrap();
+        }
+        at = rustix::fs::openat(&at, "d", rustix::fs::OFlags::DIRECTORY, 0.into()).unwrap();
+    }
+    for depth in [1, 200, 300] {
+        let found = outline(&tree, Limits::default(), &OutlineQuery { depth, counts: false, ..query() });
+        assert_eq!((found.total, found.truncated), (2 * depth as usize, false));
+    }
+}

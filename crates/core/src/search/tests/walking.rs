@@ -165,6 +165,55 @@ fn a_chain_deeper_than_the_open_directories_is_walked_to_its_end() {
     assert_eq!(glob(&tree, &directories).unwrap().total, depth);
 }
 
+/// Nothing else could name it: a read of that path would be refused.
+#[test]
+fn what_lies_deeper_than_a_path_is_long_is_left_out() {
+    let tree = HostTree::new(&[]);
+    let name = "n".repeat(250);
+    let mut at = rustix::fs::open(tree.root.path(), rustix::fs::OFlags::DIRECTORY, 0.into()).unwrap();
+    for _ in 0..20 {
+        let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+        drop(rustix::fs::openat(&at, "file", flags, 0o600.into()).unwrap());
+        rustix::fs::mkdirat(&at, name.as_str(), 0o700.into()).unwrap();
+        at = rustix::fs::openat(&at, name.as_str(), rustix::fs::OFlags::DIRECTORY, 0.into()).unwrap();
+    }
+    let paths = found(&tree, &pattern("**/file"));
+    assert_eq!(paths.len(), 17);
+    assert!(paths.iter().all(|path| VirtualPath::absolute(path).is_ok()));
+}
+
+#[test]
+fn links_that_a_search_for_lines_follows_lead_to_nothing_denied() {
+    let tree =
+        HostTree::new(&[("secret/b.txt", "x"), ("link.txt", "->secret/b.txt"), ("fine", "->a.txt"), ("a.txt", "x")]);
+    let backend = tree.backend(&[], Limits::default());
+    let query = GrepQuery { links: crate::search::LinkPolicy::Match, files_only: true, ..lines("x") };
+    for operations in [&[Operation::Grep], &[Operation::Read]] {
+        let outcome = host::grep(&backend, &query, &guarded(operations, "secret")).unwrap();
+        assert_eq!(grep_paths(outcome), ["/w/a.txt", "/w/fine"]);
+    }
+}
+
+/// A rule names the real place; a search that came by a link shows other paths.
+#[test]
+fn what_is_denied_under_its_real_path_is_left_out_behind_a_link() {
+    let tree = HostTree::new(&[("real/hid.txt", "x"), ("real/open.txt", "x"), ("link", "->real")]);
+    let backend = tree.backend(&[], Limits::default());
+    let call = guarded(&[Operation::Glob, Operation::Grep, Operation::Ls], "real/hid");
+    let within = path("/w/link");
+    let names = GlobQuery { path: within.clone(), ..pattern("**") };
+    assert_eq!(glob_paths(host::glob(&backend, &names, &call).unwrap()), ["/w/link/open.txt"]);
+    let found = GrepQuery { path: within.clone(), files_only: true, ..lines("x") };
+    assert_eq!(grep_paths(host::grep(&backend, &found, &call).unwrap()), ["/w/link/open.txt"]);
+    let query = crate::search::FindQuery::new("txt", within.clone());
+    let found = host::block_on(crate::backend::Backend::files(&backend).find(&query, &call)).unwrap();
+    assert_eq!(found.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["/w/link/open.txt"]);
+    let query = crate::search::OutlineQuery { path: within, depth: 1, respect_ignore: true, counts: true };
+    let shown = host::block_on(crate::backend::Backend::files(&backend).outline(&query, &call)).unwrap();
+    let paths: Vec<_> = shown.entries.iter().map(|entry| entry.info.path.as_str()).collect();
+    assert_eq!((paths, shown.files), (vec!["/w/link/open.txt"], Some(1)));
+}
+
 #[test]
 fn a_deadline_returns_what_there_is_and_an_abort_is_an_error() {
     let tree = forest(50);
