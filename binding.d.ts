@@ -144,6 +144,8 @@ export declare class NativeToolset {
   validate(name: string, inputJson: string, callJson: string): Promise<NativeOutcome>
   /** Whether a call would run, as JSON in `value`. */
   assess(name: string, inputJson: string, callJson: string, cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
+  /** Keeps a file in the toolset's private folder; `text` is its path. */
+  keep(name: string, content: string | Uint8Array): Promise<NativeOutcome>
   /** Ends what the toolset started, never the backend; done when nothing of it is left. */
   close(): Promise<NativeOutcome>
 }

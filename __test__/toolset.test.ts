@@ -1,4 +1,4 @@
-import { ClosedError, createToolset, InvalidInputError, UnsupportedError, LocalBackend } from 'gloveport'
+import { ClosedError, createToolset, InvalidInputError, UnsupportedError, LocalBackend, StateBackend } from 'gloveport'
 import { expect, test } from 'vitest'
 
 import { localBackend, PNG, project, rejection, toolsetOver } from './support.js'
@@ -155,4 +155,18 @@ test('wrong options are typed errors that name the option', async () => {
     )
     expect(() => createToolset(options as never)).toThrow(InvalidInputError)
   }
+})
+
+test('what is kept is read by the tools until the close', async () => {
+  const toolset = createToolset({ backend: new StateBackend({ files: { '/a.txt': 'text' } }) })
+  const path = await toolset.keep('report.json', '{ "lines": 1 }')
+  expect(path).toBe('/.gloveport/report-1.json')
+  expect(await toolset.keep('data.bin', Uint8Array.of(0, 255))).toBe('/.gloveport/data-2.bin')
+  expect((await toolset.call('read_file', { path })).text).toContain('{ "lines": 1 }')
+  expect((await toolset.call('grep', { pattern: 'lines', path: '/.gloveport' })).text).toContain(path)
+  expect(await toolset.call('write_file', { path, content: 'x' })).toMatchObject({ code: 'PATH_NOT_WRITABLE' })
+  expect((await toolset.call('read_file', { path: '/a.txt' })).text).toContain('text')
+  await expect(toolset.keep('../escape', '')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await toolset.close()
+  await expect(toolset.keep('late', '')).rejects.toMatchObject({ code: 'CLOSED' })
 })

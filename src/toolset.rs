@@ -8,13 +8,14 @@ use gloveport_core::error::{Error, Result};
 use gloveport_core::hooks::{CommandJudge, Hooks};
 use gloveport_core::tool::ToolResult;
 use gloveport_core::toolset::{Application, Assessment, CallOptions, CallReport, Toolset};
-use napi::bindgen_prelude::{Env, Function, Object, Promise};
+use gloveport_core::wire::Content;
+use napi::bindgen_prelude::{Either, Env, Function, Object, Promise, Uint8Array};
 use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::backend::NativeBackend;
-use crate::convert::{NativeCancel, NativeError, NativeOutcome, output_sink, parse, token_of};
+use crate::convert::{NativeCancel, NativeError, NativeOutcome, content_of, output_sink, parse, token_of};
 use crate::host::{Host, HostDescription};
 use crate::start::{Begin, start, start_at};
 
@@ -170,6 +171,25 @@ impl NativeToolset {
         let (options, _) = options_of(&call_json, cancel);
         let toolset = self.inner.clone();
         start(env, async move { async { toolset.assess(&name, &input(&input_json)?, options?).await }.await.into() })
+    }
+
+    /// Keeps a file in the toolset's private folder; `text` is its path.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn keep<'env>(
+        &self,
+        env: &'env Env,
+        name: String,
+        content: Either<String, Uint8Array>,
+    ) -> napi::Result<Object<'env>> {
+        let toolset = self.inner.clone();
+        let content = match content_of(content) {
+            Content::Text(text) => text.into_bytes(),
+            Content::Bytes(bytes) => bytes,
+        };
+        start(env, async move {
+            let kept = toolset.keep(name, content).await;
+            kept.map(|path| NativeOutcome { text: Some(path), ..NativeOutcome::default() }).into()
+        })
     }
 
     /// Ends what the toolset started, never the backend; done when nothing of it is left.

@@ -66,6 +66,28 @@ const readBytes = (path: string): Act => [
   `bytes of ${path}`,
   async ({ backend, at }) => shown(await backend.readBytes(at(path))),
 ]
+const readStream = (path: string, options?: { offset?: number; length?: number }): Act => [
+  `stream of ${path} ${options ? JSON.stringify(options) : ''}`,
+  async ({ backend, at }) => {
+    let content = ''
+    for await (const piece of backend.readStream(at(path), options)) content += shown(piece)
+    return content.length > 100 ? `${content.length} characters` : content
+  },
+]
+/** The last piece may be an error of the source. */
+const writeStream = (path: string, ...pieces: readonly (string | Uint8Array | Error)[]): Act => [
+  `stream to ${path}`,
+  async ({ backend, at }) => {
+    const source = (function* () {
+      for (const piece of pieces) {
+        if (piece instanceof Error) throw piece
+        yield piece
+      }
+    })()
+    const written = await backend.writeStream(at(path), source)
+    return `${written.created ? 'created' : 'replaced'} ${written.bytes}`
+  },
+]
 const stat = (path: string): Act => [
   `stat ${path}`,
   async ({ backend, at }) => {
@@ -503,5 +525,22 @@ export const CASES: readonly Case[] = [
     'a write counts its lines as they are read (33)',
     step(call('write_file', { path: '<a.txt>', content: 'one\ntwo\n' }), 'Created /a.txt: 2 line(s), 8 bytes.'),
     step(call('write_file', { path: '<a.txt>', content: '' }), 'Wrote /a.txt: 0 line(s), 0 bytes.'),
+  ),
+  a(
+    'files go in and out piece by piece',
+    step(writeStream('d/s.bin', 'one\n', bytes('\xff\0'), 'two'), 'created 9'),
+    step(readBytes('d/s.bin'), 'one\\n\\xff\\x00two'),
+    step(readStream('d/s.bin'), 'one\\n\\xff\\x00two'),
+    step(readStream('d/s.bin', { offset: 2, length: 3 }), 'e\\n\\xff'),
+    step(readStream('d/s.bin', { offset: 100 }), ''),
+    step(writeStream('d/s.bin', 'new', new Error('no more')), 'threw Error: no more'),
+    step(ls('', 9), '/d/ /d/s.bin:9'),
+    step(writeStream('d/s.bin'), 'replaced 0'),
+    step(readStream('d/s.bin'), ''),
+    step(readStream('missing'), 'FILE_NOT_FOUND /missing'),
+    step(writeStream('d', 'x'), 'NOT_A_FILE /d'),
+    step(writeStream('d/s.bin/x', 'x'), 'NOT_A_DIRECTORY /d/s.bin/x'),
+    step(writeStream('large.bin', noise(70_000), noise(70_000)), 'created 140000'),
+    step(stat('large.bin'), '/large.bin large.bin file 140000'),
   ),
 ]

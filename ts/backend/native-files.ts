@@ -245,7 +245,8 @@ function page<T extends { readonly nextOffset?: number | null; readonly nextCurs
   return { ...rest, ...(nextOffset != null && { nextOffset }), ...(nextCursor != null && { nextCursor }) }
 }
 
-function checkContent(content: unknown): string | Uint8Array {
+/** Content to write, or an error that says what was given instead. */
+export function checkContent(content: unknown): string | Uint8Array {
   if (typeof content === 'string') return checkText(content, 'content')
   if (ArrayBuffer.isView(content) && !(content instanceof DataView)) {
     return new Uint8Array(content.buffer as ArrayBuffer, content.byteOffset, content.byteLength)

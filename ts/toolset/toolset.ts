@@ -3,6 +3,7 @@
 
 import { AsyncResource } from 'node:async_hooks'
 
+import { checkContent } from '../backend/native-files.js'
 import { nativeFor, watchFailures } from '../backend/user.js'
 import { checkFunction, checkOptions, describe, encodeJson } from '../encode.js'
 import { AbortError } from '../errors/abort-error.js'
@@ -312,6 +313,21 @@ export class Toolset {
     )
     const chosen = [...named, ...added.map(({ name }) => name)]
     return Toolset.of(this.#native.subset(chosen), this.#host, this.#ourNames, this.#backend)
+  }
+
+  /**
+   * Keeps something that is too long to be told, in a private folder that goes with the toolset: whole outputs of commands lie
+   * there too. `name` is of letters, digits, `-` and `_`, and may have a suffix. Resolves to the path that the tools read it by,
+   * which works on every backend. Of more than 100 files the oldest goes.
+   *
+   * @example
+   * const path = await toolset.keep('report.json', JSON.stringify(report)) // /.gloveport/report-1.json
+   */
+  async keep(name: string, content: string | Uint8Array): Promise<string> {
+    checkText(name, 'name')
+    const checked = checkContent(content)
+    const { text } = await runNative({}, () => this.#native.keep(name, checked))
+    return text ?? ''
   }
 
   /** Ends what the toolset started; later calls reject with `ClosedError`. The backend stays open. */

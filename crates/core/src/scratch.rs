@@ -1,13 +1,15 @@
-//! A private folder of one toolset for what is too long to be told: whole outputs of commands.
+//! A private folder of one toolset for what is too long to be told: whole outputs of commands, and what the application
+//! keeps there for the agent.
 //!
 //! The folder is made when the first file is (readable by this user alone) and goes with the toolset. The agent sees it as
 //! [`MOUNT_POINT`], read-only: the backend of the toolset is then one with a route more, so that every tool that reads
 //! works there as anywhere else. Commands do not see it.
 
+use std::collections::VecDeque;
 use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
+use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
@@ -15,12 +17,16 @@ use parking_lot::Mutex;
 use crate::backend::composite::{CompositeBackend, Strip};
 use crate::backend::local::{LocalBackend, LocalOptions};
 use crate::backend::{Backend, Spill, SpillFile};
+use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::limits::Limits;
 
 /// Where the agent finds the folder.
 pub const MOUNT_POINT: &str = "/.gloveport";
 /// 100 files: the oldest goes when one more is made.
-const FILES: u64 = 100;
+const MAX_FILES: usize = 100;
+/// 40 and 10 bytes of a kept file's name and of its suffix.
+const MAX_STEM: usize = 40;
+const MAX_SUFFIX: usize = 10;
 
 /// The folder of one toolset. Clones are the same folder; the last removes it.
 #[derive(Clone)]
@@ -30,8 +36,16 @@ struct Shared {
     backend: Arc<dyn Backend>,
     /// Looked at by every call, which waits for nobody who makes it.
     folder: OnceLock<Folder>,
-    making: Mutex<()>,
-    made: AtomicU64,
+    files: Mutex<Files>,
+}
+
+/// What lies in the folder.
+#[derive(Default)]
+struct Files {
+    /// The oldest first.
+    names: VecDeque<String>,
+    made: u64,
+    closed: bool,
 }
 
 struct Folder {
@@ -43,8 +57,7 @@ struct Folder {
 impl Scratch {
     /// None on disk yet. `backend` is the toolset's.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
-        let shared = Shared { backend, folder: OnceLock::new(), making: Mutex::default(), made: AtomicU64::new(0) };
-        Self(Arc::new(shared))
+        Self(Arc::new(Shared { backend, folder: OnceLock::new(), files: Mutex::default() }))
     }
 
     /// The toolset's backend, with the folder in it as soon as there is one.
@@ -58,31 +71,69 @@ impl Scratch {
     /// What makes a file for the output of a command.
     pub fn spill(&self) -> Spill {
         let scratch = self.clone();
-        Arc::new(move || scratch.file("output"))
+        Arc::new(move || scratch.file("output", "txt"))
     }
 
-    /// A new file, `NAME-N.txt`; `None` where the system takes none.
-    fn file(&self, name: &str) -> Option<SpillFile> {
-        let folder = self.folder()?;
-        let number = self.0.made.fetch_add(1, Ordering::Relaxed) + 1;
-        if number > FILES {
-            // Best effort: it goes with the folder otherwise.
-            let _ = std::fs::remove_file(folder.path.join(format!("{name}-{}.txt", number - FILES)));
+    /// Keeps `content` as a file whose name begins like `name` (`report.json` becomes `report-1.json`), and returns its
+    /// path. `InvalidInput` for a name of other characters than letters, digits, `-` and `_`. Blocks.
+    pub fn keep(&self, name: &str, content: &[u8]) -> Result<String> {
+        let (stem, suffix) = name.rsplit_once('.').unwrap_or((name, "txt"));
+        if !is_plain(stem, MAX_STEM) || !is_plain(suffix, MAX_SUFFIX) {
+            return Err(Error::invalid(format!(
+                "A kept file is named by letters, digits, '-' and '_', with at most one suffix, such as 'report.json'; not \
+                 '{}'.",
+                Shown(name)
+            )));
         }
-        let name = format!("{name}-{number}.txt");
-        let file = File::options().write(true).create_new(true).open(folder.path.join(&name)).ok()?;
-        Some(SpillFile { file, path: format!("{MOUNT_POINT}/{name}") })
+        let failed = || Error::new(ErrorKind::Io, "The toolset's folder for kept files cannot be written.");
+        let mut kept = self.file(stem, suffix).ok_or_else(failed)?;
+        kept.file.write_all(content).map_err(|_| failed())?;
+        Ok(kept.path)
     }
 
-    /// The folder, which is made when it is first asked for.
-    fn folder(&self) -> Option<&Folder> {
-        let _making = self.0.making.lock();
+    /// Where the folder lies, once there is one.
+    #[cfg(test)]
+    pub(crate) fn host_path(&self) -> Option<PathBuf> {
+        self.0.folder.get().map(|folder| folder.path.clone())
+    }
+
+    /// Removes the folder with all that is in it; none is made any more.
+    pub fn close(&self) {
+        self.0.files.lock().closed = true;
+        if let Some(folder) = self.0.folder.get() {
+            folder.remove();
+        }
+    }
+
+    /// A new file, `STEM-N.SUFFIX`; `None` where the system takes none, and after the close.
+    fn file(&self, stem: &str, suffix: &str) -> Option<SpillFile> {
+        let mut files = self.0.files.lock();
+        if files.closed {
+            return None;
+        }
         if self.0.folder.get().is_none() {
             // Nobody else sets it meanwhile.
             let _ = self.0.folder.set(Folder::new(&self.0.backend)?);
         }
-        self.0.folder.get()
+        let folder = self.0.folder.get()?;
+        if files.names.len() >= MAX_FILES
+            && let Some(oldest) = files.names.pop_front()
+        {
+            // Best effort: it goes with the folder otherwise.
+            let _ = std::fs::remove_file(folder.path.join(oldest));
+        }
+        files.made += 1;
+        let name = format!("{stem}-{}.{suffix}", files.made);
+        let file = File::options().write(true).create_new(true).open(folder.path.join(&name)).ok()?;
+        let path = format!("{MOUNT_POINT}/{name}");
+        files.names.push_back(name);
+        Some(SpillFile { file, path })
     }
+}
+
+fn is_plain(part: &str, most: usize) -> bool {
+    (1..=most).contains(&part.len())
+        && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 impl Folder {
@@ -108,9 +159,61 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
+impl Folder {
+    fn remove(&self) {
         // Best effort: it lies in the system's temporary directory.
         let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::memory::{StateBackend, StateOptions};
+
+    fn scratch() -> Scratch {
+        Scratch::new(Arc::new(StateBackend::new(StateOptions::default(), Limits::default()).unwrap()))
+    }
+
+    #[test]
+    fn keeps_files_by_plain_names() {
+        let scratch = scratch();
+        assert_eq!(scratch.keep("report.json", b"{}").unwrap(), "/.gloveport/report-1.json");
+        assert_eq!(scratch.keep("notes", b"text").unwrap(), "/.gloveport/notes-2.txt");
+        for name in ["", ".", "..", "a/b", "../a", "a.b.c", "a b", ".txt", "a.", "\0", &"a".repeat(41)] {
+            assert_eq!(scratch.keep(name, b"").unwrap_err().kind(), ErrorKind::InvalidInput, "{name}");
+        }
+        let path = scratch.host_path().unwrap();
+        assert_eq!(std::fs::read(path.join("report-1.json")).unwrap(), b"{}");
+    }
+
+    #[test]
+    fn of_too_many_files_the_oldest_goes() {
+        let scratch = scratch();
+        for number in 0..=MAX_FILES {
+            scratch.keep(if number % 2 == 0 { "even" } else { "odd" }, b"").unwrap();
+        }
+        let path = scratch.host_path().unwrap();
+        assert_eq!(std::fs::read_dir(&path).unwrap().count(), MAX_FILES);
+        assert!(!path.join("even-1.txt").exists() && path.join("odd-2.txt").exists());
+    }
+
+    /// The folder stayed until the last reference went, which JavaScript keeps until it collects garbage.
+    #[test]
+    fn nothing_is_left_after_the_close() {
+        let scratch = scratch();
+        scratch.keep("a", b"").unwrap();
+        let path = scratch.host_path().unwrap();
+        assert!(path.exists());
+        scratch.close();
+        assert!(!path.exists());
+        assert_eq!(scratch.keep("a", b"").unwrap_err().kind(), ErrorKind::Io);
+        assert!(!path.exists());
     }
 }

@@ -32,6 +32,7 @@ use crate::limits::Limits;
 use crate::media::Gate;
 use crate::memory::ReadMemory;
 use crate::permissions::{CommandContext, PermissionChecker, Ruleset};
+use crate::sandbox::file_too_large;
 use crate::scratch::Scratch;
 use crate::session::Sessions;
 use crate::tool::ToolSettings;
@@ -248,6 +249,24 @@ impl Toolset {
     /// Ends when nothing that the toolset started is left; after [`Toolset::close`].
     pub async fn over(&self) {
         self.shared.sessions.over().await;
+        let scratch = self.shared.scratch.clone();
+        // A removal that fails is repeated with the last reference.
+        let _ = tokio::task::spawn_blocking(move || scratch.close()).await;
+    }
+
+    /// Keeps `content` in the toolset's private folder, where the tools read it by the path that is returned; until the close,
+    /// or until 100 newer ones are there. See [`Scratch::keep`].
+    pub async fn keep(&self, name: String, content: Vec<u8>) -> Result<String> {
+        if self.shared.closed.load(Ordering::Acquire) {
+            return Err(call::closed());
+        }
+        if content.len() as u64 > self.shared.limits.file_bytes {
+            return Err(file_too_large(&name, content.len() as u64, self.shared.limits.file_bytes));
+        }
+        let scratch = self.shared.scratch.clone();
+        tokio::task::spawn_blocking(move || scratch.keep(&name, &content))
+            .await
+            .map_err(|_| Error::internal("A file could not be kept."))?
     }
 
     /// What the toolset runs beside its calls.

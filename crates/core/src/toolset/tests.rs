@@ -644,3 +644,15 @@ async fn only_the_reading_tool_may_begin_on_a_lent_thread_of_a_disk() {
     assert!(crate::lent::poll(reading.as_mut(), context).is_pending());
     assert!(reading.await.unwrap().text.contains("==> a.txt <=="));
 }
+
+#[tokio::test]
+async fn what_was_kept_goes_with_the_close() {
+    let toolset = World::new().toolset(json!({}));
+    toolset.keep("report".to_owned(), b"text".to_vec()).await.unwrap();
+    let path = toolset.shared.scratch.host_path().unwrap();
+    assert!(path.exists());
+    toolset.close();
+    toolset.over().await;
+    assert!(!path.exists());
+    assert_eq!(toolset.keep("late".to_owned(), Vec::new()).await.unwrap_err().kind(), ErrorKind::Closed);
+}
