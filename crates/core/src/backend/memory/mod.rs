@@ -27,6 +27,7 @@ use crate::error::Result;
 use crate::lent;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
+use crate::search::LastPattern;
 
 mod document;
 pub(super) mod errors;
@@ -94,6 +95,7 @@ pub struct StateBackend {
     limits: Limits,
     quotas: StateLimits,
     closed: AtomicBool,
+    last_pattern: LastPattern,
 }
 
 impl StateBackend {
@@ -127,6 +129,7 @@ impl StateBackend {
         Self {
             id,
             working_directory: VirtualPath::root(),
+            last_pattern: LastPattern::default(),
             changing: Mutex::new(()),
             tree: RwLock::new(tree),
             limits,

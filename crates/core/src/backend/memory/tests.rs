@@ -354,10 +354,7 @@ async fn a_lent_thread_is_left_before_anything_long() {
     let lines = "a line\n".repeat(SHORT_LINES + 1);
     let backend = with_files(json!({ "/a.txt": "needle\n", "/lines.txt": lines, "/big.txt": "" }));
     let grep = |pattern: &str| crate::search::GrepQuery::new(pattern, VirtualPath::root());
-    let look = |pattern: &str| {
-        let tree = backend.snapshot();
-        walk::is_short_tree(&tree) && walk::is_short_grep(&grep(pattern), &tree)
-    };
+    let look = |pattern: &str| backend.quick_pattern(&grep(pattern), &backend.snapshot()).is_some();
     assert!(ends_at_once(backend.grep(&grep("need.e"), call)));
     let put = |path: &str| ends_at_once(write(&backend, path, b"new"));
     let replace = |lines: usize| ends_at_once(change::replace(&at("/a.txt"), "x\n".repeat(lines).into_bytes()));
@@ -380,6 +377,27 @@ async fn a_lent_thread_is_left_before_anything_long() {
     assert!(look("needle"));
     write(&backend, "/.gitignore", b"*.tmp").await.unwrap();
     assert!(!look("needle"), "rules take their time to compile");
+}
+
+#[test]
+fn the_last_pattern_is_compiled_once() {
+    let backend = with_files(json!({ "/a.txt": "needle\n" }));
+    let grep = crate::search::GrepQuery::new("need.e", VirtualPath::root());
+    let quick = |query: &crate::search::GrepQuery| backend.quick_pattern(query, &backend.snapshot()).unwrap();
+    let first = quick(&grep);
+    assert!(Arc::ptr_eq(&first, &quick(&grep)));
+    let page = crate::search::GrepQuery { offset: 5, ..grep.clone() };
+    assert!(Arc::ptr_eq(&first, &quick(&page)));
+    for other in [
+        crate::search::GrepQuery { word: true, ..grep.clone() },
+        crate::search::GrepQuery { literal: true, ..grep.clone() },
+        crate::search::GrepQuery { multiline: true, ..grep.clone() },
+        crate::search::GrepQuery { case: crate::search::CaseMode::Insensitive, ..grep.clone() },
+        crate::search::GrepQuery { pattern: "needle".to_owned(), ..grep.clone() },
+    ] {
+        let last = quick(&grep);
+        assert!(!Arc::ptr_eq(&last, &quick(&other)), "{other:?}");
+    }
 }
 
 proptest! {

@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::search::{
-    self, EntryKind, FindOutcome, FindQuery, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Haystack,
-    Metadata, Obstacle, Opened, Outline, OutlineQuery,
+    self, EntryKind, FindOutcome, FindQuery, Followed, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Metadata,
+    Obstacle, Opened, Outline, OutlineQuery, Quick,
 };
 
 /// 8 MiB: a few milliseconds of searching, in which starting threads would not pay.
@@ -29,7 +29,14 @@ impl StateBackend {
     }
 
     pub(super) async fn grep_now(&self, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
-        self.search(query, is_short_grep, call, grep).await
+        self.check_open()?;
+        let tree = self.snapshot();
+        if let Some(pattern) = self.quick_pattern(query, &tree) {
+            self.mind_the_caller(0).await;
+            // Starting threads would take longer than the search.
+            return pattern.grep(&tree, query, call, &Limits { search_threads: 1, ..self.limits.clone() });
+        }
+        self.search(query, |_, _| false, call, search::grep).await
     }
 
     pub(super) async fn find_now(&self, query: &FindQuery, call: &Call) -> Result<FindOutcome> {
@@ -38,6 +45,15 @@ impl StateBackend {
 
     pub(super) async fn outline_now(&self, query: &OutlineQuery, call: &Call) -> Result<Outline> {
         self.search(query, |_, _| true, call, search::outline).await
+    }
+
+    /// The pattern of a search that is short; most trees are small and hold ASCII alone.
+    pub(super) fn quick_pattern(&self, query: &GrepQuery, tree: &Tree) -> Option<Arc<Quick>> {
+        let is_short = tree.bytes() <= SHORT_STEPS
+            && query.globs.iter().map(String::len).sum::<usize>() <= SHORT_PATTERN_BYTES
+            && is_short_tree(tree)
+            && tree.is_ascii();
+        if is_short { self.last_pattern.quick(query, tree.bytes(), SHORT_STEPS) } else { None }
     }
 
     async fn search<Q: Clone + Send + 'static, O: Send + 'static>(
@@ -73,21 +89,8 @@ fn is_short(pattern: &str) -> bool {
 }
 
 /// Whether a walk of `tree` is short.
-pub(super) fn is_short_tree(tree: &Tree) -> bool {
+fn is_short_tree(tree: &Tree) -> bool {
     tree.entries() <= super::SHORT_ENTRIES && !tree.holds_ignore_files()
-}
-
-pub(super) fn is_short_grep(query: &GrepQuery, tree: &Tree) -> bool {
-    tree.bytes() <= SHORT_STEPS
-        && query.globs.iter().map(String::len).sum::<usize>() <= SHORT_PATTERN_BYTES
-        && search::steps(query, tree.bytes()).is_some_and(|steps| steps <= SHORT_STEPS)
-        && tree.is_ascii()
-}
-
-/// [`search::grep`]; in a small tree of ASCII alone, which most are, with the patterns that are quick to compile there.
-fn grep(tree: &Tree, query: &GrepQuery, call: &Call, limits: &Limits) -> Result<GrepOutcome> {
-    let haystack = if tree.bytes() <= SHORT_STEPS && tree.is_ascii() { Haystack::Ascii } else { Haystack::Any };
-    search::grep_in(tree, haystack, query, call, limits)
 }
 
 /// A file that is read from its beginning.

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use self::look_around::LookAround;
 use self::pace::Pace;
 use self::page::{MAX_TEXT_BYTES, Page};
+pub(crate) use self::quick::{LastPattern, Quick};
 use self::sink::Keep;
 use self::worker::{Job, Worker};
 use super::filter::Filter;
@@ -31,6 +32,7 @@ mod look_around;
 mod matcher;
 mod pace;
 mod page;
+mod quick;
 mod sink;
 mod worker;
 
@@ -38,33 +40,7 @@ mod worker;
 /// with `InvalidInput` for a pattern, glob or type that is not valid and, as the tree does, for a path that cannot be
 /// opened. A file that is named is searched whatever the globs say, also when it looks binary.
 pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) -> Result<GrepOutcome> {
-    grep_in(tree, Haystack::Any, query, call, limits)
-}
-
-/// The steps that `query` takes at most in so many bytes of ASCII, roughly; `None` where that is hard to say.
-pub(crate) fn steps(query: &GrepQuery, bytes: u64) -> Option<u64> {
-    matcher::steps(query, bytes)
-}
-
-/// What is known of the content that is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Haystack {
-    /// Nothing.
-    Any,
-    /// All of it is ASCII, where a pattern means the same with and without Unicode, and compiles in a fraction of the time
-    /// without.
-    Ascii,
-}
-
-/// [`grep`] where something is known of the content.
-pub(crate) fn grep_in<T: Tree>(
-    tree: &T,
-    haystack: Haystack,
-    query: &GrepQuery,
-    call: &Call,
-    limits: &Limits,
-) -> Result<GrepOutcome> {
-    let linear = matcher::compile(query, haystack);
+    let linear = matcher::compile(query);
     if linear.is_ok() || !query.look_around || query.literal {
         let (matcher, pace) = linear?;
         return grep_with(tree, query, (&matcher, pace), call, limits);
