@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use memchr::memchr2;
+
 use crate::error::{Error, Result, Shown};
 
 /// 4096 bytes: the longest path Linux takes (`PATH_MAX`).
@@ -111,7 +113,7 @@ impl VirtualPath {
 
     /// This path with one more name. `name` must be one segment; what is not is refused.
     pub fn join(&self, name: &str) -> Result<Self> {
-        if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+        if name.is_empty() || name == "." || name == ".." || memchr2(b'/', 0, name.as_bytes()).is_some() {
             return Err(Error::invalid(format!("'{}' is not a single file name.", Shown(name))));
         }
         Self::parse(name, self)

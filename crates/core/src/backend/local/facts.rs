@@ -73,6 +73,9 @@ pub(super) fn virtual_directory(path: &VirtualPath) -> FileInfo {
 
 /// A name as it is shown: bytes that are not UTF-8 become `\xNN`.
 pub(super) fn shown_name(name: &[u8]) -> String {
+    if let Ok(name) = std::str::from_utf8(name) {
+        return name.to_owned();
+    }
     let mut text = String::with_capacity(name.len());
     for chunk in name.utf8_chunks() {
         text.push_str(chunk.valid());
