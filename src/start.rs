@@ -56,7 +56,7 @@ pub(crate) fn start<'env>(
     env: &'env Env,
     work: impl Future<Output = NativeOutcome> + Send + 'static,
 ) -> napi::Result<Object<'env>> {
-    start_at(env, Begin::Apart, work)
+    begin_work(env, Begin::Apart, Box::pin(work))
 }
 
 /// As [`start`], at the place that is named.
@@ -65,7 +65,11 @@ pub(crate) fn start_at<'env>(
     begin: Begin,
     work: impl Future<Output = NativeOutcome> + Send + 'static,
 ) -> napi::Result<Object<'env>> {
-    let mut work: Work = Box::pin(work);
+    begin_work(env, begin, Box::pin(work))
+}
+
+/// The same for every kind of work: compiled once.
+fn begin_work<'env>(env: &'env Env, begin: Begin, mut work: Work) -> napi::Result<Object<'env>> {
     if begin == Begin::Here
         && LENT.get() < LENT_TIME
         && let Poll::Ready(outcome) = poll_here(&mut work)

@@ -15,6 +15,7 @@ pub mod access;
 pub mod approval;
 pub mod audit;
 pub mod backend;
+mod blocking;
 pub mod call_info;
 pub mod cancel;
 pub mod change;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use crate::blocking::blocking;
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
 
@@ -63,7 +64,7 @@ impl Gate {
             turn = turn => turn.map_err(|_| Error::internal("The gate of a toolset was closed."))?,
             stop = deadline.reached() => return Err(stop),
         };
-        let task = tokio::task::spawn_blocking(move || {
+        let task = blocking(move || {
             let _turn = turn;
             work()
         });

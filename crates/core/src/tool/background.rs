@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -22,7 +23,8 @@ use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 const MAX_WAIT_S: f64 = 590.0;
 
 /// The input of `run_in_background`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunInBackground {
     /// The command line, for `sh -c`.
@@ -81,14 +83,15 @@ impl Tool for RunInBackground {
 }
 
 /// The input of `read_output`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadOutput {
     /// The id that `run_in_background` or `execute` gave.
     shell_id: String,
     /// Seconds to wait for new output or the end; 0, which does not wait, when left out.
     #[serde(default)]
-    #[schemars(range(min = 0, max = 590))]
+    #[cfg_attr(test, schemars(range(min = 0, max = 590)))]
     wait: Option<f64>,
 }
 
@@ -163,7 +166,8 @@ pub(super) fn shown(fresh: &Fresh) -> String {
 }
 
 /// The input of `kill_shell`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct KillShell {
     /// The id that `run_in_background` or `execute` gave.
@@ -227,7 +231,8 @@ impl Tool for KillShell {
 }
 
 /// The input of `list_shells`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListShells {}
 

@@ -1,5 +1,6 @@
 //! `delete_file`: files, links, and directories when asked for explicitly.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -12,7 +13,8 @@ use crate::path::VirtualPath;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `delete_file`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeleteFile {
     /// The file to delete; a link is deleted itself, never its target.

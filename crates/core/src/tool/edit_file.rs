@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -16,7 +17,8 @@ use crate::path::VirtualPath;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `edit_file`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct EditFile {
     /// The file to edit.
@@ -36,7 +38,8 @@ pub(super) struct EditFile {
 }
 
 /// One of several replacements.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Replacement {
     /// The text to replace.
@@ -49,7 +52,8 @@ struct Replacement {
 }
 
 /// The input of `hashline_edit`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct HashlineEdit {
     /// The file to edit.
@@ -78,7 +82,8 @@ pub(super) struct HashlineEdit {
 }
 
 /// One of several edits of tagged lines.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct TaggedLines {
     /// The first line to replace, from 1; 0 with `insert_after` inserts before the first line.

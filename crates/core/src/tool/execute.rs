@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -23,14 +24,15 @@ const DEFAULT_TIMEOUT_S: f64 = 120.0;
 const MAX_TIMEOUT_S: f64 = 86_400.0;
 
 /// The input of `execute`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Execute {
     /// The command line, for `sh -c`.
     command: String,
     /// Seconds after which the command is ended.
     #[serde(default = "default_timeout")]
-    #[schemars(range(min = 0, max = 86400))]
+    #[cfg_attr(test, schemars(range(min = 0, max = 86400)))]
     timeout: Option<f64>,
     /// The directory to run in; the working directory when left out.
     #[serde(default)]
@@ -41,7 +43,8 @@ pub(super) struct Execute {
 }
 
 /// What happens to a command whose time is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "lowercase")]
 enum OnTimeout {
     End,

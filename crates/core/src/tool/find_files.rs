@@ -1,5 +1,6 @@
 //! `find_files`: files by what is remembered of their path, best fit first.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,7 +18,8 @@ const PAGE: usize = 20;
 const MAX_PAGE: usize = 200;
 
 /// The input of `find_files`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct FindFiles {
     /// Parts of the path that you remember, in any order: `user controller`, `usrctrl`, `auth/midleware.ts`.
@@ -33,7 +35,7 @@ pub(super) struct FindFiles {
     include_ignored: bool,
     /// Results to show, up to 200.
     #[serde(default = "page")]
-    #[schemars(range(min = 1, max = 200))]
+    #[cfg_attr(test, schemars(range(min = 1, max = 200)))]
     limit: usize,
     /// Results to skip, to see the next page.
     #[serde(default)]

@@ -1,5 +1,6 @@
 //! `glob`: files by name pattern.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -15,7 +16,8 @@ use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 const PAGE: usize = 100;
 
 /// The input of `glob`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Glob {
     /// Pattern relative to `path`: `*` stays within a segment, `**` crosses segments, `?`, `[a-z]`, `{js,ts}`.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,7 +18,8 @@ use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 const PAGE: usize = 50;
 
 /// The input of `grep`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Grep {
     /// Regular expression (Rust `regex` syntax), or plain text with `literal`.
@@ -54,15 +56,15 @@ pub(super) struct Grep {
     multiline: bool,
     /// Lines to show before and after each match, up to 20.
     #[serde(default)]
-    #[schemars(range(max = 20))]
+    #[cfg_attr(test, schemars(range(max = 20)))]
     context: u32,
     /// Matches of one file before it is left; all when left out.
     #[serde(default)]
-    #[schemars(range(min = 1))]
+    #[cfg_attr(test, schemars(range(min = 1)))]
     max_per_file: Option<u64>,
     /// Matches or files to show, up to 1000.
     #[serde(default = "page")]
-    #[schemars(range(min = 1, max = 1000))]
+    #[cfg_attr(test, schemars(range(min = 1, max = 1000)))]
     limit: usize,
     /// Matches or files to skip, to see the next page.
     #[serde(default)]
@@ -70,7 +72,8 @@ pub(super) struct Grep {
 }
 
 /// What `grep` shows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum OutputMode {
     #[default]

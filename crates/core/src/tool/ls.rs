@@ -1,5 +1,6 @@
 //! `ls`: what is in a directory, a few levels deep if asked.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -17,7 +18,8 @@ const SHOWN_ENTRIES: usize = 1_000;
 const MAX_DEPTH: u32 = 8;
 
 /// The input of `ls`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Ls {
     /// The directory to list.
@@ -25,7 +27,7 @@ pub(super) struct Ls {
     path: String,
     /// How many levels to show, from 1 to 8; more than 1 shows a tree.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 8))]
+    #[cfg_attr(test, schemars(range(min = 1, max = 8)))]
     depth: u32,
     /// Whether to count the files below each directory, at any depth.
     #[serde(default)]

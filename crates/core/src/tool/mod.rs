@@ -1,15 +1,13 @@
 //! The tools that a model calls: one file each, one trait, one list.
 //!
-//! A tool is the struct that its input decodes into. From that struct come the JSON Schema ([`schema`]), the accesses
+//! A tool is the struct that its input decodes into. From that struct come the JSON Schema ([`schemas`]), the accesses
 //! that permissions judge ([`Tool::accesses`], pure), the preview that an approver sees, and the run. A tool works
 //! through a [`View`]: it holds no concrete backend, no host path and no rule. The only list of tools is [`REGISTRY`].
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::OnceLock;
 use std::time::Duration;
 
-use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -32,7 +30,7 @@ mod move_file;
 mod read_file;
 mod read_media;
 mod result;
-pub mod schema;
+mod schemas;
 mod terminal;
 mod terminal_view;
 #[cfg(test)]
@@ -104,7 +102,7 @@ pub enum Need {
 }
 
 /// A tool: the decoded input of one call.
-pub trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
+pub trait Tool: DeserializeOwned + Send + Sync + 'static {
     /// What is fixed.
     const SPEC: Spec;
 
@@ -173,14 +171,16 @@ impl<T: Tool> DecodedCall for T {
 pub struct Entry {
     /// What is fixed.
     pub spec: Spec,
-    schema: fn() -> &'static Value,
     decode: fn(&Spec, &Value) -> Result<Box<dyn DecodedCall>>,
+    /// Makes the schema from the struct.
+    #[cfg(test)]
+    derive_schema: fn() -> Value,
 }
 
 impl Entry {
     /// The schema of the input.
     pub fn input_schema(&self) -> &'static Value {
-        (self.schema)()
+        schemas::of(self.spec.name)
     }
 
     /// Decodes an input, or says where it is wrong, what was expected, and one example.
@@ -195,16 +195,14 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// Makes an [`Entry`] of a tool's input type. A macro, because a `static` inside a generic function is shared by all.
+/// Makes an [`Entry`] of a tool's input type.
 macro_rules! entry {
     ($tool:ty) => {
         Entry {
             spec: <$tool as Tool>::SPEC,
-            schema: || {
-                static SCHEMA: OnceLock<Value> = OnceLock::new();
-                SCHEMA.get_or_init(schema::schema_of::<$tool>)
-            },
             decode: |spec, input| Ok(Box::new(decode::<$tool>(spec, input)?)),
+            #[cfg(test)]
+            derive_schema: schemas::derived::schema_of::<$tool>,
         }
     };
 }

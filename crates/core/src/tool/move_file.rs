@@ -1,5 +1,6 @@
 //! `move_file` and `copy_file`: from one name to another that does not exist yet.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -12,7 +13,8 @@ use crate::path::VirtualPath;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `move_file`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct MoveFile {
     /// What to move: a file, a link itself, or a directory.
@@ -27,7 +29,8 @@ pub(super) struct MoveFile {
 }
 
 /// The input of `copy_file`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CopyFile {
     /// The file to copy.
@@ -42,7 +45,8 @@ pub(super) struct CopyFile {
 }
 
 /// From where to where.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Pair {
     /// From where.

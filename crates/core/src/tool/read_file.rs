@@ -1,5 +1,6 @@
 //! `read_file`: a window of lines, numbered; an image or a document as a part; a notebook as cells.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +16,8 @@ use crate::text::numbered::{self, Style, ViewOptions};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `read_file`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadFile {
     /// The file to read.
@@ -29,7 +31,7 @@ pub(super) struct ReadFile {
     offset: u64,
     /// Lines to show.
     #[serde(default = "default_limit")]
-    #[schemars(range(min = 1))]
+    #[cfg_attr(test, schemars(range(min = 1)))]
     limit: u64,
     /// Characters of the first line to skip, to read on in a line that was cut.
     #[serde(default)]

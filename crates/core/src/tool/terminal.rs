@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -41,7 +42,8 @@ const TEXT_BYTES: usize = 64 << 10;
 const KEYS_AT_A_PROMPT: [&str; 5] = ["ctrl-c", "ctrl-d", "ctrl-l", "ctrl-z", "ctrl-u"];
 
 /// The input of `shell_exec`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellExec {
     /// The session: a name of your choice. A new name opens a new shell; a known one goes on in its shell.
@@ -53,7 +55,7 @@ pub(super) struct ShellExec {
     block: Option<bool>,
     /// Seconds to wait; after them it goes on in the session. 20 when left out.
     #[serde(default)]
-    #[schemars(range(min = 0, max = 590))]
+    #[cfg_attr(test, schemars(range(min = 0, max = 590)))]
     timeout: Option<f64>,
     /// The directory in which a new session begins; the working directory when left out.
     #[serde(default)]
@@ -190,7 +192,8 @@ pub(super) fn plain(fresh: &Fresh) -> String {
 }
 
 /// The input of `shell_write_to_process`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellWrite {
     /// The session.
@@ -333,7 +336,8 @@ impl Tool for ShellWrite {
 }
 
 /// The input of `shell_kill_process`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellKill {
     /// The session.
@@ -375,7 +379,8 @@ impl Tool for ShellKill {
 }
 
 /// The input of `shell_ask_user_for_help`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellHelp {
     /// The session.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -20,14 +21,15 @@ use crate::text::shown::shown_to_person;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `shell_view`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellView {
     /// The session.
     id: String,
     /// Seconds to wait for new output or the end; 0, which does not wait, when left out.
     #[serde(default)]
-    #[schemars(range(min = 0, max = 590))]
+    #[cfg_attr(test, schemars(range(min = 0, max = 590)))]
     wait: Option<f64>,
 }
 
@@ -120,7 +122,8 @@ fn text_of(view: &ScreenView) -> String {
 }
 
 /// The input of `shell_screen`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellScreen {
     /// The session.
@@ -168,7 +171,8 @@ impl Tool for ShellScreen {
 }
 
 /// The input of `shell_list`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellList {}
 
@@ -198,7 +202,8 @@ impl Tool for ShellList {
 }
 
 /// The input of `shell_resize`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ShellResize {
     /// The session.

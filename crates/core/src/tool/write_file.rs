@@ -1,5 +1,6 @@
 //! `write_file`: a whole file, new or replaced.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -14,7 +15,8 @@ use crate::path::VirtualPath;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `write_file`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteFile {
     /// The file to create or replace; parent directories are made.

@@ -22,6 +22,7 @@ use crate::backend::{
     Backend, BoxFuture, Call, FileContent, FileInfo, FileSlice, FileSystem, Listing, Missing, Resolution, Shell,
     Transform, Updated, Window, WritableFileSystem,
 };
+use crate::blocking::blocking;
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lent;
@@ -177,7 +178,7 @@ impl LocalBackend {
         }
         let inner = Arc::clone(&self.inner);
         let theirs = call.clone();
-        let mut task = tokio::task::spawn_blocking(move || work(&inner, &theirs));
+        let mut task = blocking(move || work(&inner, &theirs));
         let joined = match waits {
             Waits::ForTheTruth => task.await,
             Waits::ForThePart => {

@@ -7,10 +7,11 @@ use super::Inner;
 use super::options::LocalOptions;
 use super::shell::{CommandRunner, Environment};
 use super::system::into_std;
-#[cfg(target_os = "linux")]
 use crate::backend::TerminalRequest;
 use crate::backend::process::Process;
 use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, Shell};
+#[cfg(target_os = "linux")]
+use crate::blocking::blocking;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 
@@ -38,7 +39,7 @@ impl LocalShell {
     async fn directory(&self, path: Option<VirtualPath>) -> Result<OwnedFd> {
         let inner = Arc::clone(&self.inner);
         let path = path.unwrap_or_else(|| inner.working_directory.clone());
-        let opened = tokio::task::spawn_blocking(move || inner.resolver.open_directory(&path));
+        let opened = blocking(move || inner.resolver.open_directory(&path));
         let directory = opened.await.map_err(|_| Error::internal("A file operation stopped unexpectedly."))??;
         Ok(into_std(directory.handle))
     }

@@ -256,7 +256,7 @@ fn check_command(command: &str, most: usize) -> Result<()> {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| Error::internal("Running a command failed inside gloveport."))
+    crate::blocking::blocking(work).await.map_err(|_| Error::internal("Running a command failed inside gloveport."))
 }
 
 fn stop_of(error: &Error) -> Stop {

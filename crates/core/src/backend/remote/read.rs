@@ -12,6 +12,7 @@ use crate::backend::stream::{FileReader, WholeReader};
 use crate::backend::{
     BoxFuture, Call, FileContent, FileInfo, FileKind, FileSlice, FileSystem, FileVersion, Listing, Resolution,
 };
+use crate::blocking::blocking;
 use crate::cancel::Deadline;
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
@@ -199,7 +200,7 @@ impl RemoteBackend {
         }
         let tree = super::walk::RemoteTree::new(Arc::clone(&self.place), call, &self.limits);
         let (query, call, limits) = (query.clone(), call.clone(), self.limits.clone());
-        tokio::task::spawn_blocking(move || {
+        blocking(move || {
             let found = search(&tree, &query, &call, &limits);
             tree.failure().map_or(found, Err)
         })
@@ -246,7 +247,7 @@ struct Pieces {
 
 impl Pieces {
     async fn window(mut self, request: OwnedRequest) -> Result<TextWindow> {
-        tokio::task::spawn_blocking(move || {
+        blocking(move || {
             let text = request.read(&mut self);
             self.failure.map_or(text, Err)
         })

@@ -130,21 +130,24 @@ impl<T: Tree> Walk<'_, T> {
         if !root.path.is_root() {
             path.push(b'/');
         }
-        let mut first = Worker::new(&shared, visitor());
+        let mut first_visitor = visitor();
+        let mut first = Worker::new(&shared, &mut first_visitor);
         first.list(root.directory, path, 1, self.filter.start(), root.rules);
         let mut ignored = 0;
         let mut visitors = Vec::with_capacity(self.threads.max(1));
         std::thread::scope(|scope| {
             let mut helpers = Vec::new();
-            first.run(|waiting| {
+            first.run(&mut |waiting| {
                 if waiting < TASKS_WORTH_A_THREAD || helpers.len() + 1 >= self.threads {
                     return;
                 }
                 let (shared, visitor) = (&shared, &visitor);
                 let helper = move || {
-                    let mut worker = Worker::new(shared, visitor());
-                    worker.run(|_| {});
-                    (worker.visitor, worker.ignored)
+                    let mut visitor = visitor();
+                    let mut worker = Worker::new(shared, &mut visitor);
+                    worker.run(&mut |_| {});
+                    let ignored = worker.ignored;
+                    (visitor, ignored)
                 };
                 // Without another thread the walk is slower, not wrong.
                 helpers.extend(std::thread::Builder::new().name("search".into()).spawn_scoped(scope, helper));
@@ -160,7 +163,7 @@ impl<T: Tree> Walk<'_, T> {
             }
         });
         ignored += first.ignored;
-        visitors.push(first.visitor);
+        visitors.push(first_visitor);
         if self.deadline.cancel.is_cancelled() {
             self.deadline.check()?;
         }
@@ -187,9 +190,10 @@ struct Shared<'s, 'a, T: Tree> {
     open: &'a AtomicUsize,
 }
 
-struct Worker<'s, 'a, T: Tree, V> {
+struct Worker<'s, 'a, T: Tree> {
     shared: &'s Shared<'s, 'a, T>,
-    visitor: V,
+    /// Behind a pointer: the walk is compiled once for each kind of tree, not for each kind of search.
+    visitor: &'s mut dyn Visitor<T>,
     buffer: T::Buffer,
     listing: Listing,
     /// Tasks found in the present directory and not yet shared.
@@ -221,8 +225,8 @@ impl Listing {
     }
 }
 
-impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
-    fn new(shared: &'s Shared<'s, 'a, T>, visitor: V) -> Self {
+impl<'s, 'a, T: Tree> Worker<'s, 'a, T> {
+    fn new(shared: &'s Shared<'s, 'a, T>, visitor: &'s mut dyn Visitor<T>) -> Self {
         Self {
             shared,
             visitor,
@@ -237,7 +241,7 @@ impl<'s, 'a, T: Tree, V: Visitor<T>> Worker<'s, 'a, T, V> {
     }
 
     /// Works until nothing is left. `waiting` is told after each task how many waited when some were added.
-    fn run(&mut self, mut waiting: impl FnMut(usize)) {
+    fn run(&mut self, waiting: &mut dyn FnMut(usize)) {
         waiting(self.waiting);
         while let Some(task) = self.shared.queue.next() {
             let busy = Busy(self.shared.queue);

@@ -9,7 +9,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 /// The schema of `T`'s JSON form.
-pub fn schema_of<T: JsonSchema>() -> Value {
+pub(in crate::tool) fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
