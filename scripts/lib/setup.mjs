@@ -92,6 +92,7 @@ async function buildSupervisor() {
         'build',
         '--package=gloveport-supervisor',
         '--bin=gloveport-supervisor',
+        '--features=standalone',
         '--profile=supervisor',
         // A folder of its own: the addon's build does not wait for it, and its path does not depend on settings.
         '--target-dir=target/supervisor',

@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -150,9 +151,13 @@ fn run(shell: &str, script: &str) -> Vec<Vec<String>> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
+        .process_group(0)
         .spawn()
         .unwrap();
+    let group = rustix::process::Pid::from_child(&child);
     child.wait().unwrap();
+    // A script may end before what it started: `cat <(while true; do :; done)` where there is no `cat`.
+    drop(rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
     let mut runs = Vec::new();
     for file in std::fs::read_dir(&marks).unwrap() {
         let text = String::from_utf8_lossy(&std::fs::read(file.unwrap().path()).unwrap()).into_owned();

@@ -8,6 +8,12 @@
 //! This library only turns values into bytes and back. It touches no process, no file and no clock, it never panics on
 //! bytes it does not understand, and both sides are built from the same source, so there are no versions.
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 mod protocol;
 
 pub use protocol::{

@@ -8,6 +8,20 @@
 //! [`start`] for how it starts, [`tree`] for how its processes are found and ended. It is Linux only: elsewhere the
 //! host does what it can by itself.
 
+//!
+//! With the feature `standalone`, as it is shipped, it does without the standard library ([`standalone`]).
+
+#![cfg_attr(feature = "standalone", no_std, no_main)]
+
+#[cfg(target_os = "linux")]
+extern crate alloc;
+
+#[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
+mod proc;
+#[cfg(feature = "standalone")]
+mod standalone;
 #[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
@@ -17,19 +31,21 @@ mod sys;
 #[cfg(target_os = "linux")]
 mod tree;
 
+/// Its whole life; returns what it exits with.
 #[cfg(target_os = "linux")]
-fn main() -> std::process::ExitCode {
+fn run() -> core::ffi::c_int {
     match supervise::Supervisor::prepare() {
         Ok(mut supervisor) => {
             supervisor.serve();
-            std::process::ExitCode::SUCCESS
+            0
         }
         // Nobody to tell: the host sees the socket close.
-        Err(_) => std::process::ExitCode::FAILURE,
+        Err(_) => 1,
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-fn main() -> std::process::ExitCode {
-    std::process::ExitCode::FAILURE
+#[cfg(not(feature = "standalone"))]
+fn main() {
+    #[cfg(target_os = "linux")]
+    std::process::exit(run());
 }

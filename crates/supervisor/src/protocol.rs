@@ -1,6 +1,8 @@
 //! Requests, orders and reports, and their bytes: little-endian, fixed order, lengths before content.
 
-use std::ffi::CString;
+use alloc::ffi::CString;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// 4 descriptors and a script travel with a request at most: directory, output, error output, input, script.
 pub const MAX_DESCRIPTORS: usize = 5;

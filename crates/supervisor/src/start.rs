@@ -1,10 +1,12 @@
 //! How a command starts: as the leader of its own session, in an opened directory, with three descriptors and no
 //! other, default signals, its limits and exactly the environment that was asked for (R-SH-1, R-SH-8).
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use alloc::vec::Vec;
 
 use gloveport_supervisor::{Limits, Request, Stage};
+use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::Mode;
+use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 
 use crate::sys::{self, Program};
@@ -71,7 +73,7 @@ pub(crate) fn start(
         for (descriptor, target) in
             [(stdin, 0), (&descriptors.stdout, 1), (&descriptors.stderr, 2)].into_iter().chain(script)
         {
-            sys::place(descriptor.as_raw_fd(), target).map_err(|error| failure(Stage::Setup, &error))?;
+            sys::place(descriptor.as_raw_fd(), target).map_err(failed(Stage::Setup))?;
         }
         if request.is_terminal {
             // The session has none yet and nobody else's session has this one: it is the one that job control works on.
@@ -86,16 +88,12 @@ pub(crate) fn start(
         Ok((pid, Ok(()))) => Ok(pid),
         // The child that failed ends by itself and is reaped with the rest.
         Ok((_, Err(failure))) => Err(failure),
-        Err(error) => Err(failure(Stage::Process, &error)),
+        Err(error) => Err(failed(Stage::Process)(error)),
     }
 }
 
-fn failed(stage: Stage) -> impl Fn(rustix::io::Errno) -> Failure {
+fn failed(stage: Stage) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, errno: errno.raw_os_error() }
-}
-
-fn failure(stage: Stage, error: &std::io::Error) -> Failure {
-    Failure { stage, errno: error.raw_os_error().unwrap_or(0) }
 }
 
 /// The limits to set, lowered to what this process may set at all.

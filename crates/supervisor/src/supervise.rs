@@ -1,17 +1,19 @@
 //! The course of a command: orders come in, it runs, its end is told. Then the next.
 
-use std::io::IoSliceMut;
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::mem::MaybeUninit;
+use core::time::Duration;
 
 use gloveport_supervisor::{Ceiling, Decoded, Ended, MAX_DESCRIPTORS, Order, Report, Request, Stage, Status};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
-use rustix::io::Errno;
+use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
 use rustix::process::{DumpableBehavior, Pid, set_child_subreaper, set_dumpable_behavior};
 
+use crate::clock::Instant;
 use crate::start::{Descriptors, Failure, start};
 use crate::sys;
 use crate::tree::{self, Family};
@@ -50,7 +52,7 @@ enum Rest {
 
 impl Supervisor {
     /// Cuts this process off from its host's terminal, signals and descriptors, and makes it the parent of orphans.
-    pub(crate) fn prepare() -> std::io::Result<Self> {
+    pub(crate) fn prepare() -> rustix::io::Result<Self> {
         let host = sys::host_socket();
         sys::close_inherited();
         let signals = sys::take_signals()?;
@@ -104,7 +106,7 @@ impl Supervisor {
     }
 
     fn begin(&mut self, request: &Request) -> Result<(Pid, Option<u64>), Failure> {
-        let arrived = std::mem::take(&mut self.arrived);
+        let arrived = core::mem::take(&mut self.arrived);
         let Some(descriptors) = Descriptors::of(request, arrived) else {
             return Err(Failure { stage: Stage::Request, errno: 0 });
         };

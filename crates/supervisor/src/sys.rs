@@ -2,13 +2,17 @@
 //! program is here.
 #![allow(unsafe_code, reason = "clone, execve, wait4, signalfd and the inherited socket have no safe interface")]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd, OwnedFd};
-use std::ptr;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr;
 
+use rustix::fd::{FromRawFd, OwnedFd};
+use rustix::io::{Errno, Result};
 use rustix::process::Pid;
+
+use crate::proc;
 
 /// Takes the socket that the host gave as standard input. To be called once, first of all.
 pub(crate) fn host_socket() -> OwnedFd {
@@ -26,9 +30,7 @@ pub(crate) fn close_inherited() {
         return;
     }
     // Before Linux 5.9: one by one.
-    let listed: Vec<c_int> = std::fs::read_dir("/proc/self/fd")
-        .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
-        .unwrap_or_default();
+    let listed = proc::numbers_in(format_args!("/proc/self/fd")).unwrap_or_default();
     for descriptor in listed.into_iter().filter(|descriptor| *descriptor >= 3) {
         // SAFETY: as above; the listing's own descriptor is closed already, and closing it again fails harmlessly.
         unsafe { libc::close(descriptor) };
@@ -38,7 +40,7 @@ pub(crate) fn close_inherited() {
 /// Gives every signal its default action, so that a command inherits no ignored one (Node ignores `SIGPIPE`, `nohup`
 /// ignores `SIGHUP`), blocks all of them for this program, and returns a descriptor that is readable after a child
 /// changed.
-pub(crate) fn take_signals() -> io::Result<OwnedFd> {
+pub(crate) fn take_signals() -> Result<OwnedFd> {
     // The kernel's `struct sigaction` of the default action is all zeros and no larger than this. The C library keeps
     // some signals from its callers that a host may have ignored all the same.
     let default = [0u64; 4];
@@ -57,7 +59,7 @@ pub(crate) fn take_signals() -> io::Result<OwnedFd> {
         libc::signalfd(-1, child.as_ptr(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
     };
     if descriptor < 0 {
-        return Err(io::Error::last_os_error());
+        return Err(last_error());
     }
     // SAFETY: the call has just made it, and nobody else holds it.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
@@ -132,10 +134,10 @@ const STACK_BYTES: usize = 64 << 10;
 /// does), while this process waits. `setup` must not allocate, lock or panic; when it fails, its error is returned in
 /// the place of `Ok`. The outer error is the system's refusal of a new process.
 pub(crate) fn start_child<E: Copy>(
-    setup: &mut dyn FnMut() -> Result<(), E>,
+    setup: &mut dyn FnMut() -> core::result::Result<(), E>,
     program: &Program<'_>,
     program_failed: fn(c_int) -> E,
-) -> io::Result<(Pid, Result<(), E>)> {
+) -> Result<(Pid, core::result::Result<(), E>)> {
     let mut stack = vec![MaybeUninit::<u128>::uninit(); STACK_BYTES / size_of::<u128>()];
     let mut plan = Plan { setup, program, program_failed, failure: None };
     let argument = ptr::from_mut(&mut plan).cast::<c_void>();
@@ -150,7 +152,7 @@ pub(crate) fn start_child<E: Copy>(
             argument,
         )
     };
-    let error = io::Error::last_os_error();
+    let error = last_error();
     match Pid::from_raw(pid).filter(|pid| pid.as_raw_nonzero().get() > 0) {
         Some(pid) => Ok((pid, plan.failure.map_or(Ok(()), Err))),
         None => Err(error),
@@ -179,7 +181,7 @@ impl<'a> Program<'a> {
 }
 
 struct Plan<'a, E> {
-    setup: &'a mut dyn FnMut() -> Result<(), E>,
+    setup: &'a mut dyn FnMut() -> core::result::Result<(), E>,
     program: &'a Program<'a>,
     program_failed: fn(c_int) -> E,
     failure: Option<E>,
@@ -200,17 +202,22 @@ extern "C" fn run_child<E>(argument: *mut c_void) -> c_int {
         libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut());
         libc::execve(plan.program.path.as_ptr(), plan.program.arguments.as_ptr(), plan.program.environment.as_ptr());
     }
-    let errno = io::Error::last_os_error().raw_os_error().unwrap_or(0);
-    plan.failure = Some((plan.program_failed)(errno));
+    plan.failure = Some((plan.program_failed)(last_error().raw_os_error()));
     127
 }
 
 /// Makes `descriptor` the one numbered `target`, open across `exec`. Only for a child of [`start_child`], whose table
 /// of descriptors is its own.
-pub(crate) fn place(descriptor: c_int, target: c_int) -> io::Result<()> {
+pub(crate) fn place(descriptor: c_int, target: c_int) -> Result<()> {
     // SAFETY: only numbers are passed; in the child nothing owns the target.
     let placed = unsafe {
         if descriptor == target { libc::fcntl(target, libc::F_SETFD, 0) } else { libc::dup2(descriptor, target) }
     };
-    if placed < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if placed < 0 { Err(last_error()) } else { Ok(()) }
+}
+
+/// Why the last call of the C library failed.
+fn last_error() -> Errno {
+    // SAFETY: the place is this thread's own and always there.
+    Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
 }

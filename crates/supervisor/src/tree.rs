@@ -6,15 +6,17 @@
 //! it was found as: a recycled number never gets a signal. The first of a process group to be stopped holds the
 //! group's number, so that one call stops all the rest, however fast they multiply.
 
-use std::collections::HashSet;
-use std::fs;
-use std::os::fd::OwnedFd;
-use std::time::{Duration, Instant};
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
+use crate::clock::Instant;
+use crate::proc;
 use crate::sys::{self, Waited};
 
 /// 64 passes over the tree before killing begins: a tree that forks faster than it is stopped is killed as far as it is
@@ -116,9 +118,9 @@ impl Family {
 
     /// Kills and reaps every process. Blocks until they are gone, at most [`END_WAIT`].
     pub(crate) fn end(&mut self) -> Killed {
-        let give_up = Instant::now() + END_WAIT;
-        let mut killed = HashSet::new();
-        let mut refused = HashSet::new();
+        let give_up = Instant::now().after(END_WAIT);
+        let mut killed = BTreeSet::new();
+        let mut refused = BTreeSet::new();
         while self.reap() {
             self.signal_group(Signal::STOP);
             let (found, groups) = stop_all(&mut refused);
@@ -127,21 +129,21 @@ impl Family {
                 let _ = kill_process_group(group, Signal::KILL);
             }
             for process in found {
-                killed.insert(process.pid);
+                killed.insert(number_of(process.pid));
                 process.signal(Signal::KILL);
             }
             // A killed parent's children become ours only when it is dead: wait for the deaths, then look again.
-            let settled = Instant::now() + DEATH_WAIT;
+            let settled = Instant::now().after(DEATH_WAIT);
             while self.reap() && Instant::now() < settled {
-                self.wait(settled.saturating_duration_since(Instant::now()));
+                self.wait(settled.remaining());
             }
-            let unreachable = || descendants().iter().all(|process| refused.contains(&process.pid));
+            let unreachable = || descendants().iter().all(|process| refused.contains(&number_of(process.pid)));
             if Instant::now() >= give_up || (!refused.is_empty() && unreachable()) {
                 break;
             }
         }
         let survivors = if self.reap() { descendants().len() } else { 0 };
-        killed.retain(|pid| Some(*pid) != self.command);
+        killed.retain(|pid| Some(*pid) != self.command.map(number_of));
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Killed { others: count(killed.len()), survivors: count(survivors) }
     }
@@ -172,23 +174,23 @@ pub(crate) fn is_larger_than(limit: u64) -> bool {
 
 /// The count of all threads of the machine: the fourth word of `/proc/loadavg` is `running/all`.
 pub(crate) fn tasks_of_machine() -> Option<u64> {
-    let text = fs::read_to_string("/proc/loadavg").ok()?;
-    text.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+    let text = proc::read(format_args!("/proc/loadavg"))?;
+    core::str::from_utf8(&text).ok()?.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
 }
 
 /// Stops all descendants until a look finds no new one. Returns them with the process groups of theirs that are stopped
 /// whole. What may not be signalled is added to `refused` and left out.
-fn stop_all(refused: &mut HashSet<Pid>) -> (Vec<Process>, Vec<Pid>) {
+fn stop_all(refused: &mut BTreeSet<i32>) -> (Vec<Process>, Vec<Pid>) {
     let session = rustix::process::getsid(None).map_or(0, number_of);
-    let mut stopped: HashSet<Pid> = HashSet::new();
-    let mut groups: HashSet<Pid> = HashSet::new();
+    let mut stopped = BTreeSet::new();
+    let mut groups = BTreeSet::new();
     let mut found = Vec::new();
     for _ in 0..STOP_PASSES {
         found = descendants();
-        found.retain(|process| !refused.contains(&process.pid));
+        found.retain(|process| !refused.contains(&number_of(process.pid)));
         let mut is_new = false;
         for process in &found {
-            if !stopped.insert(process.pid) {
+            if !stopped.insert(number_of(process.pid)) {
                 continue;
             }
             is_new = true;
@@ -196,7 +198,7 @@ fn stop_all(refused: &mut HashSet<Pid>) -> (Vec<Process>, Vec<Pid>) {
                 Sent::Yes => {}
                 Sent::Gone => continue,
                 Sent::Refused => {
-                    refused.insert(process.pid);
+                    refused.insert(number_of(process.pid));
                     continue;
                 }
             }
@@ -205,7 +207,7 @@ fn stop_all(refused: &mut HashSet<Pid>) -> (Vec<Process>, Vec<Pid>) {
             let Some(facts) = Facts::of(process.pid) else { continue };
             if facts.session != session
                 && let Some(group) = Pid::from_raw(facts.group)
-                && groups.insert(group)
+                && groups.insert(facts.group)
             {
                 let _ = kill_process_group(group, Signal::STOP);
             }
@@ -214,8 +216,8 @@ fn stop_all(refused: &mut HashSet<Pid>) -> (Vec<Process>, Vec<Pid>) {
             break;
         }
     }
-    found.retain(|process| !refused.contains(&process.pid));
-    (found, groups.into_iter().collect())
+    found.retain(|process| !refused.contains(&number_of(process.pid)));
+    (found, groups.into_iter().filter_map(Pid::from_raw).collect())
 }
 
 /// A process as it was found.
@@ -259,9 +261,9 @@ struct Facts {
 
 impl Facts {
     fn of(pid: Pid) -> Option<Self> {
-        let stat = fs::read(format!("/proc/{}/stat", number_of(pid))).ok()?;
+        let stat = proc::read(format_args!("/proc/{}/stat", number_of(pid)))?;
         let end = stat.iter().rposition(|byte| *byte == b')')?;
-        let mut words = std::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace();
+        let mut words = core::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace();
         let state = *words.next()?.as_bytes().first()?;
         let mut number = || words.next()?.parse().ok();
         Some(Self { state, parent: number()?, group: number()?, session: number()? })
@@ -303,10 +305,11 @@ fn offspring(enough: usize) -> Vec<Process> {
 /// Adds the children of all threads of `parent`. `false` when the kernel does not list them.
 fn children_of(parent: Pid, found: &mut Vec<Process>) -> bool {
     let parent = number_of(parent);
-    let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else { return false };
+    let Some(threads) = proc::numbers_in(format_args!("/proc/{parent}/task")) else { return false };
     let mut listed = false;
-    for thread in threads.flatten() {
-        let Ok(children) = fs::read_to_string(thread.path().join("children")) else { continue };
+    for thread in threads {
+        let Some(children) = proc::read(format_args!("/proc/{parent}/task/{thread}/children")) else { continue };
+        let Ok(children) = core::str::from_utf8(&children) else { continue };
         listed = true;
         let numbers = children.split_ascii_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?));
         found.extend(numbers.map(|pid| Process { pid, parent }));
@@ -316,10 +319,10 @@ fn children_of(parent: Pid, found: &mut Vec<Process>) -> bool {
 
 /// The same for a kernel without `CONFIG_PROC_CHILDREN`: by a look at every process of the machine.
 fn by_parents(own: Pid) -> Vec<Process> {
-    let mut all: Vec<Process> = fs::read_dir("/proc")
-        .map(|entries| entries.flatten().filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)))
+    let mut all: Vec<Process> = proc::numbers_in(format_args!("/proc"))
+        .unwrap_or_default()
         .into_iter()
-        .flatten()
+        .filter_map(Pid::from_raw)
         .filter_map(|pid| Facts::of(pid).map(|facts| Process { pid, parent: facts.parent }))
         .collect();
     let mut found: Vec<Process> = Vec::new();

@@ -25,7 +25,8 @@ fn build() -> PathBuf {
     // A machine without the musl target tests with the host's own.
     for target in [Some(musl.as_str()), None] {
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "gloveport-supervisor", "--profile", "supervisor"])
+            .args(["build", "--quiet", "--package", "gloveport-supervisor", "--features", "standalone"])
+            .args(["--profile", "supervisor"])
             .args(["--target-dir", directory])
             .args(target.iter().flat_map(|target| ["--target", target]))
             .current_dir(env!("CARGO_MANIFEST_DIR"))
