@@ -157,7 +157,7 @@ fn run(shell: &str, script: &str) -> Vec<Vec<String>> {
     let group = rustix::process::Pid::from_child(&child);
     child.wait().unwrap();
     // A script may end before what it started: `cat <(while true; do :; done)` where there is no `cat`.
-    drop(rustix::process::kill_process_group(group, rustix::process::Signal::KILL));
+    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     let mut runs = Vec::new();
     for file in std::fs::read_dir(&marks).unwrap() {
         let text = String::from_utf8_lossy(&std::fs::read(file.unwrap().path()).unwrap()).into_owned();
