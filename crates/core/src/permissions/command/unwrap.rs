@@ -173,12 +173,13 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
         found.unresolved.push(format!("what '{name}' starts is known only when it runs"));
     }
     let mut command = &rest[skipped..];
-    // `time` is a word of the shell, so that settings stand behind it as before any command.
-    let takes_settings = matches!(name, "sudo" | "time");
-    while let Some((variable, after)) =
-        command.split_first().filter(|(word, _)| takes_settings && is_setting(word.marked()))
-    {
-        found.assigned.extend(variable.marked().split('=').next().map(str::to_owned));
+    // These are words of the shell: settings and `!` stand behind them as before any command.
+    let is_of_shell = matches!(name, "time" | "coproc");
+    let is_skipped = |word: &str| (is_of_shell && word == "!") || ((is_of_shell || name == "sudo") && is_setting(word));
+    while let Some((word, after)) = command.split_first().filter(|(word, _)| is_skipped(word.marked())) {
+        if let Some((variable, _)) = word.marked().split_once('=') {
+            found.assigned.push(variable.to_owned());
+        }
         command = after;
     }
     if name == "flock"

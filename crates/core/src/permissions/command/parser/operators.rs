@@ -115,17 +115,13 @@ impl Parser<'_> {
             self.word();
             return self.open(Close::Substitution);
         }
-        // Digits that touch the operator are a descriptor.
-        let descriptor = self
-            .top()
-            .word
-            .as_ref()
-            .and_then(Word::plain)
-            .is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
-        if descriptor {
-            self.top().word = None;
-        } else {
-            self.end_word()?;
+        // A digit that touches the operator is a descriptor.
+        let word = self.top().word.as_ref().and_then(Word::plain);
+        match word.filter(|word| word.bytes().all(|byte| byte.is_ascii_digit())).map(str::len) {
+            None => self.end_word()?,
+            Some(1) => self.top().word = None,
+            // `chmod 777>log x`: bash opens descriptor 777, dash hands the number to the program.
+            Some(_) => return Err("shells do not agree whether a number before a redirection is an argument"),
         }
         let kind = match first {
             '<' if self.take('<') => {

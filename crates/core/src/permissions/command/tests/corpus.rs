@@ -80,6 +80,9 @@ pub(super) const DANGEROUS: &[&str] = &[
     "nohup rm -rf /",
     "time rm -rf /",
     "time A=1 B=2 rm -rf /",
+    "time ! rm -rf /",
+    "time -p ! A=1 rm -rf /",
+    "coproc A=1 rm -rf /",
     "nice -n 5 rm -rf /",
     "nice -19 rm -rf /",
     "timeout 5 rm -rf /",
@@ -290,6 +293,9 @@ pub(super) const HARMLESS: &[&str] = &[
 
 /// Known only when it runs, or read differently by different shells: never simply allowed.
 pub(super) const UNRESOLVED: &[&str] = &[
+    // For bash a descriptor, for dash an argument.
+    "chmod 777>log x",
+    "kill 12>/dev/null",
     "sed '/x/e rm x' f",
     "sed -ne '1e rm x' f",
     "sed 'r .env' f",
