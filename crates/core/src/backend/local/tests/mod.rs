@@ -1,5 +1,6 @@
 //! The local backend as a whole, once with the kernel's resolver and once with the walk.
 
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod at_hand;
 mod escapes;
 mod model;
