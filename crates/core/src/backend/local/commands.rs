@@ -7,10 +7,10 @@ use super::Inner;
 use super::options::LocalOptions;
 use super::shell::{CommandRunner, Environment};
 use super::system::into_std;
+#[cfg(target_os = "linux")]
 use crate::backend::TerminalRequest;
 use crate::backend::process::Process;
 use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, Shell};
-#[cfg(target_os = "linux")]
 use crate::blocking::blocking;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
