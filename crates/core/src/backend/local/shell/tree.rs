@@ -99,9 +99,14 @@ mod linux {
     /// 65,536 descendants: twice the default limit of processes.
     const DESCENDANTS: usize = 65_536;
 
-    /// 1 ms, at most 20 times: an `exec` takes less.
+    /// 1 ms, at most 200 times: an `exec` takes less, also on a machine that has other things to do.
     const EXEC_WAIT: Duration = Duration::from_millis(1);
-    const EXEC_WAITS: u32 = 20;
+    const EXEC_WAITS: u32 = 200;
+    /// 4 times: a process that shows arguments and no environment has none, and is not in the middle of one `exec` after
+    /// the other.
+    const EMPTY_LOOKS: u32 = 4;
+    /// 64 looks, each at the numbers given during the one before: those of the machine's other processes end it sooner.
+    const LOOKS: u32 = 64;
     /// `PF_KTHREAD` of the kernel's `sched.h`.
     const KERNEL_THREAD: u32 = 0x0020_0000;
 
@@ -143,18 +148,31 @@ mod linux {
         }
 
         /// Living processes of this tree besides the leader and `known`.
+        ///
+        /// What forks and ends while it is looked for leaves a child that no number known before names: the numbers given
+        /// in the meantime are looked at until none is left.
         fn find(&self, known: &HashSet<i32>) -> Vec<Process> {
             let leader = self.leader();
             let mut found: Vec<Process> = Vec::new();
             for number in self.descendants() {
                 found.extend(Process::open(number).filter(|process| !process.is_over()));
             }
-            for number in numbers_after(leader) {
-                if Some(number) == leader || known.contains(&number) || found.iter().any(|other| other.number == number)
-                {
-                    continue;
+            let mut from = leader;
+            for _ in 0..LOOKS {
+                let to = last_number();
+                for number in numbers_between(from, to) {
+                    if Some(number) == leader
+                        || known.contains(&number)
+                        || found.iter().any(|other| other.number == number)
+                    {
+                        continue;
+                    }
+                    found.extend(Process::open(number).filter(|process| process.belongs_to(leader, &self.mark)));
                 }
-                found.extend(Process::open(number).filter(|process| process.belongs_to(leader, &self.mark)));
+                if last_number() == to {
+                    break;
+                }
+                from = to;
             }
             found
         }
@@ -183,15 +201,17 @@ mod linux {
         }
     }
 
-    /// The process numbers that may have been given since `leader` was. Numbers are given in rising order and start
-    /// again from the bottom; `/proc/loadavg` ends with the last one. Most commands fork nothing or little, and this
-    /// spares them a look at every process of the machine.
-    fn numbers_after(leader: Option<i32>) -> Vec<i32> {
-        let last = fs::read_to_string("/proc/loadavg")
-            .ok()
-            .and_then(|text| text.split_ascii_whitespace().next_back().and_then(|word| word.parse::<i32>().ok()));
-        match leader.zip(last) {
-            Some((leader, last)) if last >= leader && last - leader <= NUMBERS_TO_TRY => (leader + 1..=last).collect(),
+    /// The process number given last: the end of `/proc/loadavg`.
+    fn last_number() -> Option<i32> {
+        fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().next_back()?.parse().ok()
+    }
+
+    /// The process numbers that may have been given after `from`, up to `to`. Numbers are given in rising order and start
+    /// again from the bottom. Most commands fork nothing or little, and this spares them a look at every process of the
+    /// machine.
+    fn numbers_between(from: Option<i32>, to: Option<i32>) -> Vec<i32> {
+        match from.zip(to) {
+            Some((from, to)) if to >= from && to - from <= NUMBERS_TO_TRY => (from + 1..=to).collect(),
             Some(_) | None => fs::read_dir("/proc")
                 .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
                 .unwrap_or_default(),
@@ -221,6 +241,7 @@ mod linux {
 
         /// Whether it is alive, and in the group of `leader` or marked.
         fn belongs_to(&self, leader: Option<i32>, mark: &str) -> bool {
+            let mut without_environment = 0;
             for _ in 0..EXEC_WAITS {
                 let Some(facts) = self.facts() else { return false };
                 if facts.is_over {
@@ -229,12 +250,28 @@ mod linux {
                 if Some(facts.group) == leader {
                     return true;
                 }
-                let environment = self.read("environ");
-                if !environment.is_empty() || facts.is_of_kernel || !self.read("cmdline").is_empty() {
-                    return environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
+                if facts.is_of_kernel {
+                    return false;
                 }
-                // Neither arguments nor environment: it is in the middle of an `exec`. Look again when that is over.
-                self.wait_until(Instant::now() + EXEC_WAIT);
+                // The arguments first: a process that has them has an environment too, unless it began another `exec`
+                // since. While one is under way neither can be read, and what was opened before reads as empty after.
+                let has_arguments = self.read("cmdline").is_ok_and(|arguments| !arguments.is_empty());
+                match self.read("environ") {
+                    Ok(environment) if environment.is_empty() => {}
+                    Ok(environment) => {
+                        return environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
+                    }
+                    // Another user's.
+                    Err(_) => return false,
+                }
+                if has_arguments {
+                    without_environment += 1;
+                    if without_environment == EMPTY_LOOKS {
+                        return false;
+                    }
+                } else {
+                    self.wait_until(Instant::now() + EXEC_WAIT);
+                }
             }
             false
         }
@@ -246,7 +283,7 @@ mod linux {
         /// `/proc/<pid>/stat` is `pid (name) state parent group session terminal foreground flags …`; the name may hold
         /// anything, also `)`.
         fn facts(&self) -> Option<Facts> {
-            let stat = self.read("stat");
+            let stat = self.read("stat").ok()?;
             let stat = String::from_utf8_lossy(&stat);
             let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().take(7).collect();
             let &[state, _, group, _, _, _, flags] = fields.as_slice() else { return None };
@@ -257,8 +294,8 @@ mod linux {
             })
         }
 
-        fn read(&self, name: &str) -> Vec<u8> {
-            fs::read(format!("/proc/{}/{name}", self.number)).unwrap_or_default()
+        fn read(&self, name: &str) -> std::io::Result<Vec<u8>> {
+            fs::read(format!("/proc/{}/{name}", self.number))
         }
 
         fn signal(&self, signal: Signal) {
