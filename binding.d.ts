@@ -157,7 +157,7 @@ export declare class NativeWriter {
   /** Puts the file in its place. */
   finish(cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
   /** Leaves everything as it was. */
-  abandon(): Promise<void>
+  abandon(): Promise<NativeOutcome>
 }
 
 /** The parsed picture of a command, as JSON in `value`. */

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use gloveport_core::audit::{AuditLog, mask_json as mask};
 use gloveport_core::error::Error;
 use napi::Status;
-use napi::bindgen_prelude::{Env, Function, PromiseRaw};
+use napi::bindgen_prelude::{Env, Function, Object};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use crate::convert::{NativeError, NativeOutcome};
+use crate::convert::NativeError;
+use crate::start::start;
 
 /// A log, or why there is none.
 #[napi(object, object_from_js = false)]
@@ -53,11 +54,11 @@ impl NativeAuditLog {
 
     /// Ends when all records are in the file.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn flush<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    pub fn flush<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let log = Arc::clone(&self.inner);
-        env.spawn_future(async move {
+        start(env, async move {
             log.flush().await;
-            Ok(().into())
+            ().into()
         })
     }
 }

@@ -18,7 +18,7 @@ use crate::options::LocalJson;
 use crate::process::NativeProcess;
 use crate::remote::{self, NativeAnswer};
 use crate::sandbox::NativeSandbox;
-use crate::start::{Begin, start, start_at};
+use crate::start::{Begin, start, start_at, start_opening};
 use crate::stream::{NativeReaderMade, NativeWriterMade, call_of};
 
 /// A backend, or why there is none.
@@ -114,7 +114,7 @@ impl NativeBackend {
         cancel: Option<&NativeCancel>,
     ) -> napi::Result<PromiseRaw<'env, NativeReaderMade>> {
         let (backend, call) = (Arc::clone(&self.inner), call_of(cancel));
-        env.spawn_future(async move { Ok(wire::Reading::open(&*backend, &arguments_json, &call).await.into()) })
+        start_opening(env, async move { wire::Reading::open(&*backend, &arguments_json, &call).await })
     }
 
     /// Opens a file to be written piece by piece. `arguments_json` is `{ path }`.
@@ -126,7 +126,7 @@ impl NativeBackend {
         cancel: Option<&NativeCancel>,
     ) -> napi::Result<PromiseRaw<'env, NativeWriterMade>> {
         let (backend, call) = (Arc::clone(&self.inner), call_of(cancel));
-        env.spawn_future(async move { Ok(wire::Writing::open(backend, &arguments_json, &call).await.into()) })
+        start_opening(env, async move { wire::Writing::open(backend, &arguments_json, &call).await })
     }
 
     /// Ends what the backend started.

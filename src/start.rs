@@ -13,10 +13,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use gloveport_core::error::Error;
+use gloveport_core::error::{Error, Result};
 use gloveport_core::lent;
 use napi::bindgen_prelude::{
-    Env, JsValue as _, Object, PromiseRaw, spawn, spawn_blocking, within_runtime_if_available,
+    Env, JsValue as _, Object, PromiseRaw, ToNapiValue, spawn, spawn_blocking, within_runtime_if_available,
 };
 
 use crate::convert::NativeOutcome;
@@ -68,6 +68,19 @@ pub(crate) fn start_at<'env>(
     begin_work(env, begin, Box::pin(work))
 }
 
+/// Starts what opens something that `Made` carries to JavaScript, or its failure; a panic is a failure, too.
+pub(crate) fn start_opening<'env, Opened: 'static, Made: ToNapiValue + From<Result<Opened>> + Send + 'static>(
+    env: &'env Env,
+    opening: impl Future<Output = Result<Opened>> + Send + 'static,
+) -> napi::Result<PromiseRaw<'env, Made>> {
+    let mut opening = Box::pin(opening);
+    let opened = poll_fn(move |context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| opening.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(failed_inside())))
+    });
+    env.spawn_future(async move { Ok(Made::from(opened.await)) })
+}
+
 /// The same for every kind of work: compiled once.
 fn begin_work<'env>(env: &'env Env, begin: Begin, mut work: Work) -> napi::Result<Object<'env>> {
     if begin == Begin::Here
@@ -110,7 +123,10 @@ fn poll_here(work: &mut Work) -> Poll<NativeOutcome> {
 /// A poll; a panic in it is an outcome.
 fn settled(poll: impl FnOnce() -> Poll<NativeOutcome>) -> Poll<NativeOutcome> {
     catch_unwind(AssertUnwindSafe(poll)).unwrap_or_else(|_| {
-        let error = Error::internal("The call failed inside; this is a defect of gloveport.");
-        Poll::Ready(NativeOutcome { error: Some(error.into()), ..NativeOutcome::default() })
+        Poll::Ready(NativeOutcome { error: Some(failed_inside().into()), ..NativeOutcome::default() })
     })
+}
+
+fn failed_inside() -> Error {
+    Error::internal("The call failed inside; this is a defect of gloveport.")
 }

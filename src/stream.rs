@@ -5,11 +5,12 @@ use std::sync::Arc;
 use gloveport_core::backend::Call;
 use gloveport_core::error::Result;
 use gloveport_core::wire::{Content, Reading, Writing};
-use napi::bindgen_prelude::{Buffer, Either, Env, PromiseRaw, Uint8Array};
+use napi::bindgen_prelude::{Buffer, Either, Env, Object, Uint8Array};
 use napi_derive::napi;
 use tokio::sync::Mutex;
 
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, token_of};
+use crate::start::start;
 
 /// A file that is being read, or why it is not.
 #[napi(object, object_from_js = false)]
@@ -45,17 +46,13 @@ pub struct NativeWriter {
 impl NativeReader {
     /// The next piece in `bytes`; none at the end.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn next<'env>(
-        &self,
-        env: &'env Env,
-        cancel: Option<&NativeCancel>,
-    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    pub fn next<'env>(&self, env: &'env Env, cancel: Option<&NativeCancel>) -> napi::Result<Object<'env>> {
         let (inner, call) = (Arc::clone(&self.inner), call_of(cancel));
-        env.spawn_future(async move {
-            Ok(match inner.lock().await.next(&call).await {
+        start(env, async move {
+            match inner.lock().await.next(&call).await {
                 Ok(bytes) => NativeOutcome { bytes: bytes.map(Buffer::from), ..NativeOutcome::default() },
                 Err(error) => NativeOutcome { error: Some(error.into()), ..NativeOutcome::default() },
-            })
+            }
         })
     }
 }
@@ -69,45 +66,41 @@ impl NativeWriter {
         env: &'env Env,
         content: Either<String, Uint8Array>,
         cancel: Option<&NativeCancel>,
-    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    ) -> napi::Result<Object<'env>> {
         let content = match content {
             Either::A(text) => Content::Text(text),
             Either::B(bytes) => Content::Bytes(bytes.to_vec()),
         };
         let (inner, call) = (Arc::clone(&self.inner), call_of(cancel));
-        env.spawn_future(async move {
+        start(env, async move {
             let mut inner = inner.lock().await;
-            Ok(match inner.as_mut() {
+            match inner.as_mut() {
                 Some(writing) => writing.write(content, &call).await.into(),
                 None => NativeOutcome::default(),
-            })
+            }
         })
     }
 
     /// Puts the file in its place.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn finish<'env>(
-        &self,
-        env: &'env Env,
-        cancel: Option<&NativeCancel>,
-    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    pub fn finish<'env>(&self, env: &'env Env, cancel: Option<&NativeCancel>) -> napi::Result<Object<'env>> {
         let (inner, call) = (Arc::clone(&self.inner), call_of(cancel));
-        env.spawn_future(async move {
+        start(env, async move {
             let writing = inner.lock().await.take();
-            Ok(match writing {
+            match writing {
                 Some(mut writing) => writing.finish(&call).await.into(),
                 None => NativeOutcome::default(),
-            })
+            }
         })
     }
 
     /// Leaves everything as it was.
-    #[napi(catch_unwind, ts_return_type = "Promise<void>")]
-    pub fn abandon<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn abandon<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let inner = Arc::clone(&self.inner);
-        env.spawn_future(async move {
+        start(env, async move {
             drop(inner.lock().await.take());
-            Ok(())
+            NativeOutcome::default()
         })
     }
 }
