@@ -23,6 +23,12 @@ test('import and require get the same classes, and all of them', () => {
   for (const [name, value] of Object.entries(named)) expect(value, name).toBe(required[name])
 })
 
+test('every class is called what it is exported as', () => {
+  const classes = Object.entries(imported).filter(([name, value]) => /^[A-Z]/.test(name) && typeof value === 'function')
+  expect(classes.length).toBeGreaterThan(25)
+  for (const [name, value] of classes) expect((value as { name: string }).name).toBe(name)
+})
+
 test('adapters have the same names in both module systems and share the one instance', async () => {
   expect(Object.keys(require('gloveport/ai-sdk') as object).toSorted()).toEqual(Object.keys(aiSdk).toSorted())
   expect(Object.keys(require('gloveport/langchain') as object)).toEqual(Object.keys(langchain))

@@ -1,8 +1,6 @@
 // Asks the person at the terminal. What is shown was chosen by a model, so control characters never reach the terminal raw;
 // where no person can answer, the answer is no.
 
-import { createInterface } from 'node:readline'
-
 import type { ApprovalDecision, ApprovalRequest, Approver } from './types.js'
 
 /** Where a {@link terminalApprover} asks. */
@@ -41,6 +39,8 @@ async function ask(
   color: boolean,
   signal: AbortSignal | undefined,
 ): Promise<ApprovalDecision> {
+  // Loaded where it is needed: it would be a noticeable part of the time that `require('gloveport')` takes.
+  const { createInterface } = await import('node:readline')
   const terminal = createInterface({ input, output })
   output.write(`\n${approvalText(request, color)}`)
   const answer = await new Promise<string | undefined>((resolve) => {
