@@ -1,4 +1,12 @@
-import { ClosedError, createToolset, InvalidInputError, UnsupportedError, LocalBackend, StateBackend } from 'gloveport'
+import {
+  ClosedError,
+  createToolset,
+  defineTool,
+  InvalidInputError,
+  UnsupportedError,
+  LocalBackend,
+  StateBackend,
+} from 'gloveport'
 import { expect, test } from 'vitest'
 
 import { localBackend, PNG, project, rejection, toolsetOver } from './support.js'
@@ -79,6 +87,25 @@ test('names and descriptions can be replaced, and our names still work', async (
   expect(tools[0]?.inputSchema).toMatchObject({ properties: { path: { description: 'Which file.' } } })
   expect((await toolset.call('view', { path: 'a.txt' })).isError).toBe(false)
   expect((await toolset.call('read_file', { path: 'a.txt' })).isError).toBe(false)
+})
+
+test('a profile decides how much is told of our tools, and not of others', async () => {
+  const own = defineTool({
+    name: 'ping',
+    description: 'Pings. Twice.',
+    inputSchema: { type: 'object' },
+    readOnly: true,
+    run: () => 'pong',
+  })
+  const told = async (profile: 'coding' | 'agent' | undefined) => {
+    const toolset = await toolsetOver({}, { tools: ['read_file', own], profile })
+    return toolset.tools.map((tool) => tool.description)
+  }
+  const [whole, mine] = await told(undefined)
+  expect(await told('agent')).toEqual(['Reads a text file and shows its lines with numbers.', 'Pings. Twice.'])
+  expect(await told('coding')).toEqual([whole, mine])
+  expect(whole).toContain('`offset`')
+  await expect(toolsetOver({}, { profile: 'short' as never })).rejects.toThrow(InvalidInputError)
 })
 
 test('a subset has only the named tools and ends with its toolset', async () => {

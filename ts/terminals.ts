@@ -4,7 +4,7 @@ import { createToolset, type Toolset } from './toolset/toolset.js'
 import type { CallOptions, ToolResult, ToolsetOptions } from './toolset/types.js'
 
 /** What {@link Terminals} takes: what a toolset does, except for the choice of tools. */
-export type TerminalsOptions = Omit<ToolsetOptions, 'tools' | 'names' | 'descriptions' | 'editFormat'>
+export type TerminalsOptions = Omit<ToolsetOptions, 'tools' | 'names' | 'profile' | 'descriptions' | 'editFormat'>
 
 export interface TerminalExecOptions extends CallOptions {
   /** Whether to wait for the end; default true. */

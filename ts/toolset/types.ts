@@ -135,6 +135,11 @@ export interface ToolsetOptions<Own extends string = never> {
   readonly ignoreHidden?: boolean | undefined
   /** Whether images and PDF documents are handed to the model; default true. An image with more than 1,568 pixels on its long edge is scaled to that; `maxBytes` (default 10 MiB) is held against what is handed over. Documents take up to 20 MiB. */
   readonly images?: boolean | { readonly maxBytes: number } | undefined
+  /**
+   * How much models are told of our tools. `coding` (default): all of it, with limits and when another tool is better. `agent`:
+   * the first sentence of each, for agents to whom files are one matter among many. Arguments and your own tools are told whole.
+   */
+  readonly profile?: 'coding' | 'agent' | undefined
   /** Words instead of ours: a description, or one with words for arguments and for what is returned. */
   readonly descriptions?: Readonly<Partial<Record<ToolName, string | ToolText>>> | undefined
   /** Names that the model sees instead of ours. */

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::ToolSpec;
 use super::options::{EditFormat, ToolsetOptions};
 use super::policy::Policy;
+use super::text::Profile;
 use crate::access::Operation;
 use crate::backend::{Backend, Shell};
 use crate::call_info::CallInfo;
@@ -92,9 +93,10 @@ impl Kind {
         }
     }
 
-    fn description(&self) -> &str {
+    /// What models are told of it. An application's own tool is told whole: its author chose the words for this toolset.
+    fn description(&self, profile: Profile) -> &str {
         match self {
-            Self::Ours(entry) => entry.spec.description,
+            Self::Ours(entry) => profile.description(entry.spec.description),
             Self::Custom(tool) => &tool.spec.description,
         }
     }
@@ -177,11 +179,10 @@ pub(super) fn exposed(
         if exposed.iter().any(|other| other.name == name) {
             return Err(Error::invalid(format!("Two tools would be called '{name}'.")));
         }
+        let told = kind.description(options.profile);
         let (description, input_schema) = match options.descriptions.get(ours) {
-            None => (kind.description().to_owned(), None),
-            Some(text) => {
-                (text.description(kind.description()), text.described(ours, kind.input_schema())?.map(Arc::new))
-            }
+            None => (told.to_owned(), None),
+            Some(text) => (text.description(told), text.described(ours, kind.input_schema())?.map(Arc::new)),
         };
         exposed.push(Exposed { kind, name, description, input_schema });
     }

@@ -60,7 +60,7 @@ mod text;
 pub use approve::{Assessment, AssessmentStatus};
 pub use call::{CallOptions, CallReport, CallVerdict};
 pub use options::{EditFormat, PermissionsOption, ToolsetOptions};
-pub use text::ToolText;
+pub use text::{Profile, ToolText};
 
 use approve::Assessed;
 use exposed::Exposed;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::text::ToolText;
+use super::text::{Profile, ToolText};
 use crate::approval::{ApprovalMode, ApprovalOrder};
 use crate::custom::CustomSpec;
 use crate::limits::Limits;
@@ -44,6 +44,8 @@ pub struct ToolsetOptions {
     pub ignore_hidden: bool,
     /// Bytes of the largest image handed to a model; 0 refuses images and documents. Default: `Limits::image_bytes`.
     pub image_bytes: Option<u64>,
+    /// How much models are told of our tools; default all of it.
+    pub profile: Profile,
     /// Words that replace ours, by our tool name.
     pub descriptions: BTreeMap<String, ToolText>,
     /// Names that models see instead of ours, by our tool name.
@@ -73,6 +75,7 @@ impl Default for ToolsetOptions {
             always_post: false,
             ignore_hidden: true,
             image_bytes: None,
+            profile: Profile::Coding,
             descriptions: BTreeMap::new(),
             names: BTreeMap::new(),
             max_retries: 3,
