@@ -17,6 +17,7 @@ use gloveport_core::backend::{Backend, Call, FileKind, Missing, Transform, Windo
 use gloveport_core::error::{ErrorKind, Result};
 use gloveport_core::path::VirtualPath;
 use gloveport_core::sandbox::{Allowances, Mount, MountMode, Sandbox};
+use gloveport_core::search::{GlobQuery, SortOrder};
 use serde_json::{Value, json};
 
 /// Where our answer is another one, with the reason.
@@ -39,6 +40,46 @@ const OURS: &[(&str, &[&str], &str)] = &[
     ("list", &["/in/a.txt"], "ok"),
     // A directory above what a derived sandbox may read shows the way there, and nothing else.
     ("list", &["/docs", "/data"], "only what may be read"),
+];
+
+/// What a search answers where it is not what `list_files` of the recorder did.
+enum Searched {
+    Paths(&'static [&'static str]),
+    Code(&'static str),
+}
+
+/// FS-36 by searching (`glob` with hidden and ignored files, by path): where our answer is another one, with the reason.
+const OURS_SEARCHED: &[(&str, &str, Searched)] = &[
+    // A pattern has one meaning, below the path that is searched, however many mounts lie there.
+    ("/", "*", Searched::Paths(&["/a.txt"])),
+    ("/", "sub/*", Searched::Paths(&[])),
+    (".", "*.txt", Searched::Paths(&[])),
+    // D8: `**` is every file.
+    (
+        "/in",
+        "**",
+        Searched::Paths(&[
+            "/in/.hidden",
+            "/in/a.txt",
+            "/in/bin.dat",
+            "/in/empty.txt",
+            "/in/inner",
+            "/in/sub/b.md",
+            "/in/sub/deep/c.py",
+            "/in/uni.txt",
+        ]),
+    ),
+    // D7: braces are alternatives.
+    ("/in", "*.{txt,md}", Searched::Paths(&["/in/a.txt", "/in/empty.txt", "/in/uni.txt"])),
+    // An absolute pattern is judged as the path that it names.
+    ("/in", "/etc/*", Searched::Code("PATH_NOT_IN_SANDBOX")),
+    // `~`, `C:` and an escaped star are names, which nothing here has.
+    ("/in", "~/*", Searched::Paths(&[])),
+    ("/in", "C:/*", Searched::Paths(&[])),
+    ("/in", "\\*", Searched::Paths(&[])),
+    // A search of what is not there is an error (BE-29), as any look at it; a file that is named is found.
+    ("/in/nope", "**/*", Searched::Code("FILE_NOT_FOUND")),
+    ("/in/a.txt", "**/*", Searched::Paths(&["/in/a.txt"])),
 ];
 
 fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
@@ -182,6 +223,17 @@ impl World<'_> {
                     json!(files.map(|entry| entry.path).collect::<BTreeSet<_>>())
                 }))
             }
+            "search" => {
+                let pattern = arguments.get(1).and_then(Value::as_str).unwrap_or("**/*");
+                let query = GlobQuery {
+                    hidden: true,
+                    respect_ignore: false,
+                    sort: SortOrder::Path,
+                    ..GlobQuery::new(pattern, parsed.unwrap())
+                };
+                let found = self.backend.files().glob(&query, &call).await;
+                answer(found.map(|found| json!(found.files.into_iter().map(|file| file.path).collect::<Vec<_>>())))
+            }
             _ => return None,
         })
     }
@@ -202,11 +254,19 @@ fn ours(operation: &str, path: &str) -> Option<&'static str> {
     OURS.iter().find(|(op, paths, _)| *op == operation && paths.contains(&path)).map(|(_, _, answer)| *answer)
 }
 
+fn ours_searched(path: &str, pattern: &str) -> Option<Value> {
+    let found = OURS_SEARCHED.iter().find(|(at, asked, _)| (*at, *asked) == (path, pattern));
+    found.map(|(_, _, answer)| match answer {
+        Searched::Paths(paths) => json!(paths),
+        Searched::Code(code) => json!({ "error": code }),
+    })
+}
+
 #[tokio::test]
 async fn answers_as_recorded_or_better() {
     let data = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/fs_sandbox.json")).unwrap();
     let data: Value = serde_json::from_str(&data).unwrap();
-    let (mut compared, mut wrong) = (0, Vec::new());
+    let (mut compared, mut searched, mut wrong) = (0, 0, Vec::new());
     for scenario in data["scenarios"].as_array().unwrap() {
         let name = text(scenario, "name").unwrap();
         let directory = tempfile::tempdir().unwrap();
@@ -233,6 +293,22 @@ async fn answers_as_recorded_or_better() {
         for step in scenario["steps"].as_array().unwrap() {
             let words = step["step"].as_array().unwrap();
             let operation = words[0].as_str().unwrap();
+            if operation == "list" {
+                let (path, pattern) = (words.get(1), words.get(2));
+                let asked = |word: Option<&Value>, default| word.and_then(Value::as_str).unwrap_or(default).to_owned();
+                let (path, pattern) = (asked(path, "/"), asked(pattern, "**/*"));
+                let found = world.run("search", &words[1..]).await.unwrap();
+                let recorded = expected(operation, step);
+                let is_way = !world.sandbox.can_read(&path) && recorded.get("error").is_some() && found == json!([]);
+                let right = match ours_searched(&path, &pattern) {
+                    Some(ours) => found == ours,
+                    None => found == recorded || is_way,
+                };
+                searched += 1;
+                if !right {
+                    wrong.push(format!("{name}: search {path} {pattern}: {found} instead of {recorded}"));
+                }
+            }
             let Some(found) = world.run(operation, &words[1..]).await else { continue };
             compared += 1;
             let path = words.get(1).and_then(Value::as_str).unwrap_or("");
@@ -256,6 +332,7 @@ async fn answers_as_recorded_or_better() {
     }
     assert!(wrong.is_empty(), "{} of {compared} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert!(compared > 500, "only {compared} steps were compared");
+    assert!(searched > 70, "only {searched} searches were compared");
 }
 
 #[test]

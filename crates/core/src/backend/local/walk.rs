@@ -225,3 +225,37 @@ impl search::Tree for Tree<'_> {
         }
     }
 }
+
+#[cfg(all(test, unix, not(feature = "portable")))]
+mod tests {
+    use super::super::open::{Opened, open};
+    use super::super::options::LocalOptions;
+    use super::super::resolve::Strategy;
+    use super::*;
+    use crate::sandbox::{Allowances, Mount, Sandbox};
+
+    /// No walk gets to a directory that may not be read, and what lies in one that may be read can be read as well; should a
+    /// walk hold such a directory all the same, what the rights leave out is nobody's.
+    #[test]
+    fn what_may_not_be_read_is_no_entry_of_its_directory() {
+        let base = tempfile::tempdir().unwrap();
+        for name in ["w/may", "w/may_not", "inner"] {
+            std::fs::create_dir_all(base.path().join(name)).unwrap();
+        }
+        let mounts = vec![Mount::new("w", "/w"), Mount::new("inner", "/w/inner")];
+        let allowances = Allowances { allow_read: Some(vec!["/w/may".into()]), ..Allowances::default() };
+        let sandbox = Sandbox::new(mounts, base.path()).unwrap().derive(&allowances).unwrap();
+        let options = LocalOptions { sandbox: Some(sandbox), ..LocalOptions::default() };
+        let Opened { table, roots, .. } = open(&options).unwrap();
+        let resolver = Resolver::new(table, roots, Strategy::Walk);
+        let tree = Tree { resolver: &resolver };
+        let path = |text: &str| VirtualPath::absolute(text).unwrap();
+        let mount = resolver.table().find(&path("/w")).unwrap();
+        let real = resolver.open_for_names(&path("/w"), &path("/w")).unwrap();
+        let held =
+            Directory { real: Some((tree.handle(real.handle, mount).unwrap(), mount)), looked_up: Some(real.path) };
+        for (name, elsewhere) in [("may", false), ("may_not", true), ("inner", true)] {
+            assert_eq!(tree.belongs_elsewhere(&held, name.as_bytes()).is_some(), elsewhere, "{name}");
+        }
+    }
+}

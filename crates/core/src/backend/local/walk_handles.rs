@@ -156,3 +156,29 @@ fn obstacle(errno: Errno) -> Obstacle {
         _ => Obstacle::Unusable,
     }
 }
+
+#[cfg(all(test, unix, not(feature = "portable")))]
+mod tests {
+    use rustix::fs::{CWD, mknodat};
+
+    use super::*;
+
+    /// A listing may say that a name is a file, and it be something else when it is opened.
+    #[test]
+    fn what_is_no_regular_file_when_it_is_open_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("file"), "four").unwrap();
+        std::fs::create_dir(folder.path().join("directory")).unwrap();
+        std::os::unix::fs::symlink("file", folder.path().join("link")).unwrap();
+        mknodat(CWD, folder.path().join("pipe"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        for may_hold_devices in [false, true] {
+            let fd = openat(CWD, folder.path(), flags, Mode::empty()).unwrap();
+            let handle = Handle::new(fd, may_hold_devices).unwrap();
+            assert_eq!(handle.open_file(b"file").unwrap().1.size, 4);
+            for name in ["directory", "link", "pipe", "missing"] {
+                assert_eq!(handle.open_file(name.as_bytes()).err(), Some(Obstacle::Unusable), "{name}");
+            }
+        }
+    }
+}

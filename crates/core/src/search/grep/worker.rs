@@ -266,3 +266,20 @@ impl<R: Read> Read for Checked<'_, R> {
         Ok(read)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Somebody may write to a file as fast as it is read.
+    #[test]
+    fn a_file_that_grows_is_read_up_to_the_limit() {
+        let deadline = Deadline::default();
+        let growing = io::repeat(b'x').take(1 << 20);
+        let mut read = Vec::new();
+        Checked { inner: growing, deadline: &deadline, left: 100_000 }.read_to_end(&mut read).unwrap();
+        assert_eq!(read.len(), 100_000);
+        deadline.cancel.cancel();
+        assert!(Checked { inner: io::repeat(b'x'), deadline: &deadline, left: 1 }.read(&mut [0]).is_err());
+    }
+}

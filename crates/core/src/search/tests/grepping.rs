@@ -320,3 +320,15 @@ fn a_page_ends_with_the_context_of_its_own_last_match() {
     let after: Vec<_> = found.matches[0].after.iter().map(|line| line.line.as_str()).collect();
     assert_eq!((found.matches.len(), after, found.total_matches), (1, vec!["one"], 2));
 }
+
+/// A file that cannot be searched spends nothing of what the search may read.
+#[test]
+fn a_file_too_large_to_be_held_is_left_out_before_it_is_read() {
+    let tree = HostTree::new(&[("small", "x")]);
+    std::fs::File::create(tree.root.path().join("large")).unwrap().set_len(17 << 20).unwrap();
+    let limits = Limits { grep_bytes: 1 << 20, grep_file_bytes: 64 << 20, ..Limits::default() };
+    let query = GrepQuery { multiline: true, ..lines("x") };
+    let outcome = host::grep(&tree.backend(&[], limits), &query, &Call::default()).unwrap();
+    assert_eq!((outcome.total_files, outcome.searched_files, outcome.too_large_files), (1, 1, 1));
+    assert!(!outcome.incomplete);
+}

@@ -82,14 +82,18 @@ fn a_deadline_makes_counts_lower_bounds() {
 fn a_depth_holds_also_where_more_levels_than_open_directories_lie_above_it() {
     let tree = HostTree::new(&[]);
     let mut at = rustix::fs::open(tree.root.path(), rustix::fs::OFlags::DIRECTORY, 0.into()).unwrap();
-    for _ in 0..400 {
+    for level in 0..700 {
         for name in ["d", "e"] {
             rustix::fs::mkdirat(&at, name, 0o700.into()).unwrap();
         }
-        at = rustix::fs::openat(&at, "d", rustix::fs::OFlags::DIRECTORY, 0.into()).unwrap();
+        // A directory stays open while the other name in it waits: whichever is entered first, on half of the levels.
+        let name = if level % 2 == 0 { "d" } else { "e" };
+        at = rustix::fs::openat(&at, name, rustix::fs::OFlags::DIRECTORY, 0.into()).unwrap();
     }
-    for depth in [1, 200, 300] {
-        let found = outline(&tree, Limits::default(), &OutlineQuery { depth, counts: false, ..query() });
+    // Another thread would take what waits.
+    let limits = Limits { search_threads: 1, ..Limits::default() };
+    for depth in [1, 200, 600, 650] {
+        let found = outline(&tree, limits.clone(), &OutlineQuery { depth, counts: false, ..query() });
         assert_eq!((found.total, found.truncated), (2 * depth as usize, false));
     }
 }
