@@ -9,10 +9,9 @@ use std::collections::HashSet;
 use parking_lot::Mutex;
 
 use super::Inner;
-use super::facts::identity;
 use super::lock::Locked;
 use super::resolve::Directory;
-use super::system::{AsFd, AtFlags, BorrowedFd, Dir, OwnedFd, fstat, is_locked, try_lock, unlinkat, unlock};
+use super::system::{AsFd, AtFlags, BorrowedFd, Dir, OwnedFd, is_locked, try_lock, unlinkat, unlock};
 use crate::backend::temp;
 
 /// 65,536 directories: what a backend remembers to have cleaned; then it begins anew.
@@ -23,18 +22,22 @@ const MAX_CLEANED: usize = 1 << 16;
 pub(super) struct Cleaned(Mutex<HashSet<(u64, u64)>>);
 
 impl Cleaned {
+    /// Whether nothing is left to clean before a write in a directory.
+    pub(super) fn is_done(&self, locked: &Locked<'_>) -> bool {
+        !locked.excludes_other_processes() || self.0.lock().contains(&locked.directory())
+    }
+
     /// Cleans a directory before the first write there. The lock says that no writer is at work.
     pub(super) fn before_writing(&self, directory: &Directory, locked: &Locked<'_>) {
         if !locked.excludes_other_processes() {
             return;
         }
-        let Ok(facts) = fstat(&directory.handle) else { return };
         {
             let mut cleaned = self.0.lock();
             if cleaned.len() >= MAX_CLEANED {
                 cleaned.clear();
             }
-            if !cleaned.insert(identity(&facts)) {
+            if !cleaned.insert(locked.directory()) {
                 return;
             }
         }

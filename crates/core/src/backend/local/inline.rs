@@ -1,7 +1,7 @@
-//! Short reads on the thread that asks for them.
+//! Short work on the thread that asks for it.
 //!
-//! To hand work to a thread that may block, and to be woken when it is done, costs several times what a small read takes. So
-//! a read of a small file runs where it is asked for, under two conditions: it cannot hang, because every file system at and
+//! To hand work to a thread that may block, and to be woken when it is done, costs several times what a small read takes, and
+//! as much as a small edit that does not wait for the disk. So either runs where it is asked for, under two conditions: it cannot hang, because every file system at and
 //! below the mounts is one of this machine (a dead network share keeps a read forever, and its abort must be answered all
 //! the same); and another thread of the runtime stays free for everybody else.
 

@@ -38,6 +38,8 @@ static LOCKS: LazyLock<Mutex<HashMap<Key, Weak<Mutex<()>>>>> = LazyLock::new(Mut
 pub(super) struct Locked<'a> {
     /// Dropped first: other processes may go on before the next thread of this one.
     file: FileLock<'a>,
+    /// The directory.
+    key: Key,
     _process: ArcMutexGuard<RawMutex, ()>,
 }
 
@@ -45,6 +47,11 @@ impl Locked<'_> {
     /// Whether no other process can hold this lock: false on file systems without `flock`.
     pub(super) fn excludes_other_processes(&self) -> bool {
         self.file.0.is_some()
+    }
+
+    /// The device and inode of the directory.
+    pub(super) fn directory(&self) -> (u64, u64) {
+        self.key
     }
 }
 
@@ -68,6 +75,18 @@ pub(super) fn lock<'a>(
 ) -> Result<Locked<'a>> {
     let key = key_of(directory, asked, table)?;
     lock_key(key, directory, asked, table, call)
+}
+
+/// Locks one directory when nobody has it at this moment; `None` otherwise. Never waits.
+pub(super) fn lock_at_once<'a>(
+    directory: &'a Directory,
+    asked: &VirtualPath,
+    table: &MountTable,
+) -> Result<Option<Locked<'a>>> {
+    let key = key_of(directory, asked, table)?;
+    let Some(process) = mutex_of(key).try_lock_arc() else { return Ok(None) };
+    let file = try_lock_file(directory, asked, table)?;
+    Ok(file.map(|file| Locked { file, key, _process: process }))
 }
 
 /// Locks two directories, or one when they are the same.
@@ -101,20 +120,7 @@ fn lock_key<'a>(
     table: &MountTable,
     call: &Call,
 ) -> Result<Locked<'a>> {
-    let mutex = {
-        let mut locks = LOCKS.lock();
-        if locks.len() > SWEEP_AT {
-            locks.retain(|_, lock| lock.strong_count() > 0);
-        }
-        match locks.get(&key).and_then(Weak::upgrade) {
-            Some(mutex) => mutex,
-            None => {
-                let mutex = Arc::new(Mutex::new(()));
-                locks.insert(key, Arc::downgrade(&mutex));
-                mutex
-            }
-        }
-    };
+    let mutex = mutex_of(key);
     let process = loop {
         call.deadline.check()?;
         if let Some(guard) = mutex.try_lock_arc_for(LOOK_UP) {
@@ -122,7 +128,23 @@ fn lock_key<'a>(
         }
     };
     let file = lock_file(directory, asked, table, call)?;
-    Ok(Locked { file, _process: process })
+    Ok(Locked { file, key, _process: process })
+}
+
+/// The lock of this process for one directory.
+fn mutex_of(key: Key) -> Arc<Mutex<()>> {
+    let mut locks = LOCKS.lock();
+    if locks.len() > SWEEP_AT {
+        locks.retain(|_, lock| lock.strong_count() > 0);
+    }
+    match locks.get(&key).and_then(Weak::upgrade) {
+        Some(mutex) => mutex,
+        None => {
+            let mutex = Arc::new(Mutex::new(()));
+            locks.insert(key, Arc::downgrade(&mutex));
+            mutex
+        }
+    }
 }
 
 fn lock_file<'a>(
@@ -133,17 +155,26 @@ fn lock_file<'a>(
 ) -> Result<FileLock<'a>> {
     let mut pause = FIRST_PAUSE;
     loop {
-        match try_lock(&directory.handle) {
-            Ok(()) => return Ok(FileLock(Some(directory))),
-            // Some network file systems have no locks; the lock of this process holds all the same.
-            Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS | Errno::INVAL | Errno::BADF) => {
-                return Ok(FileLock(None));
-            }
-            Err(Errno::WOULDBLOCK | Errno::INTR) => {}
-            Err(errno) => return Err(errno).explain(asked, table),
+        if let Some(locked) = try_lock_file(directory, asked, table)? {
+            return Ok(locked);
         }
         call.deadline.check()?;
         std::thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// `None` when another process has it.
+fn try_lock_file<'a>(
+    directory: &'a Directory,
+    asked: &VirtualPath,
+    table: &MountTable,
+) -> Result<Option<FileLock<'a>>> {
+    match try_lock(&directory.handle) {
+        Ok(()) => Ok(Some(FileLock(Some(directory)))),
+        // Some network file systems have no locks; the lock of this process holds all the same.
+        Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS | Errno::INVAL | Errno::BADF) => Ok(Some(FileLock(None))),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(None),
+        Err(errno) => Err(errno).explain(asked, table),
     }
 }

@@ -11,7 +11,7 @@ use std::io::Write;
 use super::Inner;
 use super::errors::{Explain, busy, explain, is_directory, not_a_file, stale};
 use super::facts::{size_of, type_of, version_of};
-use super::lock::lock;
+use super::lock::{lock, lock_at_once};
 use super::options::Durability;
 use super::read::content;
 use super::resolve::{Directory, OpenFile, Place, same_file};
@@ -31,10 +31,29 @@ use crate::sandbox::{MountTable, file_too_large};
 pub(super) const MAX_SWAPS: usize = 8;
 /// 1 MiB between two looks at the deadline.
 const CHUNK: usize = 1 << 20;
+/// 64 KiB: a file that is read, edited and written in a fraction of a millisecond.
+const SHORT_BYTES: u64 = 64 << 10;
 const NEW: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const OLD: OFlags =
     OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// How an update went that must not wait.
+pub(super) enum Attempt {
+    /// It is made.
+    Made(Updated),
+    /// Nothing was changed, because it would have taken longer. The transform did not run.
+    Later(Transform),
+}
+
+/// Whether an update may take as long as it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// It may wait for others, until its deadline.
+    Patient,
+    /// It waits for nobody, and gives up on what is large.
+    AtOnce,
+}
 
 /// Reads, transforms and replaces the file at `path`.
 pub(super) fn update(
@@ -45,6 +64,33 @@ pub(super) fn update(
     transform: Transform,
     call: &Call,
 ) -> Result<Updated> {
+    match paced(inner, path, operation, missing, transform, call, Pace::Patient)? {
+        Attempt::Made(updated) => Ok(updated),
+        Attempt::Later(_) => Err(busy(path)),
+    }
+}
+
+/// [`update`] of a small file in a directory where nobody else writes now.
+pub(super) fn update_at_once(
+    inner: &Inner,
+    path: &VirtualPath,
+    operation: Operation,
+    missing: Missing,
+    transform: Transform,
+    call: &Call,
+) -> Result<Attempt> {
+    paced(inner, path, operation, missing, transform, call, Pace::AtOnce)
+}
+
+fn paced(
+    inner: &Inner,
+    path: &VirtualPath,
+    operation: Operation,
+    missing: Missing,
+    transform: Transform,
+    call: &Call,
+    pace: Pace,
+) -> Result<Attempt> {
     let table = inner.resolver.table();
     inner.require_writable(path)?;
     if operation == Operation::Edit {
@@ -58,11 +104,22 @@ pub(super) fn update(
     for _ in 0..MAX_SWAPS {
         call.guard.check(operation, &place.path)?;
         {
-            let locked = lock(&place.directory, path, table, call)?;
+            let locked = match pace {
+                Pace::Patient => lock(&place.directory, path, table, call)?,
+                Pace::AtOnce => match lock_at_once(&place.directory, path, table)? {
+                    Some(locked) => locked,
+                    None => return Ok(Attempt::Later(transform)),
+                },
+            };
             let old = look(inner, &place, path)?;
+            let is_long =
+                || old.as_ref().is_some_and(|facts| size_of(facts) > SHORT_BYTES) || !inner.cleaned.is_done(&locked);
+            if pace == Pace::AtOnce && is_long() {
+                return Ok(Attempt::Later(transform));
+            }
             if !old.as_ref().is_some_and(|facts| type_of(facts) == FileType::Symlink) {
                 inner.cleaned.before_writing(&place.directory, &locked);
-                return replace(inner, &place, old, path, missing, transform, call);
+                return replace(inner, &place, old, path, missing, transform, call).map(Attempt::Made);
             }
         }
         place = inner.resolver.place_of_target(path)?;

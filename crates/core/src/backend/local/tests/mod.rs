@@ -2,6 +2,8 @@
 
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod at_hand;
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+mod at_once;
 mod escapes;
 mod model;
 mod mounts;
