@@ -248,6 +248,17 @@ async fn drives_less() {
 }
 
 #[tokio::test]
+async fn what_is_typed_after_a_resize_finds_the_new_size() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    for rows in 10..40 {
+        call(&toolset, "shell_resize", json!({ "id": "s", "columns": 60, "rows": rows })).await;
+        assert_eq!(exec(&toolset, "stty size").await.text, format!("{rows} 60"));
+    }
+}
+
+#[tokio::test]
 async fn drives_top() {
     let world = World::new();
     let toolset = terminals(&world);

@@ -104,19 +104,26 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
     let Driver { mut recorder, mut orders, mut input } = driver;
     let mut output_is_open = true;
     let mut input_is_open = true;
-    let is_told_to_end = loop {
+    let is_told_to_end = 'driving: loop {
         let wants_input = channel.wants_input();
         tokio::select! {
             () = running.ended() => break false,
             is_open = channel.carry(&mut recorder), if output_is_open || !wants_input => output_is_open = is_open,
             order = orders.recv() => match order {
-                None | Some(Order::End) => break true,
-                Some(Order::Signal(signal)) => running.signal(number_of(signal)).await,
-                Some(Order::Resize(size)) => channel.resize(size),
+                Some(order) if obey(order, &mut running, &mut channel).await => {}
+                Some(_) | None => break true,
             },
-            bytes = input.recv(), if input_is_open && wants_input => match bytes {
-                Some(bytes) => channel.give(bytes),
-                None => input_is_open = false,
+            bytes = input.recv(), if input_is_open && wants_input => {
+                // What it was told before it was given this comes first.
+                while let Ok(order) = orders.try_recv() {
+                    if !obey(order, &mut running, &mut channel).await {
+                        break 'driving true;
+                    }
+                }
+                match bytes {
+                    Some(bytes) => channel.give(bytes),
+                    None => input_is_open = false,
+                }
             },
             () = end.cancelled() => break true,
         }
@@ -143,6 +150,16 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
         ceiling: ended.ceiling,
         ..outcome
     });
+}
+
+/// Carries out an order; whether the command goes on.
+async fn obey(order: Order, running: &mut Running, channel: &mut impl Channel) -> bool {
+    match order {
+        Order::End => return false,
+        Order::Signal(signal) => running.signal(number_of(signal)).await,
+        Order::Resize(size) => channel.resize(size),
+    }
+    true
 }
 
 fn number_of(signal: ProcessSignal) -> Signal {
