@@ -66,6 +66,7 @@ const DRAIN_BYTES: usize = 1 << 20;
 pub struct CommandRunner {
     environment: Environment,
     output_bytes: usize,
+    grace: Duration,
     beside: beside::Beside,
     #[cfg(target_os = "linux")]
     supervision: Option<Supervision>,
@@ -93,6 +94,7 @@ impl CommandRunner {
         Self {
             environment,
             output_bytes,
+            grace: GRACE,
             beside: beside::Beside::default(),
             #[cfg(target_os = "linux")]
             supervision: None,
@@ -166,7 +168,7 @@ impl CommandRunner {
             running = running.terminate().await?;
             // The shell often ends before what it started does; open pipes show that somebody still cleans up.
             let calm = async { tokio::join!(running.ended(), pipes.carry(&mut capture)) };
-            drop(tokio::time::timeout(GRACE, calm).await);
+            drop(tokio::time::timeout(self.grace, calm).await);
         }
         let ended = self.finish(running, &mut pipes, &mut capture, stop).await?;
         Ok(outcome(capture, ended, stop, begin))
