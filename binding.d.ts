@@ -146,6 +146,8 @@ export declare class NativeToolset {
   assess(name: string, inputJson: string, callJson: string, cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
   /** Keeps a file in the toolset's private folder; `text` is its path. */
   keep(name: string, content: string | Uint8Array): Promise<NativeOutcome>
+  /** The terminal of a session that runs. */
+  terminal(id: string): NativeProcess | null
   /** Ends what the toolset started, never the backend; done when nothing of it is left. */
   close(): Promise<NativeOutcome>
 }

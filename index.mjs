@@ -42,4 +42,5 @@ export const {
   lineHash,
   presets,
   terminalApprover,
+  terminalTakeover,
 } = gloveport

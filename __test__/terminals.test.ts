@@ -24,6 +24,8 @@ test('a terminal is written to, looked at, resized, read to its end', async () =
   expect(terminal).toBeInstanceOf(RunningCommand)
   expect((await terminal.read()).text).toBe('12 60\r\n')
   expect(await terminal.screen()).toMatchObject({ lines: ['12 60'], cursorRow: 1, columns: 60, alternateScreen: false })
+  const png = Buffer.from(await terminal.screenPng())
+  expect([png.subarray(1, 4).toString(), png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual(['PNG', 480, 192])
   await terminal.resize(80, 20)
   await expect(terminal.resize(0, 20)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   await terminal.write('go\r')
@@ -43,6 +45,9 @@ test('sessions keep their shell; the methods are the tools', async () => {
   expect((await terminals.view('main', { wait: 0 })).text).toMatch(/^\[No new output\]/)
   expect((await terminals.resize('main', 90, 30)).isError).toBe(false)
   expect((await terminals.screen('main')).text).toMatch(/^\[screen 90 x 30, cursor line/)
+  expect((await terminals.screen('main', { image: true })).parts).toMatchObject([
+    { type: 'image', mediaType: 'image/png' },
+  ])
   expect((await terminals.list()).text).toMatch(/^main {2}running/)
   expect((await terminals.kill('main')).text).toBe("Process in session 'main' has been terminated.")
   await terminals.close()

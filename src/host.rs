@@ -14,7 +14,7 @@ use gloveport_core::custom::{CustomPlan, CustomTools};
 use gloveport_core::error::{Error, ErrorKind, Result};
 use gloveport_core::hooks::{CommandJudge, Ended, Hooks, Scope};
 use gloveport_core::permissions::{Action, CommandAnalysis};
-use gloveport_core::session::{Helper, SessionEnded};
+use gloveport_core::session::{Help, Helper, SessionEnded};
 use gloveport_core::tool::ToolResult;
 use napi::Status;
 use napi::bindgen_prelude::{Function, Promise};
@@ -87,6 +87,7 @@ struct Answer {
     /// What a model may read of the failure of a tool.
     message: Option<String>,
     help: Option<String>,
+    took_over: bool,
     /// Whether the application's code threw; the facade keeps what.
     failed: bool,
 }
@@ -111,6 +112,20 @@ impl Host {
             Error::new(ErrorKind::HookFailed, format!("Code of the application answered something unusable: {error}."))
         })?;
         if answer.failed { Err(failed(answer.message)) } else { Ok(answer) }
+    }
+
+    /// Asks, and at the deadline tells the one who is asked to stop.
+    async fn ask_until(&self, call: CallInfo<'_>, what: What<'_>, deadline: &Deadline) -> Result<Answer> {
+        let mut asked = pin!(self.ask(call, what));
+        tokio::select! {
+            biased;
+            answer = &mut asked => answer,
+            stop = deadline.reached() => {
+                let what = What::Stop { code: stop.kind().code(), message: stop.message() };
+                self.call.call(encode(call, what)?, ThreadsafeFunctionCallMode::NonBlocking);
+                asked.await
+            }
+        }
     }
 }
 
@@ -165,8 +180,16 @@ impl Hooks for Host {
 }
 
 impl Helper for Host {
-    fn help<'a>(&'a self, call: CallInfo<'a>, request: &'a Value) -> BoxFuture<'a, Result<Option<String>>> {
-        Box::pin(async move { Ok(self.ask(call, What::Help { request }).await?.help) })
+    fn help<'a>(
+        &'a self,
+        call: CallInfo<'a>,
+        request: &'a Value,
+        deadline: &'a Deadline,
+    ) -> BoxFuture<'a, Result<Option<Help>>> {
+        Box::pin(async move {
+            let answer = self.ask_until(call, What::Help { request }, deadline).await?;
+            Ok(if answer.took_over { Some(Help::TookOver) } else { answer.help.map(Help::Answer) })
+        })
     }
 }
 
@@ -207,17 +230,8 @@ impl CustomTools for Host {
         deadline: &'a Deadline,
     ) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            let mut asked = pin!(self.ask(call, What::Run { input }));
-            let answer = tokio::select! {
-                biased;
-                answer = &mut asked => answer,
-                stop = deadline.reached() => {
-                    let what = What::Stop { code: stop.kind().code(), message: stop.message() };
-                    self.call.call(encode(call, what)?, ThreadsafeFunctionCallMode::NonBlocking);
-                    asked.await
-                }
-            };
-            answer?.result.ok_or_else(|| missing("The tool gave no result."))
+            let answer = self.ask_until(call, What::Run { input }, deadline).await?;
+            answer.result.ok_or_else(|| missing("The tool gave no result."))
         })
     }
 }

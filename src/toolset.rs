@@ -9,6 +9,7 @@ use gloveport_core::hooks::{CommandJudge, Hooks};
 use gloveport_core::tool::ToolResult;
 use gloveport_core::toolset::{Application, Assessment, CallOptions, CallReport, Toolset};
 use gloveport_core::wire::Content;
+use gloveport_core::wire::process::Running;
 use napi::bindgen_prelude::{Either, Env, Function, Object, Promise, Uint8Array};
 use napi_derive::napi;
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use crate::backend::NativeBackend;
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, content_of, output_sink, parse, token_of};
 use crate::host::{Host, HostDescription};
+use crate::process::NativeProcess;
 use crate::start::{Begin, start, start_at};
 
 /// A toolset, or why there is none.
@@ -190,6 +192,13 @@ impl NativeToolset {
             let kept = toolset.keep(name, content).await;
             kept.map(|path| NativeOutcome { text: Some(path), ..NativeOutcome::default() }).into()
         })
+    }
+
+    /// The terminal of a session that runs.
+    #[napi(catch_unwind)]
+    pub fn terminal(&self, id: String) -> Option<NativeProcess> {
+        let session = self.inner.sessions().find(&id)?;
+        Running::of(&session).map(NativeProcess::from)
     }
 
     /// Ends what the toolset started, never the backend; done when nothing of it is left.

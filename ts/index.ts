@@ -9,6 +9,7 @@ export type {
   Touch,
 } from './approval/types.js'
 export { terminalApprover, type TerminalApproverOptions } from './approval/terminal-approver.js'
+export { terminalTakeover, type TerminalTakeoverOptions } from './approval/terminal-takeover.js'
 export { CompositeBackend, type CompositeBackendOptions } from './backend/composite.js'
 export { LocalBackend, type LocalBackendOptions } from './backend/local.js'
 export { type OutputPiece, type ReadOutputOptions, RunningCommand, type SignalName } from './backend/running-command.js'
@@ -20,7 +21,13 @@ export {
   type StateFile,
   type StateLimits,
 } from './backend/state.js'
-export { type TerminalOptions, type TerminalScreen, TerminalSession } from './backend/terminal-session.js'
+export {
+  type PaintingOptions,
+  type TerminalOptions,
+  type TerminalPainting,
+  type TerminalScreen,
+  TerminalSession,
+} from './backend/terminal-session.js'
 export type * from './backend/types.js'
 export type * from './backend/user-types.js'
 export * from './errors/index.js'

@@ -59,9 +59,10 @@ export class Terminals {
     return this.#toolset.call('shell_kill_process', { id }, options)
   }
 
-  /** What a session shows; `data` is a `TerminalScreen`. */
-  async screen(id: string, options?: CallOptions): Promise<ToolResult> {
-    return this.#toolset.call('shell_screen', { id }, options)
+  /** What a session shows; `data` is a `TerminalScreen`. With `image` its first part is a PNG of it. */
+  async screen(id: string, options: CallOptions & { readonly image?: boolean | undefined } = {}): Promise<ToolResult> {
+    const { image, ...call } = options
+    return this.#toolset.call('shell_screen', defined({ id, image }), call)
   }
 
   /** Gives a session another size. */

@@ -1,6 +1,7 @@
 // Asks the person at the terminal. What is shown was chosen by a model, so control characters never reach the terminal raw;
 // where no person can answer, the answer is no.
 
+import { inTurn } from './in-turn.js'
 import type { ApprovalDecision, ApprovalRequest, Approver } from './types.js'
 
 /** Where a {@link terminalApprover} asks. */
@@ -20,16 +21,12 @@ export interface TerminalApproverOptions {
 export function terminalApprover(options: TerminalApproverOptions = {}): Approver {
   const { input = process.stdin, output = process.stderr } = options
   const color = options.color ?? (output.isTTY === true && !process.env['NO_COLOR'])
-  let last: Promise<unknown> = Promise.resolve()
-  return (request, { signal }) => {
-    const decision = last.then(() => {
+  return async (request, { signal }) =>
+    inTurn(input, () => {
       if (signal?.aborted) return { approved: false, reason: 'the call was aborted' }
       if (!input.isTTY || !output.isTTY) return { approved: false, reason: 'there is no terminal to ask at' }
       return ask(request, input, output, color, signal)
     })
-    last = decision.catch(() => undefined)
-    return decision
-  }
 }
 
 async function ask(
@@ -102,7 +99,7 @@ function paint(style: string | undefined, text: string, color: boolean): string 
 }
 
 /** Control, zero-width and bidirectional characters as `\u{…}`; line breaks and tabs stay. */
-function escapeControls(text: string): string {
+export function escapeControls(text: string): string {
   return text.replace(
     /[^\P{Cc}\n\t]|[\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu,
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,

@@ -37,6 +37,31 @@ export interface TerminalScreen {
   readonly rows: number
 }
 
+/** What a terminal shows, as lines that may be written to a person's terminal. */
+export interface TerminalPainting {
+  /**
+   * All lines from the top, made anew from what was drawn: with colours, attributes and moves of the cursor within the line,
+   * and without anything else that a terminal obeys. Each begins and ends with plain attributes.
+   */
+  readonly lines: readonly string[]
+  readonly cursorRow: number
+  readonly cursorColumn: number
+  readonly cursorHidden: boolean
+  /** Whether the program wants the arrow keys as `ESC O A` instead of `ESC [ A`. */
+  readonly applicationCursor: boolean
+  readonly columns: number
+  readonly rows: number
+  /** For `since` of the next look. */
+  readonly position: number
+  /** Whether the program has ended. */
+  readonly ended: boolean
+}
+
+export interface PaintingOptions extends CallSignal {
+  /** The `position` of the last look: waits until something was printed since, or the program ended. Default: does not wait. */
+  readonly since?: number | undefined
+}
+
 /**
  * A command on a terminal. What {@link RunningCommand.read} gives is raw, escape sequences included: never show it on a
  * person's terminal. {@link TerminalSession.screen} is text.
@@ -59,5 +84,18 @@ export class TerminalSession extends RunningCommand {
   /** What it shows now. */
   async screen(options?: CallSignal): Promise<TerminalScreen> {
     return decode<TerminalScreen>(await this.invoke('screen', {}, options))
+  }
+
+  /** What it shows, to be written to a person's terminal; see {@link TerminalPainting}. Not a look for `changed`. */
+  async painting({ since, ...options }: PaintingOptions = {}): Promise<TerminalPainting> {
+    const outcome = await this.invoke('painting', { position: since }, options)
+    const { painting, ...facts } = decode<{ painting: object; position: number; ended: boolean }>(outcome)
+    return { ...painting, ...facts } as TerminalPainting
+  }
+
+  /** What it shows now as a PNG, 8 by 16 pixels a character, for models that see. */
+  async screenPng(options?: CallSignal): Promise<Uint8Array> {
+    const { bytes } = await this.invoke('screenPng', {}, options)
+    return bytes ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array()
   }
 }

@@ -5,6 +5,7 @@
 import type { AsyncResource } from 'node:async_hooks'
 
 import type { ApprovalDecision, ApprovalRequest, Approver } from '../approval/types.js'
+import type { TerminalSession } from '../backend/terminal-session.js'
 import { describe, encodeJson } from '../encode.js'
 import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
@@ -13,7 +14,7 @@ import { Audit } from './audit.js'
 import { failureText, isWithheld, type Planned, planCustom, runCustom } from './custom-run.js'
 import type { CustomTool } from './custom-tool.js'
 import type { AuditEvent, CallVerdict } from './events.js'
-import type { Ended, HelpHandler, HelpRequest, HookCall, Hooks, ToolHooks, ToolResult } from './types.js'
+import type { Ended, HelpHandler, HelpRequest, HookCall, Hooks, TookOver, ToolHooks, ToolResult } from './types.js'
 
 /** One call of the application, whatever its number of runs. */
 export interface Call extends HookCall {
@@ -31,8 +32,10 @@ export interface Run {
   failure?: { readonly error: unknown }
   /** What a custom tool made of the input. */
   planned?: Planned
-  /** Stops a custom tool. */
+  /** Stops a custom tool, and whoever is asked for help. */
   stop?: AbortController
+  /** The terminal of a session. */
+  readonly terminal?: (id: string) => TerminalSession | undefined
 }
 
 /** What the application brought along. */
@@ -132,9 +135,9 @@ export class Host {
   }
 
   /** Runs `work` with a key under which the core's requests find the call. */
-  async withRun<T>(call: Call, work: (run: Run) => Promise<T>): Promise<T> {
+  async withRun<T>(call: Call, work: (run: Run) => Promise<T>, terminal?: Run['terminal']): Promise<T> {
     this.#started += 1
-    const run: Run = { key: `run-${this.#started}` }
+    const run: Run = { key: `run-${this.#started}`, ...(terminal ? { terminal } : {}) }
     this.#runs.set(run.key, { run, call })
     try {
       return await work(run)
@@ -248,9 +251,12 @@ export class Host {
         return result === undefined ? UNCHANGED : `{"result":${encodeJson(checkResult(result), 'result')}}`
       }
       case 'help': {
-        const { context, signal } = call
-        const help = await this.#options.onHelp?.(request.request, { context, signal })
-        return help == null ? UNCHANGED : `{"help":${encodeJson(checkHelp(help), 'help')}}`
+        run.stop = new AbortController()
+        const { signal } = run.stop
+        const session = request.request.exists ? run.terminal?.(request.request.sessionId) : undefined
+        const help = await this.#options.onHelp?.(request.request, { context: call.context, signal, session })
+        if (help == null) return UNCHANGED
+        return encodeJson(checkHelp(help), 'help')
       }
       case 'approve': {
         const { context, metadata, signal } = call
@@ -337,9 +343,11 @@ function checkAction(action: unknown): Action {
   throw new InvalidInputError(`\`allowCommand\` must answer 'allow', 'deny' or 'ask', not ${describe(action)}.`)
 }
 
-function checkHelp(help: unknown): string {
-  if (typeof help === 'string') return help
-  throw new InvalidInputError(`\`onHelp\` must return a string or nothing, not ${describe(help)}.`)
+function checkHelp(help: unknown): { help: string } | TookOver {
+  if (typeof help === 'string') return { help }
+  if (typeof help === 'object' && help !== null && 'tookOver' in help && help.tookOver === true)
+    return { tookOver: true }
+  throw new InvalidInputError(`\`onHelp\` must return a string, { tookOver: true } or nothing, not ${describe(help)}.`)
 }
 
 const DECISION_FIELDS = new Set(['approved', 'reason', 'remember', 'input'])

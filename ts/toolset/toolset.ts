@@ -4,6 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 
 import { checkContent } from '../backend/native-files.js'
+import { TerminalSession } from '../backend/terminal-session.js'
 import { nativeFor, watchFailures } from '../backend/user.js'
 import { checkFunction, checkOptions, describe, encodeJson } from '../encode.js'
 import { AbortError } from '../errors/abort-error.js'
@@ -377,23 +378,33 @@ export class Toolset {
       if (error instanceof InvalidInputError) return failure(error)
       throw error
     }
-    return this.#host.withRun(call, async (run) => {
-      const callJson = encodeJson(
-        { callId: call.callId, callKey: run.key, approval, report: this.#host.listens },
-        'options',
-      )
-      try {
-        const outcome = await runNative({ signal, onOutput }, async (cancel, take) => {
-          const ended = await this.#native.call(name, inputJson, callJson, cancel, take)
-          if (ended.verdict) call.verdict = JSON.parse(ended.verdict) as CallVerdict
-          return ended
-        })
-        return { ...(JSON.parse(outcome.value ?? '{}') as ToolResult), text: outcome.text ?? '' }
-      } catch (error) {
-        if (run.failure && GloveportError.isInstance(error) && error.code === 'HOOK_FAILED') throw run.failure.error
-        throw error
-      }
-    })
+    return this.#host.withRun(
+      call,
+      async (run) => {
+        const callJson = encodeJson(
+          { callId: call.callId, callKey: run.key, approval, report: this.#host.listens },
+          'options',
+        )
+        try {
+          const outcome = await runNative({ signal, onOutput }, async (cancel, take) => {
+            const ended = await this.#native.call(name, inputJson, callJson, cancel, take)
+            if (ended.verdict) call.verdict = JSON.parse(ended.verdict) as CallVerdict
+            return ended
+          })
+          return { ...(JSON.parse(outcome.value ?? '{}') as ToolResult), text: outcome.text ?? '' }
+        } catch (error) {
+          if (run.failure && GloveportError.isInstance(error) && error.code === 'HOOK_FAILED') throw run.failure.error
+          throw error
+        }
+      },
+      (id) => this.#terminal(id),
+    )
+  }
+
+  /** The terminal of a session of ours. */
+  #terminal(id: string): TerminalSession | undefined {
+    const native = this.#native.terminal(id)
+    return native ? new TerminalSession(native) : undefined
   }
 
   #spec(spec: Omit<ToolSpec, '~standard'>): ToolSpec {

@@ -1,6 +1,7 @@
 // What a toolset takes and gives. The tools themselves, their schemas and their texts live in the core.
 
 import type { ApprovalGrant, ApprovalRequest, Approver } from '../approval/types.js'
+import type { TerminalSession } from '../backend/terminal-session.js'
 import type { Backend } from '../backend/types.js'
 import type { UserBackend } from '../backend/user-types.js'
 import type { GloveportError } from '../errors/gloveport-error.js'
@@ -61,11 +62,25 @@ export interface HelpRequest {
   readonly exists: boolean
 }
 
-/** Asks a person. What they answer is typed into the session; nothing means that nobody is there. */
+/** Of the call that asks for help. */
+export interface HelpCall extends Pick<HookCall, 'context' | 'signal'> {
+  /** The session, to show it and to type into it; absent where there is none. Do not hold it: what is held does not end. */
+  readonly session: TerminalSession | undefined
+}
+
+/** The person worked in the session themselves, and has given it back. */
+export interface TookOver {
+  readonly tookOver: true
+}
+
+/**
+ * Asks a person. What they answer is typed into the session; nothing means that nobody is there. Until it answers, the model's
+ * calls type nothing into the session. `terminalTakeover()` makes one.
+ */
 export type HelpHandler = (
   request: HelpRequest,
-  call: Pick<HookCall, 'context' | 'signal'>,
-) => Promise<string | null | undefined> | string | null | undefined
+  call: HelpCall,
+) => Promise<string | TookOver | null | undefined> | string | TookOver | null | undefined
 
 /** What models are told of a tool instead of our words. What it takes and does stays as it is. */
 export interface ToolText {

@@ -2,7 +2,7 @@
 //!
 //! Everything here is a pure function from a file's bytes to what a model is handed, judged by content and bounded before
 //! memory is taken: [`image`] checks an image and scales a large one, [`pdf`] looks at a document, [`notebook`] makes text
-//! of cells. Nothing here opens a file. Bytes are hostile: whatever is wrong with them is a typed error, and [`Gate`] keeps
+//! of cells, [`terminal`] draws the screen of a terminal. Nothing here opens a file. Bytes are hostile: whatever is wrong with them is a typed error, and [`Gate`] keeps
 //! the work off the threads that answer.
 
 use std::sync::Arc;
@@ -20,6 +20,7 @@ pub mod notebook;
 mod orientation;
 pub mod pdf;
 mod shrink;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
 

@@ -1,17 +1,72 @@
-//! Who answers where a model cannot: [`Helper`].
+//! Who answers where a model cannot: [`Helper`]; and the [`Hold`] that keeps a session theirs meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
+use super::Session;
 use crate::backend::BoxFuture;
 use crate::call_info::CallInfo;
-use crate::error::Result;
+use crate::cancel::Deadline;
+use crate::error::{Error, ErrorKind, Result};
+
+/// What a person did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Help {
+    /// They answered; it is typed for them.
+    Answer(String),
+    /// They worked in the session themselves and gave it back.
+    TookOver,
+}
 
 /// Asks a person for help with a terminal, where the application has somebody to ask.
 pub trait Helper: Send + Sync {
-    /// Asks a person for help with a terminal session; what they answer, or `None` where nobody can be asked. `request` is
-    /// `{ sessionId, prompt, screen, exists }`.
-    fn help<'a>(&'a self, call: CallInfo<'a>, request: &'a Value) -> BoxFuture<'a, Result<Option<String>>> {
-        let _ = (call, request);
+    /// Asks a person for help with a terminal session; what they did, or `None` where nobody can be asked. `request` is
+    /// `{ sessionId, prompt, screen, exists }`. At the deadline they are told to stop, and what they did counts no more.
+    fn help<'a>(
+        &'a self,
+        call: CallInfo<'a>,
+        request: &'a Value,
+        deadline: &'a Deadline,
+    ) -> BoxFuture<'a, Result<Option<Help>>> {
+        let _ = (call, request, deadline);
         Box::pin(async { Ok(None) })
     }
+}
+
+/// Whether a person has a session.
+#[derive(Debug, Default)]
+pub(super) struct Held(AtomicBool);
+
+/// While it lives the session is a person's: calls of the model type nothing into it. What a person answers must reach the
+/// program that they saw asking, and what they type must stay theirs.
+pub struct Hold(Arc<Session>);
+
+impl Hold {
+    /// Takes the session; `Busy` while another person has it.
+    pub fn take(session: &Arc<Session>) -> Result<Self> {
+        if session.held.0.swap(true, Ordering::AcqRel) { Err(taken(session)) } else { Ok(Self(Arc::clone(session))) }
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.held.0.store(false, Ordering::Release);
+    }
+}
+
+impl Session {
+    /// `Busy` while a person has the session.
+    pub fn check_free(&self) -> Result<()> {
+        if self.held.0.load(Ordering::Acquire) { Err(taken(self)) } else { Ok(()) }
+    }
+}
+
+fn taken(session: &Session) -> Error {
+    let message = format!(
+        "A person has session '{}' now. Wait with `shell_view` until they are done, or work in another session.",
+        session.id
+    );
+    Error::new(ErrorKind::Busy, message)
 }

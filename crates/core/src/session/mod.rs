@@ -18,6 +18,7 @@ mod help;
 pub mod keys;
 pub mod log;
 pub mod marks;
+pub mod paint;
 pub mod screen;
 pub mod settle;
 pub mod terminal;
@@ -26,7 +27,8 @@ mod terminal_tests;
 #[cfg(test)]
 mod tests;
 
-pub use self::help::Helper;
+use self::help::Held;
+pub use self::help::{Help, Helper, Hold};
 use self::log::{SessionLog, SessionLogs};
 use self::terminal::{ShellState, Terminal};
 
@@ -98,6 +100,7 @@ pub struct Session {
     seen: Mutex<u64>,
     /// Marks of its shell up to here were told.
     told: Mutex<u64>,
+    held: Held,
 }
 
 /// Output that was not shown before.
@@ -240,8 +243,8 @@ impl Sessions {
         seen: u64,
     ) -> Arc<Session> {
         let command = command.to_owned();
-        let session =
-            Arc::new(Session { id, command, process, terminal, seen: Mutex::new(seen), told: Mutex::default() });
+        let (seen, told, held) = (Mutex::new(seen), Mutex::default(), Held::default());
+        let session = Arc::new(Session { id, command, process, terminal, seen, told, held });
         let is_closed = {
             let mut state = self.state.lock();
             state.sessions.retain(|other| other.id != session.id);

@@ -81,6 +81,11 @@ impl Screen {
         self.parser.screen().alternate_screen()
     }
 
+    /// What it shows at this moment, to be drawn.
+    pub fn still(&self) -> vt100::Screen {
+        self.parser.screen().clone()
+    }
+
     /// Looks at it.
     pub fn look(&mut self) -> ScreenView {
         let screen = self.parser.screen();

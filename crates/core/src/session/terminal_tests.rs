@@ -5,12 +5,13 @@ use std::fs;
 use std::process::Command;
 use std::sync::Arc;
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::tests::{World, call};
 use crate::backend::process::TerminalSize;
 use crate::backend::{Backend, Call, CommandLimits, TerminalRequest};
-use crate::tool::ToolResult;
+use crate::tool::{Part, ToolResult};
 use crate::toolset::{Application, CallOptions, Toolset};
 
 fn terminals(world: &World) -> Toolset {
@@ -208,6 +209,26 @@ async fn prompts_without_a_line_end_are_seen_and_answered() {
     write(&toolset, "sesame").await;
     let answered = until_shown(&toolset, "\nwelcome").await;
     assert!(!answered.contains("Password: sesame"), "{answered}");
+}
+
+#[tokio::test]
+async fn a_screen_comes_as_a_picture_too_where_images_are_shown() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "printf '\\033[31mred\\n'").await;
+    call(&toolset, "shell_resize", json!({ "id": "s", "columns": 30, "rows": 5 })).await;
+    let shown = call(&toolset, "shell_screen", json!({ "id": "s", "image": true })).await;
+    assert!(shown.text.starts_with("[screen 30 x 5"), "{}", shown.text);
+    let [Part::Image { media_type, data }] = shown.parts.as_slice() else { panic!("{:?}", shown.parts) };
+    assert_eq!(media_type, "image/png");
+    let bytes = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
+    let header = png::Decoder::new(std::io::Cursor::new(bytes)).read_header_info().map(|info| info.size()).unwrap();
+    assert_eq!(header, (30 * 8, 5 * 16));
+    assert!(screen(&toolset).await.parts.is_empty());
+    let blind = world.toolset(json!({ "tools": ["terminal"], "approvalMode": "approve-all", "imageBytes": 0 }));
+    exec(&blind, "true").await;
+    let refused = call(&blind, "shell_screen", json!({ "id": "s", "image": true })).await;
+    assert_eq!(refused.code.as_deref(), Some("UNSUPPORTED"), "{}", refused.text);
 }
 
 #[tokio::test]

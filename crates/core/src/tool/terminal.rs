@@ -12,13 +12,14 @@ use serde_json::json;
 use crate::access::{Access, Operation};
 use crate::backend::process::TerminalSize;
 use crate::backend::{BoxFuture, CommandLimits, TerminalRequest};
+use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning;
 use crate::path::VirtualPath;
 use crate::session::keys::bytes_of;
 use crate::session::settle::{Settled, settle};
 use crate::session::terminal::{Ran, ShellState, Terminal};
-use crate::session::{Fresh, Session};
+use crate::session::{Fresh, Help, Hold, Session};
 use crate::text::ansi::strip;
 use crate::text::shown::shown_to_person;
 use crate::tool::execute::command_access;
@@ -34,6 +35,8 @@ const SIZE: TerminalSize = TerminalSize { columns: 120, rows: 40 };
 const FLUSH: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(2));
 /// 0.5 s of quiet, at most 5 s: what a program prints after it was written to (TT-12).
 const COLLECT: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
+/// 3 s for a person to be led out of a session when their time is over.
+const LEAVE: Duration = Duration::from_secs(3);
 /// 64 keys in one call.
 const KEYS: usize = 64;
 /// 64 KiB in one call.
@@ -95,6 +98,7 @@ impl Tool for ShellExec {
                 Some(session) if session.process.ended().is_none() => session,
                 Some(_) | None => open(view, &self.id, &self.command, self.cwd.as_deref()).await?,
             };
+            session.check_free()?;
             let terminal = terminal_of(&session)?;
             let blocks = self.block.unwrap_or(true);
             let seconds = if blocks { self.timeout.unwrap_or(DEFAULT_TIMEOUT_S) } else { 0.0 };
@@ -300,6 +304,7 @@ impl Tool for ShellWrite {
             if process.ended().is_some() {
                 return Err(none());
             }
+            session.check_free()?;
             let deadline = &view.call.deadline;
             let state = session.terminal.as_ref().map(Terminal::state);
             if state == Some(ShellState::AtPrompt) {
@@ -414,17 +419,26 @@ impl Tool for ShellHelp {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
+            let deadline = &view.call.deadline;
             let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
             let shown = match &session {
                 Some(session) => super::terminal_view::screen_text(session)?,
                 None => String::new(),
             };
+            let _hold = session.as_ref().map(Hold::take).transpose()?;
             let request = json!({
                 "sessionId": self.id, "prompt": shown_to_person(&self.prompt), "screen": shown, "exists": session.is_some(),
             });
             let answer = tokio::select! {
-                answer = view.help.help(view.info, &request) => answer?,
-                stop = view.call.deadline.reached() => return Err(stop),
+                answer = view.help.help(view.info, &request, deadline) => answer?,
+                stop = left_alone(deadline) => return Err(stop),
+            };
+            deadline.check()?;
+            let answer = match (answer, &session) {
+                (Some(Help::Answer(answer)), _) => Some(answer),
+                (Some(Help::TookOver), Some(session)) => return Ok(taken_over(view, session)),
+                (Some(Help::TookOver), None) => Some(String::new()),
+                (None, _) => None,
             };
             let Some(answer) = answer else {
                 return Err(Error::new(
@@ -453,4 +467,27 @@ impl Tool for ShellHelp {
             Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true })))
         })
     }
+}
+
+/// Ends when a helper did not, though its time was over and it was told so.
+async fn left_alone(deadline: &Deadline) -> Error {
+    let stop = deadline.reached().await;
+    tokio::time::sleep(LEAVE).await;
+    stop
+}
+
+/// What a model is told of a session that a person worked in.
+fn taken_over(view: &View<'_>, session: &Session) -> ToolResult {
+    let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
+    let fresh = session.fresh_printed(view.limits.output_bytes);
+    let mut result = super::terminal_view::shown(session, &fresh, code);
+    let meanwhile = if result.text.is_empty() { "(no output)" } else { &result.text };
+    let end = if session.process.ended().is_some() { "\n--- SESSION TERMINATED ---" } else { "" };
+    result.text =
+        format!("The person worked in session '{}' and gave it back. Output meanwhile:\n{meanwhile}{end}", session.id);
+    if let Some(data) = result.data.as_mut().and_then(serde_json::Value::as_object_mut) {
+        data.insert("answered".to_owned(), true.into());
+        data.insert("tookOver".to_owned(), true.into());
+    }
+    result
 }

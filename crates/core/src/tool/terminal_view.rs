@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,13 +14,15 @@ use super::terminal::{MAX_WAIT_S, plain, terminal_of};
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::backend::process::{Order, TerminalSize};
-use crate::error::{Error, Result, Shown};
+use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::media::image::Format;
+use crate::media::{terminal, too_large};
 use crate::path::VirtualPath;
 use crate::session::screen::ScreenView;
 use crate::session::terminal::ShellState;
 use crate::session::{Fresh, Session};
 use crate::text::shown::shown_to_person;
-use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
 
 /// The input of `shell_view`.
 #[derive(Debug, Deserialize)]
@@ -131,6 +135,9 @@ pub(super) struct ShellScreen {
     /// Whether only the lines that changed since the last look are shown, with their numbers.
     #[serde(default)]
     changes: Option<bool>,
+    /// Whether a picture of the screen comes with the text, for colours and layout.
+    #[serde(default)]
+    image: Option<bool>,
 }
 
 impl Tool for ShellScreen {
@@ -138,7 +145,7 @@ impl Tool for ShellScreen {
         name: "shell_screen",
         groups: &[Group::Terminal],
         description: "Shows the screen of a terminal session as text, with cursor and title: what a person would see. With \
-                      `changes` only the lines that changed since the last look.",
+                      `changes` only the lines that changed since the last look; with `image` also as a picture.",
         instruction: "`shell_screen` shows what a terminal session looks like now.",
         operation: Operation::Execute,
         needs: Need::Terminals,
@@ -157,7 +164,10 @@ impl Tool for ShellScreen {
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
-            let look = terminal_of(&session)?.screen().lock().look();
+            let (look, still) = {
+                let mut screen = terminal_of(&session)?.screen().lock();
+                (screen.look(), self.image.unwrap_or(false).then(|| screen.still()))
+            };
             let text = if self.changes.unwrap_or(false) {
                 let line = |row: &usize| format!("{}: {}", row + 1, look.lines.get(*row).map_or("", String::as_str));
                 let lines: Vec<String> = look.changed.iter().map(line).collect();
@@ -165,9 +175,27 @@ impl Tool for ShellScreen {
             } else {
                 text_of(&look)
             };
-            Ok(ToolResult::new(text, json!(look)))
+            let parts = match still {
+                Some(still) => vec![picture(view, still).await?],
+                None => Vec::new(),
+            };
+            Ok(ToolResult { parts, ..ToolResult::new(text, json!(look)) })
         })
     }
+}
+
+/// A picture of a screen, where the application hands images to its model.
+async fn picture(view: &View<'_>, still: vt100::Screen) -> Result<Part> {
+    let Some(max_bytes) = view.settings.image_bytes else {
+        return Err(Error::new(ErrorKind::Unsupported, "Images cannot be shown here; look without `image`."));
+    };
+    let work = move || terminal::draw(&still).ok_or_else(|| Error::internal("The screen could not be drawn."));
+    let shot = view.media.run("screen", &view.call.deadline, work).await?;
+    let bytes = shot.bytes.len() as u64;
+    if bytes > max_bytes {
+        return Err(too_large("screen", "Image", bytes, max_bytes));
+    }
+    Ok(Part::Image { media_type: Format::Png.media_type().to_owned(), data: STANDARD.encode(&shot.bytes) })
 }
 
 /// The input of `shell_list`.
@@ -240,6 +268,7 @@ impl Tool for ShellResize {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
             let size = TerminalSize::new(self.columns, self.rows)?;
+            session.check_free()?;
             terminal_of(&session)?.screen().lock().resize(size);
             session.process.order(Order::Resize(size)).await?;
             let text = format!("Session '{}' has {} columns and {} rows.", session.id, size.columns, size.rows);

@@ -1,5 +1,6 @@
 //! A running command called by method name with JSON arguments, as a backend is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -9,7 +10,11 @@ use super::arguments::decode;
 use super::{Reply, Request, bytes_of};
 use crate::backend::Call;
 use crate::backend::process::{Order, Process, ProcessSignal, TerminalSize};
+use crate::blocking::blocking;
 use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::media::terminal;
+use crate::session::Session;
+use crate::session::paint::paint;
 use crate::session::screen::SharedScreen;
 
 /// A running command, and the screen of its terminal if it has one.
@@ -25,6 +30,13 @@ impl Running {
     /// One without a terminal.
     pub fn piped(process: Process) -> Self {
         Self { process, screen: None }
+    }
+
+    /// The terminal of a session; `None` where it has none or has ended.
+    pub fn of(session: &Session) -> Option<Self> {
+        let screen = session.terminal.as_ref()?.screen();
+        let runs = session.process.ended().is_none();
+        runs.then(|| Self { process: session.process.clone(), screen: Some(Arc::clone(screen)) })
     }
 
     fn screen(&self) -> Result<&SharedScreen> {
@@ -48,6 +60,14 @@ struct Read {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Paint {
+    /// What was drawn up to here was seen: waits for more, or for the end. Absent: does not wait.
+    #[serde(default)]
+    position: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Signal {
     signal: String,
 }
@@ -59,7 +79,7 @@ pub(super) struct Resize {
     pub(super) rows: u16,
 }
 
-/// Calls one method: `read`, `write`, `closeInput`, `signal`, `resize`, `screen`, `wait` or `kill`.
+/// Calls one method: `read`, `write`, `closeInput`, `signal`, `resize`, `screen`, `screenPng`, `painting`, `wait` or `kill`.
 pub async fn invoke(running: &Running, request: Request, call: &Call) -> Result<Reply> {
     let process = &running.process;
     let json = request.arguments_json.as_str();
@@ -103,6 +123,29 @@ pub async fn invoke(running: &Running, request: Request, call: &Call) -> Result<
             running.screen()?.lock().resize(size);
             process.order(Order::Resize(size)).await?;
             Ok(Reply::default())
+        }
+        "screenPng" => {
+            let still = running.screen()?.lock().still();
+            let drawing = blocking(move || terminal::draw(&still));
+            let shot = tokio::select! {
+                drawn = drawing => drawn.ok().flatten(),
+                stop = call.deadline.reached() => return Err(stop),
+            };
+            let shot = shot.ok_or_else(|| Error::internal("The screen could not be drawn."))?;
+            Ok(Reply { bytes: Some(shot.bytes), ..Reply::default() })
+        }
+        "painting" => {
+            let Paint { position } = decode("painting", json)?;
+            if let Some(position) = position {
+                tokio::select! {
+                    () = process.changed(position) => {}
+                    stop = call.deadline.reached() => return Err(stop),
+                }
+            }
+            // Taken before the look: what is drawn behind it is a change.
+            let (position, ended) = (process.position(), process.ended().is_some());
+            let still = running.screen()?.lock().still();
+            Ok(json!({ "position": position, "ended": ended, "painting": paint(&still) }).into())
         }
         "screen" => Ok(json!(running.screen()?.lock().look()).into()),
         "wait" => {
