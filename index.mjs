@@ -41,6 +41,7 @@ export const {
   formatHashlineOutput,
   lineHash,
   presets,
+  setUpEnvironment,
   terminalApprover,
   terminalTakeover,
 } = gloveport

@@ -30,6 +30,7 @@ export {
 } from './backend/terminal-session.js'
 export type * from './backend/types.js'
 export type * from './backend/user-types.js'
+export { type Environment, type EnvironmentOptions, type EnvironmentProgress, setUpEnvironment } from './environment.js'
 export * from './errors/index.js'
 export {
   applyHashlineEdit,

@@ -1,0 +1,96 @@
+// Environments of Python and Node, really made, without a network.
+
+import { LocalBackend, setUpEnvironment, StateBackend, type EnvironmentProgress } from 'gloveport'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { localBackend, project } from './support.js'
+
+test('a virtual environment is made once, and its variables put commands into it', async () => {
+  const root = await project()
+  const first = new LocalBackend({ root })
+  onTestFinished(() => first.close())
+  const steps: EnvironmentProgress[] = []
+  const options = { kind: 'python', pip: false, onProgress: (step: EnvironmentProgress) => steps.push(step) } as const
+  const made = await setUpEnvironment(first, options)
+  expect(made).toMatchObject({ kind: 'python', directory: `${root}/.venv`, created: true })
+  expect(made.version).toMatch(/^3\.\d+/)
+  expect(steps.filter(({ line }) => line === undefined).map(({ step }) => step)).toEqual(['check', 'check', 'create'])
+  expect(steps).toContainEqual({ step: 'check', line: made.version })
+
+  const backend = new LocalBackend({ root, env: made.env })
+  onTestFinished(() => backend.close())
+  const { stdout } = await backend.execute(`python -c 'import sys; print(sys.prefix, sys.prefix != sys.base_prefix)'`)
+  expect(stdout).toBe(`${root}/.venv True\n`)
+  expect(await setUpEnvironment(backend, { kind: 'python', pip: false })).toMatchObject({ created: false })
+})
+
+test('a project of Node is made, and local packages and their programs are installed', async () => {
+  const backend = await localBackend({
+    'tool/package.json': '{ "name": "tool", "version": "1.0.0", "bin": { "say": "./say.js" } }',
+    'tool/say.js': '#!/usr/bin/env node\nconsole.log("said")\n',
+  })
+  const lines: string[] = []
+  const { env, created, version } = await setUpEnvironment(backend, {
+    kind: 'node',
+    packages: ['./tool'],
+    onProgress: ({ step, line }) => step === 'install' && line !== undefined && lines.push(line),
+  })
+  expect([created, version.split('.').length]).toEqual([true, 3])
+  expect(lines.join('\n')).toMatch(/added 1 package/)
+  expect((await backend.execute('say', { env })).stdout).toBe('said\n')
+  expect(JSON.parse((await backend.read('package.json')).content)).toMatchObject({
+    private: true,
+    dependencies: { tool: 'file:tool' },
+  })
+  expect(await setUpEnvironment(backend, { kind: 'node' })).toMatchObject({ created: false })
+})
+
+test('what cannot be set up is a typed error that says why', async () => {
+  const backend = await localBackend({ 'file.txt': '' })
+  const python = { kind: 'python', pip: false } as const
+  const failing = [
+    [{ ...python, interpreter: 'no-such-python' }, 'UNSUPPORTED', "There is no 'no-such-python' that works here"],
+    [{ ...python, directory: 'file.txt/env' }, 'IO', "failed at 'create'"],
+    [{ kind: 'node', packages: ['./missing'] }, 'IO', "failed at 'install'"],
+    [{ ...python, timeout: 0 }, 'TIMEOUT', "at 'check'"],
+    [{ ...python, signal: AbortSignal.abort() }, 'ABORTED', ''],
+  ] as const
+  for (const [options, code, message] of failing) {
+    await expect(setUpEnvironment(backend, options)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(message),
+    })
+  }
+  const wrong: object[] = [
+    {},
+    { kind: 'ruby' },
+    { kind: 'node', directory: '../x' },
+    { kind: 'node', directory: '/x' },
+    { kind: 'node', packages: ['--global'] },
+    { kind: 'node', packages: 'zod' },
+    { kind: 'node', packages: ['a\nb'] },
+    { kind: 'python', pip: false, packages: ['x'] },
+    { kind: 'node', onProgress: 1 },
+    { kind: 'node', package: [] },
+  ]
+  for (const options of wrong) {
+    await expect(setUpEnvironment(backend, options as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await expect(setUpEnvironment(new StateBackend(), { kind: 'node' })).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+})
+
+test('names are words for the shell, never more', async () => {
+  const backend = await localBackend()
+  const directory = `it's $(touch x) "env"`
+  const { directory: made } = await setUpEnvironment(backend, { kind: 'node', directory })
+  expect(made.endsWith(`/${directory}`)).toBe(true)
+  expect([...(await backend.ls('.'))].map(({ path }) => path.split('/').at(-1))).toEqual([directory])
+})
+
+test('a listener that throws ends the set-up with its error', async () => {
+  const backend = await localBackend()
+  const onProgress = (): void => {
+    throw new Error('mine')
+  }
+  await expect(setUpEnvironment(backend, { kind: 'node', onProgress })).rejects.toThrow('mine')
+})
