@@ -39,9 +39,27 @@ impl<T> Receipt<T> {
 
 /// What a replaced file looks like.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaced {
-    /// Unified diff; empty when nothing changed or the content is not text.
-    pub diff: String,
+pub struct Replaced(Difference);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Difference {
+    /// The unified diff.
+    Told(String),
+    /// Both contents of a file, which are compared where there is time for it.
+    Long { path: VirtualPath, old: Option<Vec<u8>>, new: Vec<u8> },
+}
+
+impl Receipt<Replaced> {
+    /// The unified diff; empty when nothing changed. Gives a lent thread back before long content is compared.
+    pub async fn diff(self) -> Result<String> {
+        match self.take()?.0 {
+            Difference::Told(diff) => Ok(diff),
+            Difference::Long { path, old, new } => {
+                lent::give_back(|| true).await;
+                Ok(edit::diff::between(old.as_deref(), &new, path.as_str()))
+            }
+        }
+    }
 }
 
 /// What an edit did.
@@ -62,11 +80,24 @@ pub struct Edited {
 /// 200 lines: more take their time to be compared with what they replace.
 const SHORT_LINES: usize = 200;
 
+/// 4,000 lines of a new file, which are compared with nothing.
+const SHORT_NEW_LINES: usize = 4_000;
+
+/// 256 KiB: to look at all of it takes some ten microseconds.
+const SHORT_BYTES: usize = 256 << 10;
+
 /// 8 edits.
 const SHORT_EDITS: usize = 8;
 
 fn is_long(text: &[u8]) -> bool {
     memchr_iter(b'\n', text).nth(SHORT_LINES).is_some()
+}
+
+fn is_long_change(old: Option<&[u8]>, new: &[u8]) -> bool {
+    match old {
+        Some(old) => edit::diff::is_longer(old, new, SHORT_LINES),
+        None => memchr_iter(b'\n', new).nth(SHORT_NEW_LINES).is_some(),
+    }
 }
 
 /// One that replaces everywhere makes as much text as there are places.
@@ -79,14 +110,18 @@ fn is_long_edit(edit: &Edit) -> bool {
     }
 }
 
-/// Replaces the whole content. Gives a lent thread back before long content is compared.
+/// Replaces the whole content. On a lent thread what is long is compared later, for [`Receipt::diff`].
 pub async fn replace(path: &VirtualPath, content: Vec<u8>) -> (Transform, Receipt<Replaced>) {
-    lent::give_back(|| is_long(&content)).await;
+    lent::give_back(|| content.len() > SHORT_BYTES).await;
     let (receipt, slot) = Receipt::new();
     let path = path.clone();
     let transform: Transform = Box::new(move |current: Option<FileContent>| {
-        let old = current.as_ref().map(|current| current.bytes.as_slice());
-        slot.fill(Replaced { diff: edit::diff::between(old, &content, path.as_str()) });
+        let old = current.map(|current| current.bytes);
+        slot.fill(Replaced(if lent::is_lent() && is_long_change(old.as_deref(), &content) {
+            Difference::Long { path, old, new: content.clone() }
+        } else {
+            Difference::Told(edit::diff::between(old.as_deref(), &content, path.as_str()))
+        }));
         Ok(content)
     });
     (transform, receipt)

@@ -34,11 +34,23 @@ pub fn between(old: Option<&[u8]>, new: &[u8], path: &str) -> String {
         let change = Change { old: 0..0, new: 0..new.len() };
         return Writer::new("/dev/null", &Shown(path).to_string()).run(b"", new, &[change], 0).text;
     };
+    let change = only_change(old, new);
+    let line = lines::number_at(old, change.old.start);
+    of_changes(old, new, &[change], line, path).text
+}
+
+/// Whether more than so many lines of either are compared with the other's.
+pub(crate) fn is_longer(old: &[u8], new: &[u8], most_lines: usize) -> bool {
+    let change = only_change(old, new);
+    let is_longer = |text: &[u8]| memchr_iter(b'\n', text).nth(most_lines).is_some();
+    is_longer(&old[change.old]) || is_longer(&new[change.new])
+}
+
+/// All between what both share at their beginning and end.
+fn only_change(old: &[u8], new: &[u8]) -> Change {
     let prefix = shared_prefix(old, new);
     let suffix = shared_suffix(&old[prefix..], &new[prefix..]);
-    let change = Change { old: prefix..old.len() - suffix, new: prefix..new.len() - suffix };
-    let line = lines::number_at(old, prefix);
-    of_changes(old, new, &[change], line, path).text
+    Change { old: prefix..old.len() - suffix, new: prefix..new.len() - suffix }
 }
 
 /// A diff, and the lines that it is about.

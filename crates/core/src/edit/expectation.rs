@@ -8,12 +8,11 @@
 //! The caller keeps the file's version beside the record, starts a new record when it reads another version, and asks
 //! only when the version differs. Lines that were never shown are not guarded.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
 use std::ops::Range;
 
 use serde_json::json;
 
+use super::fingerprint::Key;
 use super::{Applied, ChangedLines, Edit};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::text::encoding::Document;
@@ -38,7 +37,7 @@ const SHOWN_CHARS: usize = 160;
 /// What was shown of one file, in one version.
 #[derive(Debug, Clone, Default)]
 pub struct ReadRecord {
-    keys: RandomState,
+    key: Key,
     /// In the order of their lines, without overlap.
     segments: Vec<Segment>,
     /// Whether the segments are the whole file.
@@ -75,7 +74,7 @@ impl ReadRecord {
         let mut record = Self::default();
         if let Ok(document) = Document::open(bytes, path) {
             let text = &document.text[document.first_line_start()..];
-            let hashes: Vec<u64> = lines::ranges(text).take(MAX_LINES).map(|line| record.hash(&text[line])).collect();
+            let hashes = record.hashes_of(text);
             record.whole = hashes.len() < MAX_LINES;
             record.put(Segment { first: 0, hashes });
         }
@@ -90,8 +89,7 @@ impl ReadRecord {
             None if truncated => "",
             _ => content,
         };
-        let content = content.as_bytes();
-        let hashes = lines::ranges(content).take(MAX_LINES).map(|line| self.hash(&content[line])).collect::<Vec<_>>();
+        let hashes = self.hashes_of(content.as_bytes());
         let all = offset == 0 && !truncated && hashes.len() < MAX_LINES;
         self.put(Segment { first: offset, hashes });
         self.whole |= all;
@@ -212,12 +210,19 @@ impl ReadRecord {
                 || same(near))
     }
 
-    fn hash(&self, line: &[u8]) -> u64 {
-        match std::str::from_utf8(line) {
-            Ok(line) => self.keys.hash_one(line),
-            // As it is shown, so that a record of what was shown compares with a record of the bytes.
-            Err(_) => self.keys.hash_one(&*String::from_utf8_lossy(line)),
+    /// The hashes of the first lines of a text, as many as are remembered.
+    fn hashes_of(&self, text: &[u8]) -> Vec<u64> {
+        let lines = lines::ranges(text).take(MAX_LINES);
+        // Looked at once for all lines.
+        match std::str::from_utf8(text) {
+            Ok(_) => lines.map(|line| self.key.of(&text[line])).collect(),
+            Err(_) => lines.map(|line| self.hash(&text[line])).collect(),
         }
+    }
+
+    /// The hash of a line as it is shown, so that a record of what was shown compares with a record of the bytes.
+    fn hash(&self, line: &[u8]) -> u64 {
+        self.key.of(String::from_utf8_lossy(line).as_bytes())
     }
 
     /// Adds a segment over those that are there, and forgets what is too much.

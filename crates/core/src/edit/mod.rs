@@ -17,6 +17,7 @@ use crate::text::lines;
 
 pub mod diff;
 pub mod expectation;
+mod fingerprint;
 mod hashline;
 mod nearest;
 mod splice;

@@ -49,6 +49,11 @@ pub trait Tree: Sync {
         })
     }
 
+    /// All of a file that is held in memory, so that it need not be read.
+    fn held(_file: &Self::File) -> Option<&[u8]> {
+        None
+    }
+
     /// Facts about an entry itself.
     fn metadata(&self, parent: &Self::Directory, name: &[u8]) -> Result<Metadata, Obstacle>;
 

@@ -3,7 +3,10 @@
 //! What is shown is not what is there: a `\r` at a line's end is hidden in the numbered style, and a long line is cut with
 //! a marker. The content itself stays in the [`View`].
 
+use std::fmt::Write as _;
+
 use super::hashline::LineTag;
+use super::lines;
 
 /// Digits that line numbers are padded to. 6, as BE-23.
 const NUMBER_WIDTH: usize = 6;
@@ -53,52 +56,77 @@ pub fn render(view: &View<'_>, options: &ViewOptions) -> String {
             Style::Tagged => format!("1:{}|", LineTag::of(b"")),
         };
     }
-    let lines = memchr::memchr_iter(b'\n', view.content.as_bytes()).count() + 1;
-    let mut text = String::with_capacity(view.content.len() + lines * (NUMBER_WIDTH + 2) + 80);
-    let body = view.content.strip_suffix('\n').unwrap_or(view.content);
-    let cut_by_budget = view.truncated && body.len() == view.content.len();
-    let mut rest = body.split('\n').enumerate().peekable();
-    while let Some((index, line)) = rest.next() {
-        let number = view.offset + index as u64 + 1;
+    let content = view.content;
+    let ended = memchr::memchr_iter(b'\n', content.as_bytes()).count();
+    let mut text = String::with_capacity(content.len() + (ended + 1) * (NUMBER_WIDTH + 2) + 80);
+    let cut_by_budget = view.truncated && !content.ends_with('\n');
+    let mut numbers = Numbers::from(view.offset + 1, options.style);
+    let mut ranges = lines::ranges(content.as_bytes());
+    let first = ranges.next().unwrap_or(0..0);
+    for (index, range) in std::iter::once(first).chain(ranges).enumerate() {
+        let goes_on = cut_by_budget && range.end == content.len();
+        let line = &content[range];
         if index > 0 {
             text.push('\n');
         }
-        push_mark(&mut text, number, line, options.style);
+        let number = numbers.push(&mut text);
         let line = match options.style {
             Style::Numbered => line.strip_suffix('\r').unwrap_or(line),
-            Style::Tagged => line,
+            Style::Tagged => {
+                text.push_str(LineTag::of(line.as_bytes()).as_str());
+                text.push('|');
+                line
+            }
         };
         let column = if index == 0 { options.column } else { 0 };
-        let goes_on = cut_by_budget && rest.peek().is_none();
         push_line(&mut text, line, number, &Cut { column, line_chars: options.line_chars, goes_on });
     }
     push_trailer(&mut text, view);
     text
 }
 
-fn push_mark(text: &mut String, number: u64, line: &str, style: Style) {
-    let mut digits = [b' '; 20];
-    let (mut at, mut left) = (digits.len(), number);
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
-        left /= 10;
-        if left == 0 {
-            break;
-        }
+/// The numbers of lines that follow one another. What stands before the last digit is the same for ten of them.
+struct Numbers {
+    next: u64,
+    front: String,
+    style: Style,
+}
+
+impl Numbers {
+    fn from(next: u64, style: Style) -> Self {
+        let mut numbers = Self { next, front: String::new(), style };
+        numbers.begin_ten();
+        numbers
     }
-    let from = match style {
-        Style::Numbered => at.min(digits.len() - NUMBER_WIDTH),
-        Style::Tagged => at,
-    };
-    text.push_str(std::str::from_utf8(&digits[from..]).unwrap_or_default());
-    match style {
-        Style::Numbered => text.push('\t'),
-        Style::Tagged => {
-            text.push(':');
-            text.push_str(LineTag::of(line.as_bytes()).as_str());
-            text.push('|');
+
+    fn begin_ten(&mut self) {
+        /// What stands before the last digit.
+        const WIDTH: usize = NUMBER_WIDTH - 1;
+        let tens = self.next / 10;
+        self.front.clear();
+        // Writing to a string cannot fail.
+        let _ = match (self.style, tens) {
+            (Style::Numbered, 0) => write!(self.front, "{:>WIDTH$}", ""),
+            (Style::Numbered, _) => write!(self.front, "{tens:>WIDTH$}"),
+            (Style::Tagged, 0) => Ok(()),
+            (Style::Tagged, _) => write!(self.front, "{tens}"),
+        };
+    }
+
+    /// Adds the next number with the sign behind it, and says which it was.
+    fn push(&mut self, text: &mut String) -> u64 {
+        let (number, digit) = (self.next, (self.next % 10) as usize * 2);
+        let digits = match self.style {
+            Style::Numbered => "0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t",
+            Style::Tagged => "0:1:2:3:4:5:6:7:8:9:",
+        };
+        text.push_str(&self.front);
+        text.push_str(&digits[digit..digit + 2]);
+        self.next += 1;
+        if self.next.is_multiple_of(10) {
+            self.begin_ten();
         }
+        number
     }
 }
 
@@ -190,6 +218,29 @@ mod tests {
             truncated: true,
         };
         assert_eq!(render(&far, &NUMBERED), "1234567\tx\n\n... (more lines follow) Read on with offset=1234567.");
+    }
+
+    #[test]
+    fn numbers_follow_one_another_over_every_width() {
+        for offset in [0, 5, 9, 88, 985, 9_994, 99_985, 999_989, 9_999_999] {
+            let content: String = (0..25).map(|index| format!("line {index}\r\n")).collect();
+            let view = View { content: &content, offset, total_lines: None, next_offset: None, truncated: false };
+            let numbered: Vec<String> = (0..25).map(|index| format!("{:>6}\tline {index}", offset + index + 1)).collect();
+            assert_eq!(render(&view, &NUMBERED), numbered.join("\n"));
+            let tagged: Vec<String> = (0..25)
+                .map(|index| {
+                    let line = format!("line {index}\r");
+                    format!("{}:{}|{line}", offset + index + 1, LineTag::of(line.as_bytes()))
+                })
+                .collect();
+            assert_eq!(render(&view, &TAGGED), tagged.join("\n"));
+        }
+    }
+
+    #[test]
+    fn a_window_without_text_is_one_empty_line() {
+        let view = View { content: "", offset: 9, total_lines: None, next_offset: None, truncated: false };
+        assert_eq!(render(&view, &NUMBERED), "    10\t");
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Tool for WriteFile {
             // A person is about to be asked: no reason to hurry on a lent thread.
             lent::give_back(|| true).await;
             transform(current)?;
-            Ok(Some(receipt.take()?.diff))
+            Ok(Some(receipt.diff().await?))
         })
     }
 
@@ -72,7 +72,7 @@ impl Tool for WriteFile {
             let path = view.path(&self.path)?;
             let (transform, receipt) = change::replace(&path, self.content.clone().into_bytes()).await;
             let updated = view.update(&path, Operation::Write, Missing::Create, transform).await?;
-            let diff = receipt.take()?.diff;
+            let diff = receipt.diff().await?;
             let record = ReadRecord::of_whole(self.content.as_bytes(), path.as_str());
             view.memory.wrote(updated.resolved, updated.version, record);
             let lines = self.content.split_inclusive('\n').count();

@@ -300,9 +300,8 @@ async fn write(
             let path = path(&decode::<PathOnly>(method, json)?.path)?;
             let (transform, receipt) = change::replace(&path, bytes_of(content)?).await;
             let updated = writer.update(&path, Operation::Write, Missing::Create, transform, call).await?;
-            let replaced = receipt.take()?;
             let value = json!({
-                "path": path.as_str(), "bytes": updated.size, "created": updated.created, "diff": replaced.diff,
+                "path": path.as_str(), "bytes": updated.size, "created": updated.created, "diff": receipt.diff().await?,
             });
             Ok(value.into())
         }

@@ -15,14 +15,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use memchr::memchr_iter;
 use parking_lot::{Mutex, RwLock};
 use serde::Deserialize;
 
 pub use self::document::Document;
 use self::tree::{File, Place, Tree};
 use super::{Backend, BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
-use crate::access::Operation;
 use crate::error::Result;
 use crate::lent;
 use crate::limits::Limits;
@@ -67,8 +65,6 @@ pub struct StateLimits {
 const SHORT_BYTES: u64 = 256 << 10;
 /// 1,000 entries: the same.
 const SHORT_ENTRIES: u64 = 1_000;
-/// 500 lines that are replaced: to compare them takes half a millisecond at most.
-const SHORT_LINES: usize = 500;
 /// The ceiling of [`StateLimits::depth`].
 const MAX_DEPTH: usize = 256;
 
@@ -157,14 +153,10 @@ impl StateBackend {
         lent::give_back(|| self.file_at(path).is_some_and(|file| file.size() > SHORT_BYTES)).await;
     }
 
-    /// The same before the file at `path` is changed: what is replaced as a whole is compared line by line.
-    async fn mind_the_writer(&self, path: &VirtualPath, operation: Operation) {
+    /// The same before the file at `path` is changed.
+    async fn mind_the_writer(&self, path: &VirtualPath) {
         lent::give_back(|| {
-            self.changing.is_locked()
-                || self.file_at(path).is_some_and(|file| {
-                    file.size() > SHORT_BYTES
-                        || (operation == Operation::Write && memchr_iter(b'\n', &file.bytes).count() > SHORT_LINES)
-                })
+            self.changing.is_locked() || self.file_at(path).is_some_and(|file| file.size() > SHORT_BYTES)
         })
         .await;
     }

@@ -351,23 +351,22 @@ fn ends_at_once<T>(work: impl Future<Output = T>) -> bool {
 #[tokio::test]
 async fn a_lent_thread_is_left_before_anything_long() {
     let call = &Call::default();
-    let lines = "a line\n".repeat(SHORT_LINES + 1);
-    let backend = with_files(json!({ "/a.txt": "needle\n", "/lines.txt": lines, "/big.txt": "" }));
+    let backend = with_files(json!({ "/a.txt": "needle\n", "/lines.txt": "a line\n".repeat(5_000), "/big.txt": "" }));
     let grep = |pattern: &str| crate::search::GrepQuery::new(pattern, VirtualPath::root());
     let look = |pattern: &str| backend.quick_pattern(&grep(pattern), &backend.snapshot()).is_some();
-    assert!(ends_at_once(backend.grep(&grep("need.e"), call)));
     let put = |path: &str| ends_at_once(write(&backend, path, b"new"));
-    let replace = |lines: usize| ends_at_once(change::replace(&at("/a.txt"), "x\n".repeat(lines).into_bytes()));
     assert_eq!(
         (look("need.e"), look("[a-z]+"), look("(a{9}){9}"), look("(?s)."), look(r"\p{L}")),
         (true, true, false, false, false)
     );
-    assert_eq!((put("/a.txt"), put("/lines.txt")), (true, false));
-    assert_eq!((replace(200), replace(202)), (true, false));
+    assert!(put("/a.txt"));
     let window = Window { offset: 0, limit: 10, max_bytes: 1_000 };
     assert!(ends_at_once(backend.read(&at("/lines.txt"), window, call)));
+    assert!(ends_at_once(change::replace(&at("/a.txt"), vec![b'x'; 256 << 10])));
+    assert!(!ends_at_once(change::replace(&at("/a.txt"), vec![b'x'; 257 << 10])));
     write(&backend, "/big.txt", &vec![b'x'; 257 << 10]).await.unwrap();
     assert!(!ends_at_once(backend.read(&at("/big.txt"), window, call)));
+    assert!(!put("/big.txt"));
     assert!(!look("needle"), "more than 256 KiB");
     let busy = backend.changing.lock();
     assert!(!put("/a.txt"), "while another call changes files");
@@ -377,6 +376,70 @@ async fn a_lent_thread_is_left_before_anything_long() {
     assert!(look("needle"));
     write(&backend, "/.gitignore", b"*.tmp").await.unwrap();
     assert!(!look("needle"), "rules take their time to compile");
+}
+
+#[tokio::test]
+async fn what_is_replaced_is_compared_where_there_is_time_for_it() {
+    let backend = with_files(json!({ "/a.txt": "" }));
+    let call = &Call::default();
+    let replace = |path: &'static str, old: Option<String>, new: String| {
+        let backend = &backend;
+        async move {
+            let path = at(path);
+            backend.remove(&path, false, call).await.ok();
+            if let Some(old) = old {
+                write(backend, path.as_str(), old.as_bytes()).await.unwrap();
+            }
+            let (transform, receipt) = change::replace(&path, new.into_bytes()).await;
+            let written = ends_at_once(backend.update(&path, Operation::Write, Missing::Create, transform, call));
+            (written, receipt.diff())
+        }
+    };
+    let other = |lines: usize| format!("same\n{}same\n", "x\n".repeat(lines));
+    for (old, new, is_short) in [
+        (Some(other(0)), other(200), true),
+        (Some(other(0)), other(201), false),
+        (Some(other(201)), other(0), false),
+        (Some(other(9_000)), format!("{}more\n", other(9_000)), true),
+        (None, "x\n".repeat(4_000), true),
+        (None, "x\n".repeat(4_001), false),
+    ] {
+        let expected = crate::edit::diff::between(old.as_ref().map(String::as_bytes), new.as_bytes(), "/f.txt");
+        let (written, diff) = replace("/f.txt", old.clone(), new.clone()).await;
+        assert_eq!((written, ends_at_once(diff)), (true, is_short), "{} lines", new.lines().count());
+        assert_eq!(bytes(&backend, "/f.txt").await.unwrap(), new.as_bytes());
+        let (_, diff) = replace("/f.txt", old, new).await;
+        assert_eq!(diff.await.unwrap(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_search_is_tried_where_it_is_asked_for_and_else_begun_anew() {
+    let line = "const value = compute(first, second)\n";
+    let backend = with_files(json!({ "/a.txt": format!("{}one needle\n{}", line.repeat(900), line.repeat(900)) }));
+    let grep = |pattern: &str| crate::search::GrepQuery::new(pattern, VirtualPath::root());
+    let call = &Call::default();
+    let short = |query: &crate::search::GrepQuery, time| {
+        backend.quick_pattern(query, &backend.snapshot()).unwrap();
+        ends_at_once(backend.grep_trying(query, call, time))
+    };
+    let (long, never) = (Duration::from_secs(3_600), Duration::ZERO);
+    let query = grep("need.e");
+    assert_eq!((short(&query, long), short(&query, never)), (true, false));
+    let tried = backend.grep_trying(&query, call, long).await.unwrap();
+    let begun_anew = backend.grep_trying(&query, call, never).await.unwrap();
+    assert_eq!(tried.matches, begun_anew.matches);
+    assert_eq!((tried.total_matches, tried.incomplete, begun_anew.incomplete), (1, false, false));
+    // A line that is too long to be tried is searched with all that a search may take.
+    write(&backend, "/b.txt", &[vec![b'x'; 100 << 10], b"needle".to_vec()].concat()).await.unwrap();
+    assert!(!short(&query, long));
+    let found = backend.grep_trying(&query, call, long).await.unwrap();
+    assert_eq!((found.total_matches, found.incomplete), (2, false));
+    // What the caller wants to end ends.
+    let cancelled = Call::default();
+    cancelled.deadline.cancel.cancel();
+    let error = backend.grep_trying(&query, &cancelled, long).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Aborted);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::StateBackend;
+use super::{SHORT_BYTES, StateBackend};
 use super::errors;
 use super::tree::{Directory, File, Node, Place, Tree};
 use crate::backend::{Call, FileKind};
@@ -20,6 +21,8 @@ use crate::search::{
 const ONE_THREAD_BYTES: u64 = 8 << 20;
 /// 256 Ki steps: a search that is over before a thread would have begun it, half a millisecond at the slowest.
 const SHORT_STEPS: u64 = 256 << 10;
+/// 400 µs: what a search may try that could take longer, but hardly ever does.
+const TRIAL_TIME: Duration = Duration::from_micros(400);
 /// 128 bytes of a pattern for names.
 const SHORT_PATTERN_BYTES: usize = 128;
 
@@ -29,12 +32,24 @@ impl StateBackend {
     }
 
     pub(super) async fn grep_now(&self, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
+        self.grep_trying(query, call, TRIAL_TIME).await
+    }
+
+    /// A search whose pattern and tree are small is tried for `time` where it is asked for, and begun anew elsewhere when it is
+    /// not over then; one that is surely short takes its time.
+    pub(super) async fn grep_trying(&self, query: &GrepQuery, call: &Call, time: Duration) -> Result<GrepOutcome> {
         self.check_open()?;
         let tree = self.snapshot();
         if let Some(pattern) = self.quick_pattern(query, &tree) {
             self.mind_the_caller(0).await;
             // Starting threads would take longer than the search.
-            return pattern.grep(&tree, query, call, &Limits { search_threads: 1, ..self.limits.clone() });
+            let limits = Limits { search_threads: 1, ..self.limits.clone() };
+            if pattern.most_steps(tree.bytes()) <= SHORT_STEPS {
+                return pattern.grep(&tree, query, call, &limits);
+            }
+            if let Some(outcome) = pattern.try_grep(&tree, query, call, &Limits { search_timeout: time, ..limits })? {
+                return Ok(outcome);
+            }
         }
         self.search(query, |_, _| false, call, search::grep).await
     }
@@ -47,13 +62,13 @@ impl StateBackend {
         self.search(query, |_, _| true, call, search::outline).await
     }
 
-    /// The pattern of a search that is short; most trees are small and hold ASCII alone.
+    /// The pattern of a search that is short, or most likely is; most trees are small and hold ASCII alone.
     pub(super) fn quick_pattern(&self, query: &GrepQuery, tree: &Tree) -> Option<Arc<Quick>> {
-        let is_short = tree.bytes() <= SHORT_STEPS
+        let is_short = tree.bytes() <= SHORT_BYTES
             && query.globs.iter().map(String::len).sum::<usize>() <= SHORT_PATTERN_BYTES
             && is_short_tree(tree)
             && tree.is_ascii();
-        if is_short { self.last_pattern.quick(query, tree.bytes(), SHORT_STEPS) } else { None }
+        if is_short { self.last_pattern.quick(query) } else { None }
     }
 
     async fn search<Q: Clone + Send + 'static, O: Send + 'static>(
@@ -159,6 +174,10 @@ impl search::Tree for Tree {
             Node::File(file) => Ok((Reader { file: Arc::clone(file), position: 0 }, facts(node))),
             Node::Directory(_) => Err(Obstacle::Unusable),
         }
+    }
+
+    fn held(file: &Self::File) -> Option<&[u8]> {
+        Some(&file.file.bytes)
     }
 
     fn metadata(&self, parent: &Self::Directory, name: &[u8]) -> Result<Metadata, Obstacle> {

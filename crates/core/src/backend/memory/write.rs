@@ -145,14 +145,14 @@ impl WritableFileSystem for StateBackend {
         call: &'a Call,
     ) -> BoxFuture<'a, Result<Updated>> {
         Box::pin(async move {
-            self.mind_the_writer(path, operation).await;
+            self.mind_the_writer(path).await;
             self.update_now(path, operation, missing, transform, call)
         })
     }
 
     fn append<'a>(&'a self, path: &'a VirtualPath, content: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<Updated>> {
         Box::pin(async move {
-            self.mind_the_writer(path, Operation::Edit).await;
+            self.mind_the_writer(path).await;
             self.append_now(path, content, call)
         })
     }
@@ -180,7 +180,7 @@ impl WritableFileSystem for StateBackend {
 
     fn copy<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
-            self.mind_the_writer(from, Operation::Edit).await;
+            self.mind_the_writer(from).await;
             self.copy_now(from, to, call)
         })
     }

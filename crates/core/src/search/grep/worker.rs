@@ -68,6 +68,7 @@ pub(super) struct Worker<'a, T, M> {
     counter: Searcher,
     /// Whether a match never spans lines, so that a whole file can be asked at once whether it holds one.
     is_line_oriented: bool,
+    /// What is read of a file; made for the first that is not held in memory.
     buffer: Vec<u8>,
     pub(super) page: Page,
     pub(super) searched: u64,
@@ -76,7 +77,7 @@ pub(super) struct Worker<'a, T, M> {
     pub(super) exceeded: bool,
 }
 
-impl<'a, T, M: Matcher> Worker<'a, T, M> {
+impl<'a, T: Tree, M: Matcher> Worker<'a, T, M> {
     pub(super) fn new(job: &'a Job<'a, T, M>, page: Page) -> Self {
         let query = job.query;
         let shows_lines = !query.files_only && !query.count_only;
@@ -97,7 +98,7 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
             .bom_sniffing(true)
             .build();
         let is_line_oriented = !query.multiline && job.matcher.line_terminator() == Some(searcher.line_terminator());
-        let buffer = vec![0; WHOLE_FILE_BYTES];
+        let buffer = Vec::new();
         Self { job, searcher, counter, is_line_oriented, buffer, page, searched: 0, too_large: 0, exceeded: false }
     }
 
@@ -105,7 +106,7 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
     /// means that the search is to end.
     pub(super) fn search(
         &mut self,
-        mut file: impl Read,
+        mut file: T::File,
         size: u64,
         modified_ns: Option<i64>,
         path: &str,
@@ -119,14 +120,21 @@ impl<'a, T, M: Matcher> Worker<'a, T, M> {
         if self.job.bytes_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent).is_err() {
             return Err(io::Error::other("the search has read as much as it may"));
         }
+        let job = self.job;
+        let wants_matches = self.page.wants_matches(modified_ns, path);
+        let keep = if wants_matches { job.keep } else { Keep { matches: 0, ..job.keep } };
+        let mut sink = FileSink::new(job.matcher, job.deadline, path, keep);
+        if let Some(held) = T::held(&file).filter(|held| held.len() <= WHOLE_FILE_BYTES) {
+            let result = self.search_bytes(held, io::empty(), held.len() as u64, is_named, &mut sink);
+            return self.keep(result, sink, modified_ns);
+        }
         let mut buffer = std::mem::take(&mut self.buffer);
+        if buffer.is_empty() {
+            buffer = vec![0; WHOLE_FILE_BYTES];
+        }
         let filled = fill(&mut file, &mut buffer, size);
         let result = match filled {
             Ok(length) => {
-                let job = self.job;
-                let wants_matches = self.page.wants_matches(modified_ns, path);
-                let keep = if wants_matches { job.keep } else { Keep { matches: 0, ..job.keep } };
-                let mut sink = FileSink::new(job.matcher, job.deadline, path, keep);
                 let result = self.search_bytes(&buffer[..length], file, size, is_named, &mut sink);
                 self.keep(result, sink, modified_ns)
             }
