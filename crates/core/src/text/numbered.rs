@@ -225,7 +225,8 @@ mod tests {
         for offset in [0, 5, 9, 88, 985, 9_994, 99_985, 999_989, 9_999_999] {
             let content: String = (0..25).map(|index| format!("line {index}\r\n")).collect();
             let view = View { content: &content, offset, total_lines: None, next_offset: None, truncated: false };
-            let numbered: Vec<String> = (0..25).map(|index| format!("{:>6}\tline {index}", offset + index + 1)).collect();
+            let numbered: Vec<String> =
+                (0..25).map(|index| format!("{:>6}\tline {index}", offset + index + 1)).collect();
             assert_eq!(render(&view, &NUMBERED), numbered.join("\n"));
             let tagged: Vec<String> = (0..25)
                 .map(|index| {

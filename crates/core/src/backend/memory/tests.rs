@@ -419,20 +419,22 @@ async fn a_search_is_tried_where_it_is_asked_for_and_else_begun_anew() {
     let backend = with_files(json!({ "/a.txt": format!("{}one needle\n{}", line.repeat(900), line.repeat(900)) }));
     let grep = |pattern: &str| crate::search::GrepQuery::new(pattern, VirtualPath::root());
     let call = &Call::default();
-    let short = |query: &crate::search::GrepQuery, time| {
-        backend.quick_pattern(query, &backend.snapshot()).unwrap();
-        ends_at_once(backend.grep_trying(query, call, time))
-    };
     let (long, never) = (Duration::from_secs(3_600), Duration::ZERO);
+    let try_it = |query: &crate::search::GrepQuery, time| {
+        let tree = backend.snapshot();
+        let limits = Limits { search_timeout: time, search_threads: 1, ..Limits::default() };
+        backend.quick_pattern(query, &tree).unwrap().try_grep(&tree, query, call, &limits)
+    };
     let query = grep("need.e");
-    assert_eq!((short(&query, long), short(&query, never)), (true, false));
-    let tried = backend.grep_trying(&query, call, long).await.unwrap();
+    assert!(ends_at_once(backend.grep_trying(&query, call, long)));
+    assert!(try_it(&query, never).unwrap().is_none());
+    let tried = try_it(&query, long).unwrap().unwrap();
     let begun_anew = backend.grep_trying(&query, call, never).await.unwrap();
     assert_eq!(tried.matches, begun_anew.matches);
     assert_eq!((tried.total_matches, tried.incomplete, begun_anew.incomplete), (1, false, false));
     // A line that is too long to be tried is searched with all that a search may take.
     write(&backend, "/b.txt", &[vec![b'x'; 100 << 10], b"needle".to_vec()].concat()).await.unwrap();
-    assert!(!short(&query, long));
+    assert!(try_it(&query, long).unwrap().is_none());
     let found = backend.grep_trying(&query, call, long).await.unwrap();
     assert_eq!((found.total_matches, found.incomplete), (2, false));
     // What the caller wants to end ends.

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{SHORT_BYTES, StateBackend};
 use super::errors;
 use super::tree::{Directory, File, Node, Place, Tree};
+use super::{SHORT_BYTES, StateBackend};
 use crate::backend::{Call, FileKind};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
