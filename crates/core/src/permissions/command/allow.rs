@@ -5,7 +5,7 @@ use super::argument::Argument;
 use super::script::Script;
 
 /// Options that make a harmless program run others or write files; listed entries must name them.
-const DANGEROUS_OPTIONS: [(&str, &[&str]); 12] = [
+const DANGEROUS_OPTIONS: [(&str, &[&str]); 13] = [
     ("find", &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"]),
     ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
     ("sed", &["-i", "--in-place", "-s", "-f", "--file"]),
@@ -40,6 +40,22 @@ const DANGEROUS_OPTIONS: [(&str, &[&str]); 12] = [
     ("tar", &["-I", "--use-compress-program", "--to-command", "--checkpoint-action", "-F", "--info-script"]),
     ("man", &["-P", "--pager", "-H", "--html"]),
     ("tree", &["-o"]),
+    (
+        "make",
+        &[
+            "-f",
+            "--file",
+            "--makefile",
+            "-C",
+            "--directory",
+            "-I",
+            "--include-dir",
+            "--eval",
+            "SHELL",
+            "MAKEFLAGS",
+            ".SHELLFLAGS",
+        ],
+    ),
 ];
 
 /// An allow list at work on one command line.
@@ -102,7 +118,8 @@ impl AllowList {
         if matching.is_empty() {
             return Some(format!("'{}' is not listed", super::super::pattern::shown(name)));
         }
-        let (_, options) = DANGEROUS_OPTIONS.iter().find(|(known, _)| *known == name)?;
+        let base = name.rsplit('/').next().unwrap_or(name);
+        let (_, options) = DANGEROUS_OPTIONS.iter().find(|(known, _)| *known == base)?;
         let dangerous = arguments[1..].iter().find(|word| {
             let text = word.marked();
             options.iter().any(|option| is_option(text, option))
@@ -124,9 +141,21 @@ impl AllowList {
 }
 
 /// Whether a word is `option`: itself, with `=value`, or with a value glued to a single letter.
-fn is_option(word: &str, option: &str) -> bool {
-    let Some(rest) = word.strip_prefix(option) else { return false };
-    rest.is_empty() || rest.starts_with('=') || (option.len() == 2 && !option.starts_with("--"))
+/// Long options may be cut short (`--outp`), and single letters stand together (`-uo`).
+pub(super) fn is_option(word: &str, option: &str) -> bool {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    if name == option {
+        return true;
+    }
+    if option.starts_with("--") {
+        return name.len() > 3 && option.starts_with(name);
+    }
+    match (option.strip_prefix('-'), word.strip_prefix('-')) {
+        (Some(letter), Some(letters)) if letter.len() == 1 => !letters.starts_with('-') && letters.contains(letter),
+        // `+command` of pagers.
+        (None, _) if option == "+" => word.starts_with('+'),
+        (_, _) => false,
+    }
 }
 
 /// Whether a word is `expected`, in which a `*` stands for any text.

@@ -66,6 +66,8 @@ pub(super) struct Variables<'a> {
     context: &'a CommandContext,
     touched: HashMap<String, u32>,
     moves: bool,
+    /// Whether the script runs text that may set any of them.
+    hidden: bool,
 }
 
 /// Builtins whose arguments name variables that they set.
@@ -89,7 +91,8 @@ const SETTERS: [&str; 14] = [
 impl<'a> Variables<'a> {
     /// A variable is known where the script sets it once, to a literal, in a command that certainly runs.
     pub(super) fn of(script: &'a Script, context: &'a CommandContext) -> Self {
-        let mut variables = Self { known: HashMap::new(), context, touched: HashMap::new(), moves: false };
+        let mut variables =
+            Self { known: HashMap::new(), context, touched: HashMap::new(), moves: false, hidden: false };
         for name in &script.loop_variables {
             variables.touch(name);
         }
@@ -98,8 +101,12 @@ impl<'a> Variables<'a> {
                 variables.touch(name);
             }
             let Some(first) = command.words.first().and_then(Word::literal) else { continue };
+            if matches!(first.as_str(), "eval" | "trap" | "source" | ".") || is_nameref(command) {
+                return Self { known: HashMap::new(), context, touched: variables.touched, moves: true, hidden: true };
+            }
             variables.moves |= matches!(first.as_str(), "cd" | "pushd" | "popd" | "chdir");
-            if SETTERS.contains(&first.as_str()) {
+            if SETTERS.contains(&first.as_str()) || matches!(first.as_str(), "builtin" | "command" | "time" | "coproc")
+            {
                 for word in &command.words[1..] {
                     let text = word.literal().unwrap_or_default();
                     variables.touch(text.split(['=', '+', '[']).next().unwrap_or_default());
@@ -131,8 +138,10 @@ impl<'a> Variables<'a> {
             return (*set < command).then_some(value);
         }
         match name {
-            "HOME" if !self.touched.contains_key(name) => self.context.home.as_deref(),
-            "PWD" if !self.touched.contains_key(name) && !self.moves => Some(&self.context.working_directory),
+            "HOME" if !self.hidden && !self.touched.contains_key(name) => self.context.home.as_deref(),
+            "PWD" if !self.hidden && !self.touched.contains_key(name) && !self.moves => {
+                Some(&self.context.working_directory)
+            }
             _ => None,
         }
     }
@@ -195,13 +204,24 @@ impl<'a> Variables<'a> {
             return;
         }
         let home: Vec<(char, bool)> = match (characters.get(1), &self.context.home) {
-            (None | Some(('/', _)), Some(home)) if !self.touched.contains_key("HOME") => {
+            (None | Some(('/', _)), Some(home)) if !self.hidden && !self.touched.contains_key("HOME") => {
                 home.chars().map(|character| (character, true)).collect()
             }
             (_, _) => vec![(ANYTHING, true)],
         };
         characters.splice(0..1, home);
     }
+}
+
+/// Whether a command gives a variable a second name, which sets it unseen.
+fn is_nameref(command: &RawCommand) -> bool {
+    let is_option = |word: &Word| word.literal().is_some_and(|text| text.starts_with('-') && text.contains('n'));
+    command
+        .words
+        .first()
+        .and_then(Word::literal)
+        .is_some_and(|name| matches!(name.as_str(), "declare" | "typeset" | "local"))
+        && command.words[1..].iter().any(is_option)
 }
 
 /// Marks unquoted patterns.

@@ -4,13 +4,21 @@
 //! users and kernel modules; other users' rights) and nothing that a project needs. It is a seat belt: see the module
 //! above for what it cannot hold.
 
+use std::collections::HashMap;
+
 use super::argument::{ANY_NAME, Argument};
-use super::paths::Places;
+use super::paths::{Places, may_match};
 use super::script::{Script, Word};
 
 /// Commands that are never a project's business, and what they do (TT-23, JV-8).
 const COMMANDS: [(&[&str], &str); 11] = [
-    (&["sudo", "su", "doas", "pkexec", "runuser", "newgrp", "sg", "setpriv", "visudo"], "takes another user's rights"),
+    (
+        &[
+            "sudo", "su", "doas", "pkexec", "runuser", "newgrp", "sg", "setpriv", "visudo", "sudoedit", "sudo-rs",
+            "su-rs", "run0", "gosu", "su-exec", "pfexec", "ksu", "gksu", "gksudo", "kdesu", "capsh", "setcap",
+        ],
+        "takes another user's rights",
+    ),
     (&["chroot", "nsenter", "unshare", "pivot_root"], "changes what the machine looks like"),
     (&["reboot", "shutdown", "halt", "poweroff", "init", "telinit", "kexec"], "stops or restarts the machine"),
     (&["mount", "umount", "swapon", "swapoff", "losetup", "cryptsetup"], "changes mounted file systems"),
@@ -25,6 +33,11 @@ const COMMANDS: [(&[&str], &str); 11] = [
             "fsck",
             "mkswap",
             "mke2fs",
+            "mkdosfs",
+            "mkntfs",
+            "mkexfatfs",
+            "mkudffs",
+            "mkreiserfs",
             "wipefs",
             "newfs",
             "blkdiscard",
@@ -33,7 +46,7 @@ const COMMANDS: [(&[&str], &str); 11] = [
         "changes disks",
     ),
     (
-        &["service", "systemctl", "systemd", "systemd-run", "launchctl", "rc-service"],
+        &["service", "systemctl", "systemd", "systemd-run", "loginctl", "launchctl", "rc-service"],
         "controls services of the machine",
     ),
     (
@@ -69,9 +82,24 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         return Some(format!("'{name}' makes or changes a file system"));
     }
     match name {
-        "rm" | "unlink" | "shred" | "rmdir" => remove(name, arguments, places),
+        "rm" | "unlink" | "shred" | "rmdir" | "srm" | "wipe" | "rimraf" | "trash" | "trash-put" => {
+            remove(name, arguments, places)
+        }
+        "rsync" if arguments.iter().any(|word| word.marked().starts_with("--del")) => {
+            operands(arguments).last().and_then(|word| places.whole(word)).map(|what| format!("'rsync' deletes {what}"))
+        }
+        "tar" if has_option(arguments, "", "remove-files") => operands(arguments)
+            .find_map(|word| places.whole(word))
+            .map(|what| format!("'tar --remove-files' deletes {what}")),
+        "setfacl" | "chattr" => operands(arguments)
+            .filter(|word| !places.is_own(word))
+            .find_map(|word| places.whole(word))
+            .map(|what| format!("'{name}' changes the rights of {what}")),
+        "sort" => after(arguments, &["-o", "--output"]).find_map(device_write),
         "find" => find(arguments, places),
-        "mv" => operands(arguments).find_map(|word| places.whole(word).map(|what| format!("'mv' moves {what} away"))),
+        "mv" => operands(arguments).find_map(|word| {
+            device_write(word).or_else(|| places.whole(word).map(|what| format!("'mv' moves {what} away")))
+        }),
         "chmod" => chmod(arguments, places),
         "dd" => arguments.iter().find_map(|word| {
             word.marked().strip_prefix("of=").and_then(|target| device_write(&Argument::known(target)))
@@ -88,10 +116,23 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
 /// Why writing to `target` is dangerous, when it is.
 pub(super) fn device_write(target: &Argument) -> Option<String> {
     let normal = super::paths::normalised(target.marked(), "/");
-    let device = normal.strip_prefix("/dev/")?;
+    if normal == "/proc/sysrq-trigger" || normal.starts_with("/sys/power/") {
+        return Some("it stops or restarts the machine".to_owned());
+    }
+    let (directory, device) = normal.strip_prefix('/')?.split_once('/')?;
+    if directory != "dev" && target.marked().starts_with('/') && may_match(directory, "dev") {
+        return Some(format!("it writes to '{}', which may be a device", target.shown()));
+    }
+    let device = Some(device).filter(|_| directory == "dev")?;
     let harmless = HARMLESS_DEVICES.contains(&device)
         || ["fd/", "pts/", "shm/", "tcp/", "udp/"].iter().any(|directory| device.starts_with(directory));
     (!harmless).then(|| format!("it writes to the device '/dev/{}'", Argument::known(device).shown()))
+}
+
+/// The words behind one of these options.
+fn after<'a>(arguments: &'a [Argument], options: &'a [&'a str]) -> impl Iterator<Item = &'a Argument> {
+    let pairs = arguments.windows(2);
+    pairs.filter(move |pair| pair[0].exact().is_some_and(|word| options.contains(&word))).map(|pair| &pair[1])
 }
 
 /// `cp a b` reads one and writes one; a device is hardly ever only read.
@@ -99,7 +140,7 @@ fn device_write_if_target(word: &Argument) -> Option<String> {
     device_write(word)
 }
 
-fn operands(arguments: &[Argument]) -> impl Iterator<Item = &Argument> {
+pub(super) fn operands(arguments: &[Argument]) -> impl Iterator<Item = &Argument> {
     let mut only_operands = false;
     arguments.iter().filter(move |word| {
         if !only_operands && word.marked() == "--" {
@@ -111,7 +152,7 @@ fn operands(arguments: &[Argument]) -> impl Iterator<Item = &Argument> {
 }
 
 /// Whether one of the short letters, or the long option or a beginning of it, is among the options.
-fn has_option(arguments: &[Argument], letters: &str, long: &str) -> bool {
+pub(super) fn has_option(arguments: &[Argument], letters: &str, long: &str) -> bool {
     arguments.iter().map(Argument::marked).take_while(|word| *word != "--").any(|word| {
         match (word.strip_prefix("--"), word.strip_prefix('-')) {
             (Some(name), _) => name.len() > 2 && long.starts_with(name),
@@ -138,13 +179,16 @@ fn remove(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<Str
 }
 
 fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
+    if let Some(reason) = after(arguments, &["-fprint", "-fprint0", "-fprintf", "-fls"]).find_map(device_write) {
+        return Some(reason);
+    }
     let deletes = arguments.iter().enumerate().any(|(index, word)| {
         word.exact() == Some("-delete")
             || (matches!(word.exact(), Some("-exec" | "-execdir"))
                 && arguments
                     .get(index + 1)
                     .and_then(Argument::exact)
-                    .is_some_and(|name| name.rsplit('/').next() == Some("rm")))
+                    .is_some_and(|name| matches!(name.rsplit('/').next(), Some("rm" | "unlink" | "shred" | "rmdir"))))
     });
     if !deletes {
         return None;
@@ -204,6 +248,9 @@ fn chmod(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let is_mode = |word: &str| word.bytes().all(|byte| b"01234567ugoarwxXst+-=,".contains(&byte));
     let modes = usize::from(words.len() > 1 && words.first().and_then(|word| word.exact()).is_some_and(is_mode));
     words.into_iter().skip(modes).find_map(|word| {
+        if recursive && places.within_system(word, &SYSTEM) {
+            return Some(format!("'chmod' changes the mode of '{}', a part of the operating system", word.shown()));
+        }
         let what = places.whole(word)?;
         let own = places.is_own(word);
         // `chmod 755 .` changes one directory of a project; `chmod -R` of it is a mistake with some cost, not a disaster.
@@ -211,19 +258,41 @@ fn chmod(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     })
 }
 
-/// A function that runs itself, into a pipe or in the background: it doubles until the machine stands.
+/// A function that runs itself, be it through others, into a pipe or in the background: it doubles until the machine
+/// stands.
 pub(super) fn fork_bomb(script: &Script) -> Option<&str> {
-    script.functions.iter().find_map(|function| {
-        let body = script.commands.get(function.first..function.end.min(script.commands.len()))?;
-        let calls = body
-            .iter()
-            .filter(|command| command.words.first().and_then(Word::literal).is_some_and(|name| name == function.name));
-        let mut multiplies = false;
-        for call in calls {
-            multiplies |= call.piped_out || call.piped_in || call.background;
+    let index_of: HashMap<&str, usize> =
+        script.functions.iter().enumerate().map(|(index, function)| (function.name.as_str(), index)).collect();
+    // For each function the ones that it calls, and whether that call doubles.
+    let calls: Vec<Vec<(usize, bool)>> = script
+        .functions
+        .iter()
+        .map(|function| {
+            let body = script.commands.get(function.first..function.end.min(script.commands.len())).unwrap_or_default();
+            body.iter()
+                .filter_map(|command| {
+                    let name = command.words.first().and_then(Word::literal)?;
+                    let doubles = function.forks || command.piped_out || command.piped_in || command.background;
+                    Some((*index_of.get(name.as_str())?, doubles))
+                })
+                .collect()
+        })
+        .collect();
+    let reaches = |from: usize, to: usize| {
+        let mut seen = vec![false; calls.len()];
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            if at == to {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[at], true) {
+                open.extend(calls[at].iter().map(|(called, _)| *called));
+            }
         }
-        multiplies.then_some(function.name.as_str())
-    })
+        false
+    };
+    let is_bomb = |index: usize| calls[index].iter().any(|(called, doubles)| *doubles && reaches(*called, index));
+    (0..calls.len()).find(|index| is_bomb(*index)).map(|index| script.functions[index].name.as_str())
 }
 
 /// The well-known spelling that no shell even parses without its blanks.

@@ -38,6 +38,12 @@ const SETTINGS: [&str; 8] = [
 /// Settings with the one value that runs nothing.
 const SAFE: [&str; 4] = ["core.pager=cat", "core.pager=", "commit.gpgsign=false", "tag.gpgsign=false"];
 
+/// Whether `setting` (`key=value`) runs nothing.
+pub(super) fn is_harmless_setting(setting: &str) -> bool {
+    let setting = setting.to_ascii_lowercase();
+    SAFE.contains(&setting.as_str()) || SETTINGS.iter().any(|known| setting.starts_with(known))
+}
+
 /// What a call of git is without its global options, and what it runs.
 pub(super) fn git(arguments: &[Argument], layer: &Layer, found: &mut Unwrapped) {
     let words = &arguments[1..];
@@ -59,10 +65,7 @@ pub(super) fn git(arguments: &[Argument], layer: &Layer, found: &mut Unwrapped) 
         if VALUES.contains(&name) {
             index += usize::from(!text.contains('='));
         } else if text == "-c" {
-            let harmless = words.get(index).and_then(Argument::exact).is_some_and(|setting| {
-                let setting = setting.to_ascii_lowercase();
-                SAFE.contains(&setting.as_str()) || SETTINGS.iter().any(|known| setting.starts_with(known))
-            });
+            let harmless = words.get(index).and_then(Argument::exact).is_some_and(is_harmless_setting);
             index += 1;
             if !harmless {
                 unknown(found);
@@ -75,7 +78,12 @@ pub(super) fn git(arguments: &[Argument], layer: &Layer, found: &mut Unwrapped) 
     if index > 0 {
         let arguments = arguments[..1].iter().chain(rest).cloned().collect();
         found.transparent = true;
-        found.inner.push(Layer { arguments, has_terminal_input: layer.has_terminal_input, restated: true });
+        found.inner.push(Layer {
+            arguments,
+            has_terminal_input: layer.has_terminal_input,
+            restated: true,
+            silent: false,
+        });
         // The plain spelling is looked into in its turn.
         return;
     }
@@ -99,7 +107,12 @@ fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
     } else if is(0, "bisect") && is(1, "run") {
         if let Some(arguments) = rest.get(2..).filter(|command| !command.is_empty()) {
             let has_terminal_input = layer.has_terminal_input;
-            found.inner.push(Layer { arguments: arguments.to_vec(), has_terminal_input, restated: false });
+            found.inner.push(Layer {
+                arguments: arguments.to_vec(),
+                has_terminal_input,
+                restated: false,
+                silent: false,
+            });
         }
     } else if is(0, "rebase") || is(0, "difftool") {
         for word in rest {

@@ -18,7 +18,7 @@ use serde::Serialize;
 pub use self::approval::{ApprovalText, approval_text};
 use self::argument::{Argument, Variables};
 use self::paths::Places;
-use self::script::{NestedKind, RedirectKind, RedirectTarget, Script};
+use self::script::{NestedKind, RedirectKind, RedirectTarget, Script, Word};
 use self::unwrap::{Layer, Unwrapped};
 use super::Action;
 use crate::error::is_deceptive;
@@ -28,10 +28,12 @@ mod ansi;
 mod approval;
 pub(crate) mod argument;
 mod deny;
+mod doubt;
 mod frame;
 mod git;
 mod parser;
 pub(crate) mod paths;
+mod runners;
 mod script;
 mod sed;
 #[cfg(test)]
@@ -133,7 +135,18 @@ pub struct SimpleCommand {
 /// Parses and judges a command line. Total: whatever the text, there is an answer, and no text that was not understood
 /// is allowed.
 pub fn analyze(command: &str, context: &CommandContext) -> CommandAnalysis {
-    let mut analyzer = Analyzer::new(context);
+    let analyzer = analyze_from(command, context, Vec::new());
+    if analyzer.reorders && analyzer.places.entered().len() > 1 {
+        // A loop, a function or a text for later: what stands in front may run after what stands behind.
+        let maybe = analyzer.places.entered().to_vec();
+        return analyze_from(command, context, maybe).finish();
+    }
+    analyzer.finish()
+}
+
+/// One reading, in which every command may also run in the directories of `maybe`.
+fn analyze_from<'a>(command: &str, context: &'a CommandContext, maybe: Vec<String>) -> Analyzer<'a> {
+    let mut analyzer = Analyzer::new(context, maybe);
     if let Some(problem) = unreadable(command) {
         analyzer.fail(problem);
     } else {
@@ -142,7 +155,7 @@ pub fn analyze(command: &str, context: &CommandContext) -> CommandAnalysis {
     if deny::is_fork_bomb_text(command) {
         analyzer.deny("it starts itself without end (a fork bomb)");
     }
-    analyzer.finish()
+    analyzer
 }
 
 /// Why a text is not even looked at.
@@ -168,21 +181,27 @@ struct Analyzer<'a> {
     /// Texts that are to be read, with their depth.
     queue: VecDeque<(String, NestedKind, usize)>,
     texts: usize,
+    /// Names of functions so far.
+    functions: Vec<String>,
+    /// Whether commands may run in another order than that of the text.
+    reorders: bool,
     allow_list: Option<allow::AllowList>,
 }
 
 impl<'a> Analyzer<'a> {
-    fn new(context: &'a CommandContext) -> Self {
+    fn new(context: &'a CommandContext, maybe: Vec<String>) -> Self {
         Self {
             context,
             commands: Vec::new(),
-            places: Places::new(context),
+            places: Places::new(context, maybe),
             unresolved: Vec::new(),
             parsed: true,
             redirected: false,
             denied: None,
             queue: VecDeque::new(),
             texts: 0,
+            functions: Vec::new(),
+            reorders: false,
             allow_list: context.allowed_commands.as_deref().map(allow::AllowList::new),
         }
     }
@@ -217,6 +236,21 @@ impl<'a> Analyzer<'a> {
         if let Some(name) = deny::fork_bomb(&script) {
             self.deny(&format!("the function '{name}' starts itself without end (a fork bomb)"));
         }
+        self.reorders |= script.constructs.repeats || depth > 0;
+        let defined = script.functions.iter().map(|function| function.name.to_ascii_lowercase());
+        self.places.see_script(defined, script.constructs.repeats);
+        for command in script.commands.iter().filter(|_| depth > 0) {
+            let doubles = command.piped_out || command.piped_in || command.background;
+            if doubles
+                && command.words.first().and_then(Word::literal).is_some_and(|name| self.functions.contains(&name))
+            {
+                self.unresolve("a text that is run starts a function more than once");
+            }
+        }
+        self.functions.extend(script.functions.iter().map(|function| function.name.clone()));
+        for name in &script.loop_variables {
+            self.see_assignment(name);
+        }
         let variables = Variables::of(&script, self.context);
         for (index, command) in script.commands.iter().enumerate() {
             if self.commands.len() > COMMANDS {
@@ -224,7 +258,10 @@ impl<'a> Analyzer<'a> {
             }
             let has_words = !command.words.is_empty();
             self.places.begin(command.joined && !command.piped_in);
-            for (name, _) in &command.assignments {
+            for (name, value) in &command.assignments {
+                if doubt::is_subscript_with_code(variables.single(value, index).marked()) {
+                    self.unresolve(&format!("the value of '{name}' runs a command where it is taken for a number"));
+                }
                 if let Some(list) = &mut self.allow_list
                     && has_words
                 {
@@ -257,6 +294,9 @@ impl<'a> Analyzer<'a> {
                         self.see_redirect(&target, kind);
                     }
                 }
+            }
+            if command.juggles_input {
+                input = Input::Unknown;
             }
             if has_words {
                 self.see_command(variables.arguments(command, index), &input, depth);
@@ -301,12 +341,14 @@ impl<'a> Analyzer<'a> {
 
     /// A simple command and whatever it wraps.
     fn see_command(&mut self, arguments: Vec<Argument>, input: &Input, depth: usize) {
-        let mut layers = vec![Layer { arguments, has_terminal_input: true, restated: false }];
+        let mut layers = vec![Layer { arguments, has_terminal_input: true, restated: false, silent: false }];
         while let Some(layer) = layers.pop() {
             if self.commands.len() > COMMANDS {
                 return;
             }
-            let Unwrapped { transparent, inner, scripts, unresolved, assigned } = unwrap::unwrap(&layer, input);
+            let name = unwrap::command_name(&layer.arguments, &self.places);
+            let Unwrapped { transparent, inner, scripts, unresolved, assigned } =
+                unwrap::unwrap(&layer, name.as_deref(), input);
             for reason in unresolved {
                 self.unresolve(&reason);
             }
@@ -318,29 +360,31 @@ impl<'a> Analyzer<'a> {
             }
             let wraps = !inner.is_empty();
             layers.extend(inner);
-            self.record(&layer, wraps && transparent);
+            self.record(&layer, name.as_deref(), wraps && transparent);
         }
     }
 
-    fn record(&mut self, layer: &Layer, wrapper: bool) {
+    fn record(&mut self, layer: &Layer, name: Option<&str>, wrapper: bool) {
         let arguments = &layer.arguments[..];
-        let join = |parts: Vec<String>| parts.join(" ");
-        self.commands.push(SimpleCommand {
-            text: join(arguments.iter().map(Argument::shown).collect()),
-            argv: arguments.iter().map(|argument| argument.exact().map(str::to_owned)).collect(),
-            wrapper,
-            marked: join(arguments.iter().map(|argument| argument.marked().to_owned()).collect()),
-        });
+        if !layer.silent {
+            self.list(arguments, wrapper);
+        }
         if let Some(list) = &mut self.allow_list
             && !layer.restated
         {
             list.see_command(arguments);
         }
-        let Some(name) = unwrap::command_name(arguments) else { return };
-        if let Some(reason) = deny::judge(&name, &arguments[1..], &self.places) {
+        let Some(name) = name else { return };
+        if let Some(reason) = deny::judge(name, &arguments[1..], &self.places) {
             self.deny(&reason);
         }
-        match self.places.see_command(&name, &arguments[1..]) {
+        if let Some(reason) = doubt::doubt(name, &arguments[1..], &self.places) {
+            self.unresolve(&reason);
+        }
+        for variable in doubt::variables_set(name, &arguments[1..]) {
+            self.see_assignment(&variable);
+        }
+        match self.places.see_command(name, &arguments[1..]) {
             paths::Moved::Inside => {}
             paths::Moved::Outside(target) => {
                 self.deny(&format!("'{name}' leads to '{target}', outside the directories that are yours; copy what you need into them instead"));
@@ -349,6 +393,16 @@ impl<'a> Analyzer<'a> {
                 self.unresolve(&format!("'{name}' leads to a directory that is known only when it runs"));
             }
         }
+    }
+
+    fn list(&mut self, arguments: &[Argument], wrapper: bool) {
+        let join = |parts: Vec<String>| parts.join(" ");
+        self.commands.push(SimpleCommand {
+            text: join(arguments.iter().map(Argument::shown).collect()),
+            argv: arguments.iter().map(|argument| argument.exact().map(str::to_owned)).collect(),
+            wrapper,
+            marked: join(arguments.iter().map(|argument| argument.marked().to_owned()).collect()),
+        });
     }
 
     fn fail(&mut self, problem: &str) {

@@ -11,7 +11,7 @@ pub(super) struct Script {
     pub(super) nested: Vec<Nested>,
     /// The bodies of here-documents.
     pub(super) bodies: Vec<Body>,
-    /// Variables that loops set.
+    /// Variables that loops and `${x=y}` set.
     pub(super) loop_variables: Vec<String>,
     /// What the script does besides running simple commands.
     pub(super) constructs: Constructs,
@@ -25,6 +25,8 @@ pub(super) struct Function {
     pub(super) name: String,
     pub(super) first: usize,
     pub(super) end: usize,
+    /// Whether anything in its body runs in the background, be it a group of commands.
+    pub(super) forks: bool,
 }
 
 /// Text inside a script that is read by itself.
@@ -60,6 +62,8 @@ pub(super) struct Constructs {
     pub(super) substitution: bool,
     /// `&`.
     pub(super) background: bool,
+    /// Loops and functions: a command may run after what stands behind it.
+    pub(super) repeats: bool,
     /// `${x=y}`: an expansion that sets its variable.
     pub(super) assigning_expansion: bool,
     /// `${!x}`, `${x@P}`: an expansion that can run code or name another variable.
@@ -78,6 +82,8 @@ pub(super) struct RawCommand {
     pub(super) piped_in: bool,
     /// It ends with `&`.
     pub(super) background: bool,
+    /// A descriptor becomes another one's copy, or a text goes to a descriptor that is not its input.
+    pub(super) juggles_input: bool,
     /// It stands after `&&`, and right before that a simple command.
     pub(super) joined: bool,
     /// It certainly runs, once, in the script's own shell: not inside a compound, and neither after `&&` nor in a pipe.

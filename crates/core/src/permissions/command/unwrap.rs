@@ -2,7 +2,11 @@
 
 use super::Input;
 use super::argument::Argument;
-use super::wrappers::{FLAGS, FOREIGN_SHELLS, INTERPRETER_OPTIONS, INTERPRETERS, OPAQUE, SHELLS, WRAPPERS, Wrapper};
+use super::paths::{Places, normalised};
+use super::runners;
+use super::wrappers::{
+    FLAGS, FOREIGN_SHELLS, GNU, INTERPRETER_OPTIONS, INTERPRETERS, OPAQUE, SHELLS, SHELLS_WITH_MORE, WRAPPERS, Wrapper,
+};
 
 /// A command that is to be looked into.
 #[derive(Debug, Clone)]
@@ -12,6 +16,8 @@ pub(super) struct Layer {
     pub(super) has_terminal_input: bool,
     /// Whether it is the same command again in its plain spelling, and not one that it starts.
     pub(super) restated: bool,
+    /// Whether it is judged without being told: the command around it names it already.
+    pub(super) silent: bool,
 }
 
 /// What a command runs.
@@ -31,24 +37,31 @@ pub(super) struct Unwrapped {
 
 /// The command's name as its tables know it: without the directory where that is one of the system, in lower case
 /// (some file systems do not care). `None` when it is not known.
-pub(super) fn command_name(arguments: &[Argument]) -> Option<String> {
+pub(super) fn command_name(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let word = arguments.first()?.exact()?;
     if word.is_empty() || word.contains([' ', '\t', '\n']) {
         return None;
     }
-    let (directory, name) = word.rsplit_once('/').unwrap_or(("", word));
-    let of_system = word.starts_with('/') || word.starts_with("../");
-    let in_programs = matches!(directory.rsplit('/').next(), Some("bin" | "sbin"));
-    let name = if of_system && in_programs { name } else { word };
-    let name = name.strip_suffix(".exe").unwrap_or(name);
-    Some(name.to_ascii_lowercase())
+    let of_system = if word.contains('/') { places.program(word) } else { None };
+    let name = of_system.as_deref().unwrap_or(word);
+    let name = name.strip_suffix(".exe").unwrap_or(name).to_ascii_lowercase();
+    match name.strip_prefix('g') {
+        Some(bare) if GNU.contains(&bare) => Some(bare.to_owned()),
+        Some(_) | None => Some(name),
+    }
 }
 
-/// Looks into a command.
-pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
+/// Whether this is the program that starts programs: its argument is what runs.
+fn is_loader(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    base == "ld.so" || (base.starts_with("ld-") && base.contains(".so"))
+}
+
+/// Looks into a command of that name.
+pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrapped {
     let mut found = Unwrapped::default();
     let arguments = &layer.arguments;
-    let Some(name) = command_name(arguments) else {
+    let Some(name) = name else {
         found.unresolved.push("the name of a command is known only when it runs".to_owned());
         return found;
     };
@@ -56,11 +69,15 @@ pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
     let inherited = Input::Inherited;
     let input = if layer.has_terminal_input { input } else { &inherited };
     let bare = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
-    match name.as_str() {
+    runners::look(name, rest, &mut found);
+    match name {
         "env" => env(rest, layer, &mut found),
         "find" => find(rest, &mut found),
         "eval" => texts(rest, "eval", &mut found),
-        "watch" => texts(&rest[options_length(rest, "n", &["--interval"])..], "watch", &mut found),
+        "watch" => {
+            let start = options_length(rest, "nqs", &["--interval", "--equexit", "--shotsdir"]);
+            texts(&rest[start..], "watch", &mut found);
+        }
         "trap" => match rest.first().map(Argument::exact) {
             Some(None) => found.unresolved.push("'trap' runs what is known only when it runs".to_owned()),
             Some(Some(text)) if !matches!(text, "-" | "" | "-l" | "-p" | "--") => found.scripts.push(text.to_owned()),
@@ -83,17 +100,17 @@ pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
                 found.unresolved.push("'tar' may start another program".to_owned());
             }
         }
-        _ if OPAQUE.contains(&name.as_str()) => {
+        _ if OPAQUE.contains(&name) || is_loader(name) => {
             found.unresolved.push(format!("'{name}' starts commands in a way that is not read here"));
         }
         "parallel" => found.unresolved.push("'parallel' runs commands that are known only when it runs".to_owned()),
         "su" | "runuser" | "script" => {
             if let Some(position) = rest.iter().position(|word| matches!(word.exact(), Some("-c" | "--command"))) {
-                texts(rest.get(position + 1..position + 2).unwrap_or_default(), &name, &mut found);
+                texts(rest.get(position + 1..position + 2).unwrap_or_default(), name, &mut found);
             }
         }
-        _ if SHELLS.contains(&name.as_str()) => shell(rest, &name, input, &mut found),
-        _ if FOREIGN_SHELLS.contains(&name.as_str()) => {
+        _ if SHELLS.contains(&name) => shell(rest, name, input, &mut found),
+        _ if FOREIGN_SHELLS.contains(&name) => {
             found.unresolved.push(format!("'{name}' runs commands in a language that is not read here"));
         }
         "awk" | "gawk" | "mawk" | "nawk" => {
@@ -109,9 +126,9 @@ pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
         }
         _ => {
             if let Some((_, letters)) = INTERPRETERS.iter().find(|(known, _)| *known == bare) {
-                interpreter(rest, &name, letters, input, &mut found);
-            } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name.as_str())) {
-                wrapped(wrapper, &name, rest, layer, &mut found);
+                interpreter(rest, name, letters, &mut found);
+            } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)) {
+                wrapped(wrapper, name, rest, layer, &mut found);
             }
         }
     }
@@ -120,7 +137,14 @@ pub(super) fn unwrap(layer: &Layer, input: &Input) -> Unwrapped {
 
 /// Whether a word names the command's own input.
 fn is_input(word: &Argument) -> bool {
-    matches!(word.exact(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
+    word.exact().is_some_and(|text| {
+        let path = normalised(text, "/");
+        text == "-"
+            || text.starts_with('/')
+                && (path == "/dev/stdin"
+                    || path.starts_with("/dev/fd/")
+                    || (path.starts_with("/proc/") && path.contains("/fd/")))
+    })
 }
 
 /// Whether a word of `tar` is an option that starts a program: `-I`, `-F`, in whatever cluster, or a long one or its
@@ -200,6 +224,7 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
         arguments,
         has_terminal_input: layer.has_terminal_input && name != "xargs",
         restated: false,
+        silent: false,
     });
 }
 
@@ -210,36 +235,44 @@ fn is_setting(word: &str) -> bool {
 }
 
 fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
+    let moves = || "'env' starts a program in another directory, or looks for it in others".to_owned();
     let mut start = 0;
-    while let Some(word) = rest.get(start) {
-        let Some(text) = word.exact() else { break };
-        if text == "-" {
-            start += 1;
-        } else if matches!(text, "-S" | "--split-string") {
-            texts(&rest[start + 1..], "env -S", found);
-            return;
-        } else if text.starts_with("--s") || (text.starts_with('-') && !text.starts_with("--") && text.contains('S')) {
-            found.unresolved.push("'env -S' splits a text into a command".to_owned());
-            return;
-        } else if text.starts_with("--")
-            && !text.contains('=')
-            && !matches!(text, "--unset" | "--chdir" | "--")
-            && !FLAGS.contains(&&text[2..])
-        {
-            found.unresolved.push("an option of 'env' is not known".to_owned());
-            return;
-        } else if text.starts_with('-') {
-            let length = options_length(&rest[start..=start], "uCa", &["--unset", "--chdir"]);
-            let takes_next = options_length(&rest[start..], "uCa", &["--unset", "--chdir"]) > 0
-                && (matches!(text, "--unset" | "--chdir")
-                    || text.ends_with(['u', 'C', 'a']) && !text.starts_with("--"));
-            start += length.max(1) + usize::from(takes_next);
+    while let Some(text) = rest.get(start).and_then(Argument::exact) {
+        if let Some(long) = text.strip_prefix("--").filter(|long| !long.is_empty()) {
+            let (name, glued) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
+            match name {
+                "split-string" if !glued => return split(&rest[start + 1..], found),
+                "unset" => start += usize::from(!glued),
+                "chdir" => {
+                    found.unresolved.push(moves());
+                    start += usize::from(!glued);
+                }
+                _ if name.starts_with(['s', 'c']) || !(glued || FLAGS.contains(&name)) => {
+                    found.unresolved.push("an option of 'env' is not known".to_owned());
+                    return;
+                }
+                _ => {}
+            }
+        } else if let Some(letters) = text.strip_prefix('-') {
+            // The first letter with a value takes the rest of the word, or the next one.
+            if let Some((position, letter)) = letters.char_indices().find(|(_, letter)| "SuCaPLU".contains(*letter)) {
+                match letter {
+                    'S' if letters == "S" => return split(&rest[start + 1..], found),
+                    'S' => {
+                        found.unresolved.push("'env -S' splits a text into a command".to_owned());
+                        return;
+                    }
+                    'C' | 'P' => found.unresolved.push(moves()),
+                    _ => {}
+                }
+                start += usize::from(position + 1 == letters.len());
+            }
         } else if let Some((name, _)) = text.split_once('=') {
             found.assigned.push(name.to_owned());
-            start += 1;
         } else {
             break;
         }
+        start += 1;
     }
     let Some(command) = rest.get(start..).filter(|command| !command.is_empty()) else { return };
     if command[0].is_dynamic() {
@@ -250,7 +283,16 @@ fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         arguments: command.to_vec(),
         has_terminal_input: layer.has_terminal_input,
         restated: false,
+        silent: false,
     });
+}
+
+/// `env -S text`: the text is split by rules of its own (`\_` is a blank in it).
+fn split(words: &[Argument], found: &mut Unwrapped) {
+    if words.iter().any(|word| word.marked().contains(['\\', '$'])) {
+        found.unresolved.push("'env -S' splits a text into a command".to_owned());
+    }
+    texts(words, "env -S", found);
 }
 
 fn find(rest: &[Argument], found: &mut Unwrapped) {
@@ -259,6 +301,9 @@ fn find(rest: &[Argument], found: &mut Unwrapped) {
         if word.is_dynamic() {
             // Quoted or not, an unknown word may be a predicate that runs something.
             found.unresolved.push("an argument of 'find' is known only when it runs".to_owned());
+        }
+        if matches!(word.exact(), Some("-execdir" | "-okdir")) {
+            found.unresolved.push("'find -execdir' runs commands in directories that are known only then".to_owned());
         }
         if matches!(word.exact(), Some("-exec" | "-execdir" | "-ok" | "-okdir")) {
             let mut arguments: Vec<Argument> = Vec::new();
@@ -272,7 +317,7 @@ fn find(rest: &[Argument], found: &mut Unwrapped) {
                 arguments.push(if word.marked().contains("{}") { Argument::unknown() } else { word.clone() });
             }
             if !arguments.is_empty() {
-                found.inner.push(Layer { arguments, has_terminal_input: false, restated: false });
+                found.inner.push(Layer { arguments, has_terminal_input: false, restated: false, silent: false });
             }
         }
     }
@@ -303,6 +348,9 @@ fn alias(rest: &[Argument], found: &mut Unwrapped) {
 }
 
 fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Unwrapped) {
+    if SHELLS_WITH_MORE.contains(&name) && !rest.is_empty() {
+        found.unresolved.push(format!("'{name}' understands more than is read here"));
+    }
     let mut index = 0;
     let mut takes_text = false;
     let mut takes_input = false;
@@ -347,7 +395,7 @@ fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Unwrapped) {
     }
 }
 
-fn interpreter(rest: &[Argument], name: &str, letters: &str, input: &Input, found: &mut Unwrapped) {
+fn interpreter(rest: &[Argument], name: &str, letters: &str, found: &mut Unwrapped) {
     for word in rest {
         let Some(text) = word.exact() else {
             if word.is_dynamic() {
@@ -360,18 +408,24 @@ fn interpreter(rest: &[Argument], name: &str, letters: &str, input: &Input, foun
         } else {
             text.strip_prefix('-').is_some_and(|short| short.chars().any(|letter| letters.contains(letter)))
         };
-        if is_text_option || (name == "deno" && text == "eval") {
+        // A module of Python that takes program text, and programs that come as or from an address.
+        let is_text = text.contains("data:") || (name == "deno" && text.contains("://"));
+        if is_text_option || is_text || (name == "deno" && text == "eval") || matches!(text, "timeit" | "pdb" | "code")
+        {
             found.unresolved.push(format!("'{name}' runs program text that is not read here"));
             return;
         }
-        if !text.starts_with('-') {
+        if is_input(word) && text != "-" {
+            found.unresolved.push(format!("'{name}' runs what it reads from its input"));
+            return;
+        }
+        if !text.starts_with('-') && !(name == "deno" && text == "run") {
             return;
         }
     }
     let asks_only =
         rest.iter().any(|word| matches!(word.exact(), Some("--version" | "-V" | "-v" | "--help" | "-h" | "-m")));
-    let reads_input = rest.iter().all(|word| word.marked().starts_with('-'));
-    if reads_input && !asks_only && *input != Input::Inherited {
+    if rest.iter().all(|word| word.marked().starts_with('-')) && !asks_only {
         found.unresolved.push(format!("'{name}' runs what it reads from its input"));
     }
 }

@@ -22,7 +22,7 @@ pub(super) const WRAPPERS: [Wrapper; 15] = [
     Wrapper { names: &["command"], short: "", long: &[], operands: 0 },
     Wrapper { names: &["time"], short: "fo", long: &["--format", "--output"], operands: 0 },
     Wrapper { names: &["nice"], short: "n", long: &["--adjustment"], operands: 0 },
-    Wrapper { names: &["ionice"], short: "cnt", long: &["--class", "--classdata"], operands: 0 },
+    Wrapper { names: &["ionice"], short: "cn", long: &["--class", "--classdata"], operands: 0 },
     Wrapper { names: &["timeout"], short: "ks", long: &["--kill-after", "--signal"], operands: 1 },
     Wrapper { names: &["stdbuf"], short: "ioe", long: &["--input", "--output", "--error"], operands: 0 },
     Wrapper { names: &["taskset", "chrt"], short: "TPD", long: &[], operands: 1 },
@@ -34,7 +34,7 @@ pub(super) const WRAPPERS: [Wrapper; 15] = [
         operands: 0,
     },
     Wrapper { names: &["chroot"], short: "", long: &[], operands: 1 },
-    Wrapper { names: &["strace", "ltrace"], short: "abeEIoOpPsSuUX", long: &[], operands: 0 },
+    Wrapper { names: &["strace"], short: "abeEIoOpPsSuUX", long: &[], operands: 0 },
     Wrapper { names: &["flock"], short: "wE", long: &["--timeout", "--wait", "--conflict-exit-code"], operands: 1 },
     Wrapper {
         names: &["xargs"],
@@ -83,20 +83,32 @@ pub(super) const FLAGS: [&str; 34] = [
 ];
 
 /// Programs that start others in ways that are not read here.
-pub(super) const OPAQUE: [&str; 27] = [
+pub(super) const OPAQUE: [&str; 44] = [
+    "ansible",
     "bwrap",
     "chronic",
+    "concurrently",
     "cpulimit",
     "dbus-run-session",
+    "dc",
     "dtach",
+    "ed",
+    "emacs",
     "entr",
+    "ex",
     "expect",
     "fakeroot",
     "firejail",
     "gdb",
     "hyperfine",
     "lldb",
+    "ltrace",
+    "lxc-attach",
+    "m4",
+    "nix-shell",
+    "nodemon",
     "numactl",
+    "nvim",
     "prlimit",
     "proot",
     "proxychains",
@@ -110,15 +122,28 @@ pub(super) const OPAQUE: [&str; 27] = [
     "start-stop-daemon",
     "tmux",
     "torsocks",
+    "unshare",
+    "vi",
+    "view",
+    "vim",
+    "watchexec",
     "xvfb-run",
 ];
 
 /// Shells whose language the parser reads.
 pub(super) const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "busybox-sh"];
+/// Those of them that also read words that the parser does not know (`=name`, `repeat`, `noglob`).
+pub(super) const SHELLS_WITH_MORE: [&str; 3] = ["zsh", "ksh", "mksh"];
+/// Programs of GNU that some systems know by a `g` before their names.
+pub(super) const GNU: [&str; 27] = [
+    "rm", "rmdir", "mv", "cp", "ln", "dd", "chmod", "chown", "chgrp", "find", "xargs", "env", "nice", "nohup",
+    "timeout", "stdbuf", "tee", "sort", "split", "shred", "truncate", "unlink", "install", "chroot", "touch", "cat",
+    "make",
+];
 /// Shells with a language of their own.
 pub(super) const FOREIGN_SHELLS: [&str; 8] = ["fish", "csh", "tcsh", "pwsh", "powershell", "nu", "xonsh", "elvish"];
 /// Interpreters, and the letters of the options that hand them program text.
-pub(super) const INTERPRETERS: [(&str, &str); 12] = [
+pub(super) const INTERPRETERS: [(&str, &str); 24] = [
     ("python", "c"),
     ("pypy", "c"),
     ("node", "ep"),
@@ -131,13 +156,33 @@ pub(super) const INTERPRETERS: [(&str, &str); 12] = [
     ("lua", "e"),
     ("osascript", "e"),
     ("tclsh", ""),
+    ("luajit", "e"),
+    ("rscript", "e"),
+    ("r", "e"),
+    ("julia", "eE"),
+    ("guile", "ce"),
+    ("elixir", "e"),
+    ("groovy", "e"),
+    ("swift", "e"),
+    ("octave", ""),
+    ("tsx", "ep"),
+    ("ts-node", "ep"),
+    ("gnuplot", "e"),
 ];
 pub(super) const INTERPRETER_OPTIONS: [&str; 4] = ["--eval", "--print", "--command", "--run"];
 
 /// Variables that change which programs run, or what they load.
 pub(super) fn is_poison(name: &str) -> bool {
-    const NAMES: [&str; 26] = [
+    const NAMES: [&str; 34] = [
         "PATH",
+        "HOME",
+        "MAKEFLAGS",
+        "PS0",
+        "PERL5DB",
+        "GCONV_PATH",
+        "SSH_ASKPASS",
+        "RUSTC",
+        "RUSTC_WRAPPER",
         "IFS",
         "ENV",
         "BASH_ENV",
@@ -164,5 +209,8 @@ pub(super) fn is_poison(name: &str) -> bool {
         "JAVA_TOOL_OPTIONS",
         "LESSOPEN",
     ];
-    NAMES.contains(&name) || ["LD_", "DYLD_", "GIT_", "BASH_FUNC_"].iter().any(|prefix| name.starts_with(prefix))
+    NAMES.contains(&name)
+        || ["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
 }

@@ -130,6 +130,15 @@ impl Parser<'_> {
 
     pub(super) fn end_command(&mut self, separator: Separator) -> Result<(), Failure> {
         self.end_word()?;
+        if separator == Separator::Background {
+            for compound in self.frames.iter().flat_map(|frame| &frame.compounds) {
+                if let Compound::Function(index) = compound
+                    && let Some(function) = self.script.functions.get_mut(*index)
+                {
+                    function.forks = true;
+                }
+            }
+        }
         let certain_place = self.frames.len() == 1 && self.frames[0].compounds.is_empty();
         let frame = self.top();
         if frame.redirect.is_some() {

@@ -10,8 +10,12 @@ impl Parser<'_> {
         let top = self.top().compounds.last().copied();
         match (name, top) {
             ("if", _) => self.push_compound(IfCondition),
-            ("while" | "until", _) => self.push_compound(LoopCondition),
+            ("while" | "until", _) => {
+                self.script.constructs.repeats = true;
+                self.push_compound(LoopCondition)
+            }
             ("for" | "select", _) => {
+                self.script.constructs.repeats = true;
                 self.push_compound(For)?;
                 self.top().at = At::ForName;
                 Ok(())

@@ -55,8 +55,9 @@ impl Parser<'_> {
 
     pub(super) fn begin_function(&mut self, name: String) -> Result<(), Failure> {
         let index = self.script.functions.len();
+        self.script.constructs.repeats = true;
         let first = self.script.commands.len();
-        self.script.functions.push(Function { name, first, end: usize::MAX });
+        self.script.functions.push(Function { name, first, end: usize::MAX, forks: false });
         self.push_compound(Compound::Function(index))?;
         self.top().at = At::Command;
         Ok(())
@@ -117,7 +118,9 @@ impl Parser<'_> {
         }
         // A digit that touches the operator is a descriptor.
         let word = self.top().word.as_ref().and_then(Word::plain);
-        match word.filter(|word| word.bytes().all(|byte| byte.is_ascii_digit())).map(str::len) {
+        let number = word.filter(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_input = number.map_or(first == '<', |number| number == "0");
+        match number.map(str::len) {
             None => self.end_word()?,
             Some(1) => self.top().word = None,
             // `chmod 777>log x`: bash opens descriptor 777, dash hands the number to the program.
@@ -129,6 +132,7 @@ impl Parser<'_> {
                     RedirectKind::HereString
                 } else {
                     let strip = self.take('-');
+                    self.top().command.juggles_input |= !is_input;
                     return self.begin_redirect(RedirectKind::HereDocument, strip);
                 }
             }
@@ -143,6 +147,9 @@ impl Parser<'_> {
                 RedirectKind::Write
             }
         };
+        // `bash 3<<<text`, `bash 0<&3`: what it reads is not what the last redirection says.
+        self.top().command.juggles_input |=
+            (first == '<' && !is_input) || (kind == RedirectKind::Duplicate && is_input);
         self.begin_redirect(kind, false)
     }
 

@@ -114,7 +114,15 @@ impl Parser<'_> {
     }
 
     pub(super) fn parameter(&mut self, quoted: bool) -> Result<(), Failure> {
+        // `${ command; }` and `${| command; }` of bash 5.3 and ksh.
+        if matches!(self.peek(), Some(' ' | '\t' | '\n' | '|' | '(')) {
+            return Err("it holds '${ …; }', which some shells run");
+        }
         let length = self.name_length();
+        if self.rest()[length..].trim_start_matches([':', '\\', '\n']).starts_with('=') {
+            let name = self.rest()[..length].to_owned();
+            self.script.loop_variables.push(name);
+        }
         if length > 0
             && self.rest()[length..].starts_with('}')
             && !self.rest().starts_with(|c: char| c.is_ascii_digit())

@@ -3,7 +3,7 @@
 
 use super::super::argument::Argument;
 use super::super::deny::is_everything;
-use super::{Places, is_within, normalised};
+use super::{Places, is_within, may_be_within, normalised};
 
 impl Places<'_> {
     /// What a word stands for when it is the whole of something that must not be lost: `/`, a directory right below it,
@@ -23,14 +23,14 @@ impl Places<'_> {
         }
         let roots = || self.context.roots.iter().map(|root| normalised(root, "/"));
         if let Some(home) = &self.context.home
-            && is_within(&normalised(home, "/"), path)
+            && may_be_within(&normalised(home, "/"), path)
         {
             return Some("the home directory".to_owned());
         }
-        if roots().any(|root| is_within(&root, path)) {
+        if roots().any(|root| may_be_within(&root, path)) {
             return Some(format!("'{}', which holds everything that is yours", Argument::known(path).shown()));
         }
-        if is_within(&normalised(&self.context.working_directory, "/"), path) {
+        if may_be_within(&normalised(&self.context.working_directory, "/"), path) {
             return Some("the working directory".to_owned());
         }
         let is_top = path.rfind('/') == Some(0);
@@ -59,7 +59,7 @@ impl Places<'_> {
     pub(in super::super) fn within_system(&self, word: &Argument, system: &[&str]) -> bool {
         self.all(word.marked()).iter().any(|path| {
             system.iter().any(|directory| {
-                is_within(path, directory)
+                may_be_within(path, directory)
                     && !self.context.roots.iter().any(|root| is_within(root, directory) && is_within(path, root))
                     && !is_within(&self.context.working_directory, directory)
             })

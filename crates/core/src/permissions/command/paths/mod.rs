@@ -1,9 +1,14 @@
 //! Which files a command touches, where it runs, and which directories are more than a file's worth.
 
 use super::CommandContext;
+use super::allow::is_option;
 use super::argument::{ANYTHING, Argument};
 
 mod directories;
+mod names;
+
+pub(super) use names::may_match;
+use names::{may_be_within, without_proc};
 
 /// 16 directories that a command line may be in at one point; more are taken as unknown.
 const DIRECTORIES: usize = 16;
@@ -47,6 +52,11 @@ pub(super) struct Places<'a> {
     everywhere: Vec<String>,
     /// Where it is for sure, as long as `&&` follows a `cd`.
     here: Option<Vec<String>>,
+    /// Directories that a command behind this one leads to, where commands do not run in the order of their text.
+    maybe: Vec<String>,
+    /// Names of functions, which lead wherever their bodies do.
+    functions: Vec<String>,
+    repeats: bool,
     places: Vec<Place>,
     reads: Vec<String>,
     writes: Vec<String>,
@@ -101,11 +111,15 @@ fn operands_of(name: &str) -> Operands {
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn new(context: &'a CommandContext) -> Self {
+    /// `maybe` are directories that a command may be in besides those that the commands before it lead to.
+    pub(super) fn new(context: &'a CommandContext, maybe: Vec<String>) -> Self {
         Self {
             context,
             everywhere: vec![normalised(&context.working_directory, "/")],
             here: None,
+            maybe,
+            functions: Vec::new(),
+            repeats: false,
             places: Vec::new(),
             reads: Vec::new(),
             writes: Vec::new(),
@@ -119,14 +133,37 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Where the present command can be.
-    fn directories(&self) -> &[String] {
-        self.here.as_deref().unwrap_or(&self.everywhere)
+    /// Notes what a script holds before its commands come.
+    pub(super) fn see_script(&mut self, functions: impl Iterator<Item = String>, repeats: bool) {
+        self.functions.extend(functions);
+        self.repeats |= repeats;
     }
 
+    /// Every directory that was seen to be entered.
+    pub(super) fn entered(&self) -> &[String] {
+        &self.everywhere
+    }
+
+    /// The name of a program of the system, when that is what a path with a slash leads to.
+    pub(super) fn program(&self, word: &str) -> Option<String> {
+        self.all(word).into_iter().find_map(|path| {
+            let (directory, name) = path.rsplit_once('/')?;
+            let in_programs = matches!(directory.rsplit('/').next(), Some("bin" | "sbin"));
+            let of_system = word.starts_with('/')
+                || ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"].contains(&directory)
+                || !self.is_own(&Argument::known(path.clone()));
+            (in_programs && of_system).then(|| name.to_owned())
+        })
+    }
+
+    /// Where the path can lead: from the present directory, or from each that it may be.
     fn all(&self, path: &str) -> Vec<String> {
         let mut paths: Vec<String> = Vec::new();
-        for directory in self.directories() {
+        let here = match &self.here {
+            Some(here) => here.iter().chain(&[]),
+            None => self.everywhere.iter().chain(&self.maybe),
+        };
+        for directory in here {
             let path = normalised(path, directory);
             if !paths.contains(&path) {
                 paths.push(path);
@@ -161,12 +198,19 @@ impl<'a> Places<'a> {
     /// Notes what a command touches, and follows it where it goes.
     pub(super) fn see_command(&mut self, name: &str, arguments: &[Argument]) -> Moved {
         if matches!(name, "cd" | "pushd" | "chdir") {
-            return self.enter(arguments);
+            let moved = self.enter(arguments);
+            if moved == Moved::Unknown {
+                self.here = None;
+            }
+            return moved;
         }
-        if name == "popd" {
-            return Moved::Inside;
+        if matches!(name, "popd" | "eval" | "source" | "." | "trap") || self.functions.iter().any(|known| known == name)
+        {
+            // They lead back, or wherever their texts do.
+            self.here = None;
         }
         let (options, operands) = divide(arguments);
+        self.see_outputs(name, arguments, &operands);
         match operands_of(name) {
             Operands::Data => {}
             Operands::Read => self.add_all(&operands, Use::Read),
@@ -211,6 +255,40 @@ impl<'a> Places<'a> {
             Operands::Unknown => self.add_unknown(arguments),
         }
         Moved::Inside
+    }
+
+    /// Files that commands write which only read otherwise.
+    fn see_outputs(&mut self, name: &str, arguments: &[Argument], operands: &[&Argument]) {
+        let options: &[&str] = match name {
+            "sort" => &["-o", "--output"],
+            "find" => &["-fprint", "-fprint0", "-fprintf", "-fls"],
+            "git" => &["--output"],
+            "uniq" | "xxd" => {
+                self.add_all(operands.get(1..2).unwrap_or_default(), Use::Write);
+                return;
+            }
+            _ => return,
+        };
+        for (index, word) in arguments.iter().enumerate() {
+            let text = word.marked();
+            let Some(option) = options.iter().find(|option| is_option(text, option)) else { continue };
+            let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
+            let glued = match (text.split_once('='), letter) {
+                (Some((_, value)), _) => value,
+                (None, Some(letter)) => text.split_once(letter).map_or("", |(_, value)| value),
+                (None, None) => "",
+            };
+            if !glued.is_empty() {
+                self.add(&Argument::known(glued), Use::Write);
+            } else if let Some(file) = arguments.get(index + 1) {
+                self.add(file, Use::Write);
+            }
+        }
+        if name == "find" && arguments.iter().any(|word| word.exact() == Some("-delete")) {
+            let starts: Vec<&Argument> =
+                arguments.iter().take_while(|word| !word.marked().starts_with(['-', '(', '!'])).collect();
+            self.add_all(&starts, Use::Delete);
+        }
     }
 
     fn add_all(&mut self, words: &[&Argument], what: Use) {
@@ -304,6 +382,10 @@ impl<'a> Places<'a> {
         if self.context.fence && !reached.iter().all(|directory| self.is_beneath_root(directory)) {
             return Moved::Outside(target.shown());
         }
+        if self.repeats && text.split('/').any(|segment| segment == "..") {
+            // Each turn of a loop leads one level further up.
+            return Moved::Unknown;
+        }
         self.here = Some(reached);
         Moved::Inside
     }
@@ -367,5 +449,6 @@ pub(super) fn normalised(path: &str, base: &str) -> String {
         }
     }
     // A slash at the end says "a directory", which no pattern of ours needs to know.
+    let out = without_proc(out);
     if out.is_empty() { "/".to_owned() } else { out }
 }

@@ -4,6 +4,7 @@ use super::*;
 
 mod corpus;
 mod random;
+mod tricks;
 
 use corpus::{DANGEROUS, HARMLESS, UNRESOLVED};
 
@@ -102,6 +103,36 @@ fn denies_every_program_that_is_no_project_s_business() {
         {
             assert_eq!(action(&command), Action::Allow, "{command}");
         }
+    }
+}
+
+/// Names of programs, descriptors, variables, directories and patterns that hid what runs, and programs that run others.
+#[test]
+fn allows_no_trick() {
+    let allowed: Vec<_> = tricks::TRICKS.iter().filter(|command| action(command) == Action::Allow).collect();
+    assert_eq!(allowed, Vec::<&&str>::new());
+}
+
+/// Options cut short, in clusters, and of a program listed by its path went past the allow list.
+#[test]
+fn an_allow_list_knows_dangerous_options_in_any_spelling() {
+    let entries = ["sort", "sed", "/usr/bin/sort", "git log", "make"];
+    for command in [
+        "sort --outp=x y",
+        "sort -uo x y",
+        "sort -ro/etc/x y",
+        "sed -ni p x",
+        "sed -Ei s/a/b/ x",
+        "/usr/bin/sort -o x y",
+        "git log --outpu=x",
+        "make -f x",
+        "make SHELL=./x",
+        "make --eval=x",
+    ] {
+        assert!(!allowed_by(&entries, command), "{command}");
+    }
+    for command in ["sort -u x", "sed -n 1p x", "git log --oneline -n 3", "make test"] {
+        assert!(allowed_by(&entries, command), "{command}");
     }
 }
 
