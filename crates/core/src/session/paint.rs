@@ -48,7 +48,7 @@ pub fn paint(screen: &Screen) -> Painting {
 fn line(screen: &Screen, row: u16, columns: u16) -> String {
     let cells = || (0..columns).filter_map(|column| Some((column, screen.cell(row, column)?)));
     let is_drawn = |cell: &Cell| cell.has_contents() || Style::of(cell) != Style::default();
-    let end = cells().filter(|(_, cell)| is_drawn(cell)).next_back().map_or(0, |(column, _)| column + 1);
+    let end = cells().rfind(|(_, cell)| is_drawn(cell)).map_or(0, |(column, _)| column + 1);
     let mut line = String::new();
     let mut style = Style::default();
     for (column, cell) in cells().take(usize::from(end)).filter(|(_, cell)| !cell.is_wide_continuation()) {
