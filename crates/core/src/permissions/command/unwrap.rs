@@ -419,7 +419,7 @@ fn interpreter(rest: &[Argument], name: &str, letters: &str, found: &mut Unwrapp
             found.unresolved.push(format!("'{name}' runs what it reads from its input"));
             return;
         }
-        if !text.starts_with('-') && !(name == "deno" && text == "run") {
+        if !(text.starts_with('-') || name == "deno" && text == "run") {
             return;
         }
     }
