@@ -165,6 +165,18 @@ impl<'a> Variables<'a> {
         }
     }
 
+    /// The value that a word gives to a variable: nothing in it is split, quoted or not.
+    pub(super) fn assigned(&self, word: &Word, command: usize) -> Argument {
+        let mut whole = word.clone();
+        for part in &mut whole.parts {
+            match part {
+                Part::Text { quoted, .. } | Part::Variable { quoted, .. } => *quoted = true,
+                Part::Dynamic => {}
+            }
+        }
+        self.single(&whole, command)
+    }
+
     fn expand(&self, word: &Word, index: usize, out: &mut Vec<Argument>) {
         // The common word: unquoted text without anything special.
         if let Some(text) = word.plain()

@@ -259,7 +259,7 @@ impl<'a> Analyzer<'a> {
             let has_words = !command.words.is_empty();
             self.places.begin(command.joined && !command.piped_in);
             for (name, value) in &command.assignments {
-                if doubt::is_subscript_with_code(variables.single(value, index).marked()) {
+                if doubt::is_subscript_with_code(variables.assigned(value, index).marked()) {
                     self.unresolve(&format!("the value of '{name}' runs a command where it is taken for a number"));
                 }
                 if let Some(list) = &mut self.allow_list

@@ -141,8 +141,10 @@ fn git(rest: &[Argument], found: &mut Unwrapped) {
         let reads = ["--get", "--list", "-l", "--unset", "--show", "--help"].iter().any(|option| has(option));
         let words: Vec<&Argument> =
             rest[1..].iter().filter(|word| !word.marked().starts_with('-') || word.marked() == "-").collect();
-        let harmless =
-            words.first().and_then(|word| word.exact()).is_some_and(|key| is_harmless_setting(&format!("{key}=")));
+        let harmless = match words.as_slice() {
+            [key, value] => is_harmless_setting(&format!("{}={}", key.marked(), value.marked())),
+            _ => false,
+        };
         if words.len() > 1 && !reads && !harmless {
             found.unresolved.push("a setting of 'git' may name a program".to_owned());
         }
