@@ -99,7 +99,9 @@ impl NativeWriter {
     pub fn abandon<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
         let inner = Arc::clone(&self.inner);
         start(env, async move {
-            drop(inner.lock().await.take());
+            if let Some(mut writing) = inner.lock().await.take() {
+                writing.abandon().await;
+            }
             NativeOutcome::default()
         })
     }

@@ -31,6 +31,14 @@ pub trait FileWriter: Send {
     fn finish<'a>(self: Box<Self>, call: &'a Call) -> BoxFuture<'a, Result<Updated>>
     where
         Self: 'a;
+
+    /// Leaves everything as it was, and ends when it is. Dropping does the same, a moment later.
+    fn abandon<'a>(self: Box<Self>) -> BoxFuture<'a, ()>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move { drop(self) })
+    }
 }
 
 /// A file that is held as a whole.

@@ -79,9 +79,16 @@ impl Writing {
         };
         let written = writer.write(bytes, call).await;
         if written.is_err() {
-            self.writer = None;
+            self.abandon().await;
         }
         written
+    }
+
+    /// Leaves everything as it was.
+    pub async fn abandon(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            writer.abandon().await;
+        }
     }
 
     /// Puts the file in its place; the answer is that of `write`.

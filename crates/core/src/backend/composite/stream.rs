@@ -90,4 +90,11 @@ impl FileWriter for PartWriter {
             inner.finish(call).await.map_err(|error| place.explain(error))
         })
     }
+
+    fn abandon<'a>(self: Box<Self>) -> BoxFuture<'a, ()>
+    where
+        Self: 'a,
+    {
+        self.inner.abandon()
+    }
 }

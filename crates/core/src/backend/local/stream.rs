@@ -62,6 +62,7 @@ impl FileReader for LocalReader {
 enum Order {
     Write(Vec<u8>, oneshot::Sender<Result<()>>),
     Finish(oneshot::Sender<Result<Updated>>),
+    Abandon(oneshot::Sender<Result<()>>),
 }
 
 /// A file that is being written.
@@ -111,6 +112,14 @@ impl FileWriter for LocalWriter {
             self.order(Order::Finish).await
         })
     }
+
+    fn abandon<'a>(self: Box<Self>) -> BoxFuture<'a, ()>
+    where
+        Self: 'a,
+    {
+        // A task that has ended left nothing.
+        Box::pin(async move { drop(self.order(Order::Abandon).await) })
+    }
 }
 
 /// Writes what is ordered, until it is finished or nobody orders any more.
@@ -147,11 +156,18 @@ fn write_all(
                 } else {
                     inner.require_open().and_then(|()| new.write(&bytes, call))
                 };
-                let failed = written.is_err();
-                let _ = answer.send(written);
-                if failed {
+                if written.is_err() {
+                    // Gone before anybody is told.
+                    drop(new);
+                    let _ = answer.send(written);
                     return Ok(());
                 }
+                let _ = answer.send(written);
+            }
+            Order::Abandon(answer) => {
+                drop(new);
+                let _ = answer.send(Ok(()));
+                return Ok(());
             }
             Order::Finish(answer) => {
                 let _ = answer.send(inner.require_open().and_then(|()| finish(inner, &place, new, path, call)));
