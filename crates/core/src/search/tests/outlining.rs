@@ -80,7 +80,7 @@ fn a_deadline_makes_counts_lower_bounds() {
 /// Beyond the directories that are open at once, the walk goes down from the root again.
 #[test]
 fn a_depth_holds_also_where_more_levels_than_open_directories_lie_above_it() {
-    let tree = HostTree::new(&[]);
+    let tree = HostTree::new(&[(".gitignore", "skip")]);
     let mut at = rustix::fs::open(tree.root.path(), rustix::fs::OFlags::DIRECTORY, 0.into()).unwrap();
     for level in 0..700 {
         for name in ["d", "e"] {
@@ -90,11 +90,14 @@ fn a_depth_holds_also_where_more_levels_than_open_directories_lie_above_it() {
         let name = if level % 2 == 0 { "d" } else { "e" };
         at = rustix::fs::openat(&at, name, rustix::fs::OFlags::DIRECTORY, 0.into()).unwrap();
     }
+    // Only the count of what was ignored tells that a walk went deeper than is shown.
+    let flags = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
+    drop(rustix::fs::openat(&at, "skip", flags, 0o600.into()).unwrap());
     // Another thread would take what waits.
     let search_timeout = std::time::Duration::from_secs(600);
     let limits = Limits { search_threads: 1, search_timeout, ..Limits::default() };
     for depth in [1, 600] {
         let found = outline(&tree, limits.clone(), &OutlineQuery { depth, counts: false, ..query() });
-        assert_eq!((found.total, found.truncated), (2 * depth as usize, false));
+        assert_eq!((found.total, found.ignored, found.truncated), (2 * depth as usize + 1, 0, false));
     }
 }
