@@ -41,6 +41,25 @@ async fn a_write_protected_file_is_refused_although_a_rename_could_replace_it() 
 }
 
 #[tokio::test]
+async fn a_file_that_is_half_written_is_gone_when_its_writer_has_given_up_or_failed() {
+    let call = Call::default();
+    for round in 0..50 {
+        let base = tempfile::tempdir().unwrap();
+        let backend = whole(base.path(), Strategy::Kernel);
+        let path = at("/f");
+        let mut writer = backend.writer().unwrap().open_writer(&path, &call).await.unwrap().unwrap();
+        writer.write(b"half".to_vec(), &call).await.unwrap();
+        if round % 2 == 0 {
+            writer.abandon().await;
+        } else {
+            backend.close().await.unwrap();
+            assert_eq!(kind(writer.write(b"rest".to_vec(), &call).await), ErrorKind::Closed);
+        }
+        assert_eq!(fs::read_dir(host(base.path(), "")).unwrap().count(), 0);
+    }
+}
+
+#[tokio::test]
 async fn an_error_of_the_transform_leaves_the_file_and_no_temporary() {
     let base = tempfile::tempdir().unwrap();
     let backend = whole(base.path(), Strategy::Kernel);
