@@ -95,11 +95,15 @@ impl ReadRecord {
         self.whole |= all;
     }
 
-    /// Takes over an edit of ours: what it put in is known, and what stands behind it moved.
+    /// Takes over an edit of ours: what it put in is known, and what stands behind it moved. Nothing is known of a file that
+    /// the edit made into another text than the one it meant, or into none.
     pub fn edited(&mut self, applied: &Applied, path: &str) {
-        let Ok(document) = Document::open(&applied.bytes, path) else {
-            *self = Self::default();
-            return;
+        let document = match Document::open(&applied.bytes, path) {
+            Ok(document) if applied.reopens => document,
+            _ => {
+                *self = Self::default();
+                return;
+            }
         };
         let mut segments = std::mem::take(&mut self.segments);
         let mut placed: Vec<Segment> = Vec::new();

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cancel::Deadline;
-use crate::edit::{EditOptions, Hashline, StrReplace, apply};
+use crate::edit::{EditOptions, Hashline, StrReplace, apply, apply_owned};
 use crate::text::hashline::LineTag;
 
 fn replace(old: &str, new: &str) -> Edit {
@@ -153,6 +153,39 @@ fn memory_is_bounded() {
     assert_eq!(record.segments.iter().map(|segment| segment.hashes.len()).sum::<usize>(), MAX_LINES);
     let large = ReadRecord::of_whole("x\n".repeat(MAX_LINES * 2).as_bytes(), "/f");
     assert!(!large.whole && large.segments[0].hashes.len() == MAX_LINES);
+}
+
+#[test]
+fn nothing_is_known_of_a_text_that_an_edit_made_another() {
+    let utf16 =
+        |units: &[u16]| [0xFEFF].iter().chain(units).flat_map(|unit: &u16| unit.to_be_bytes()).collect::<Vec<_>>();
+    let (a, end) = (u16::from(b'a'), u16::from(b'\n'));
+    let table: [(&str, Vec<u8>, Vec<u8>, bool); 6] = [
+        // Bytes that are not UTF-8 came first, and look like the mark of UTF-16; of even and of odd length.
+        ("x", b"x\xFF\xFE\xFF\xFFa\nb\n".to_vec(), b"\xFF\xFE\xFF\xFFa\nb\n".to_vec(), false),
+        ("x", b"x\xFE\xFFab\n".to_vec(), b"\xFE\xFFab\n".to_vec(), false),
+        ("x\n", b"x\n\xFF\xFEabcdef\n".to_vec(), b"\xFF\xFEabcdef\n".to_vec(), false),
+        // The halves of a surrogate pair came together.
+        ("a", utf16(&[0xD83D, a, 0xDE00, end]), utf16(&[0xD83D, 0xDE00, end]), false),
+        // What only looks alike is the same text.
+        ("x", b"x\xEF\xBB\xBFa\n".to_vec(), b"\xEF\xBB\xBFa\n".to_vec(), true),
+        ("a", utf16(&[0xDE00, a, 0xD83D, end]), utf16(&[0xDE00, 0xD83D, end]), true),
+    ];
+    let deadline = Deadline::default();
+    let options = EditOptions { path: "/f", max_bytes: 1 << 20, deadline: &deadline };
+    for (old, before, after, known) in table {
+        for edits in [&[replace(old, "")][..], &[replace(old, "yy"), replace("yy", "")]] {
+            let applied = apply(&before, edits, &options).unwrap();
+            assert_eq!((applied.bytes.as_slice(), applied.reopens), (after.as_slice(), known), "{before:?}");
+            let mut record = ReadRecord::of_whole(&before, "/f");
+            record.edited(&applied, "/f");
+            let lines = if known { lines::ranges(&after).count().min(1) } else { 0 };
+            assert_eq!(record.segments.len(), lines, "{before:?}");
+        }
+        let once = StrReplace { old_string: old.into(), new_string: String::new(), replace_all: false };
+        let owned = apply_owned(before.clone(), &[Edit::StrReplace(once)], &options).unwrap();
+        assert_eq!((owned.bytes, owned.reopens), (after, known), "{before:?}");
+    }
 }
 
 proptest! {

@@ -166,10 +166,12 @@ pub struct Applied {
     pub first_changed_line: u64,
     /// A unified diff; see [`diff`].
     pub diff: String,
-    /// What changed, in order and without overlap. Offsets are into the text as [`Document`] opens it.
+    /// What changed, in order and without overlap. Offsets are into the text, before as [`Document`] opens it.
     pub changes: Vec<Change>,
     /// The lines that changed, in order and without overlap.
     pub lines: Vec<ChangedLines>,
+    /// Whether the text after is what [`Document`] makes of `bytes`. Seldom not: see [`Encoding::reopens`].
+    pub reopens: bool,
 }
 
 /// Whole lines that became others.
@@ -213,7 +215,17 @@ pub fn apply(bytes: &[u8], edits: &[Edit], options: &EditOptions<'_>) -> Result<
     let line = lines::number_at(&document.text, first);
     let first_changed_line = first_changed_line(&text, first, line);
     let Diff { text: diff, lines } = diff::of_changes(&document.text, &text, &changes, line, options.path);
-    Ok(Applied { bytes: document.encode(text), replacements, summary, first_changed_line, diff, changes, lines })
+    let reopens = document.encoding.reopens(&text);
+    Ok(Applied {
+        bytes: document.encode(text),
+        replacements,
+        summary,
+        first_changed_line,
+        diff,
+        changes,
+        lines,
+        reopens,
+    })
 }
 
 /// [`apply`], in the buffer of the old bytes where that can be done: for a single replacement of text. A large file then
@@ -239,10 +251,12 @@ pub fn apply_owned(bytes: Vec<u8>, edits: &[Edit], options: &EditOptions<'_>) ->
     }
     let first = range.start;
     let changes = vec![Change { new: first..first + text.len(), old: range.clone() }];
+    let encoding = document.encoding;
     let mut bytes = bytes;
     bytes.splice(range, text.bytes());
     Ok(Applied {
         first_changed_line: first_changed_line(&bytes, first, line),
+        reopens: encoding.reopens(&bytes),
         bytes,
         replacements: 1,
         summary: str_replace::summary(1),

@@ -34,6 +34,7 @@ fn replaces_exactly_one_occurrence() {
         diff: "--- /f\n+++ /f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n".into(),
         changes: vec![Change { old: 2..3, new: 2..3 }],
         lines: vec![ChangedLines { old_first: 1, removed: 1, new_first: 1, new: 2..4 }],
+        reopens: true,
     };
     assert_eq!(applied, expected);
 }

@@ -41,6 +41,16 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    /// Whether a text that is written in this encoding is the same text when it is opened again. Not so when it begins as
+    /// UTF-16 does and is none, or when the halves of a surrogate pair stand side by side: they become one character.
+    pub fn reopens(self, text: &[u8]) -> bool {
+        if !self.is_utf16() {
+            return !text.starts_with(UTF16_LE_BOM) && !text.starts_with(UTF16_BE_BOM);
+        }
+        let pair = |at: usize| matches!(text[at..], [_, 0xA0..=0xAF, _, 0xED, 0xB0..=0xBF, ..]);
+        !memchr::memchr_iter(0xED, text).any(pair)
+    }
+
     /// The byte order mark that files of this encoding begin with.
     pub const fn bom(self) -> &'static [u8] {
         match self {
