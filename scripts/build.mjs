@@ -1,6 +1,14 @@
 // Builds the package in place: `npm run build` for a release, `npm run build:dev` for work on it.
 
-import { setUp } from './lib/setup.mjs'
-import { runMain } from './lib/steps.mjs'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 
-await runMain(() => setUp({ profile: process.argv.includes('--release') ? 'release' : 'debug' }))
+import { notices } from './lib/notices.mjs'
+import { setUp } from './lib/setup.mjs'
+import { root, runMain } from './lib/steps.mjs'
+
+await runMain(async () => {
+  const release = process.argv.includes('--release')
+  await setUp({ profile: release ? 'release' : 'debug' })
+  if (release) writeFileSync(join(root, 'dist/THIRD-PARTY-NOTICES.txt'), notices())
+})

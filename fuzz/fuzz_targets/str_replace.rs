@@ -31,7 +31,9 @@ fuzz_target!(|input: Input| {
     let owned = apply_owned(input.content.clone(), &edits, &options);
     match (applied, owned) {
         (Ok(applied), Ok(owned)) => {
-            assert_eq!(applied, owned, "the two ways to apply an edit differ");
+            // How fine a diff is depends on the time that it took.
+            let undiffed = |applied: &Applied| Applied { diff: String::new(), ..applied.clone() };
+            assert_eq!(undiffed(&applied), undiffed(&owned), "the two ways to apply an edit differ");
             check(&input.content, &edits, &applied);
         }
         (Err(one), Err(other)) => {
