@@ -240,12 +240,13 @@ fn is_nameref(command: &RawCommand) -> bool {
 fn mark(characters: &[(char, bool)]) -> String {
     let mut text = String::with_capacity(characters.len());
     let mut index = 0;
+    let last_close = characters.iter().rposition(|(character, _)| *character == ']').unwrap_or_default();
     while let Some(&(character, quoted)) = characters.get(index) {
         index += 1;
         match character {
             '*' if !quoted => text.push(ANY_NAME),
             '?' if !quoted => text.push(ANY_CHARACTER),
-            '[' if !quoted => {
+            '[' if !quoted && index < last_close => {
                 let close = characters[index..].iter().skip(1).position(|(character, _)| *character == ']');
                 match close {
                     Some(close) => {
@@ -265,35 +266,51 @@ fn mark(characters: &[(char, bool)]) -> String {
 fn alternatives(characters: Vec<(char, bool)>) -> Vec<Vec<(char, bool)>> {
     let mut done = Vec::new();
     let mut open = vec![characters];
+    let mut ranges = 0;
     while let Some(word) = open.pop() {
-        let Some((start, end)) = braces(&word) else {
+        let Some(Braces { start, end, last }) = braces(&word) else {
             done.push(word);
             continue;
         };
+        let replace = |end: usize, choice: &[(char, bool)]| [&word[..start], choice, &word[end + 1..]].concat();
         let inner = &word[start + 1..end];
-        let nested = inner.contains(&('{', false));
+        let is_simple = !inner.contains(&('{', false));
         let choices: Vec<&[(char, bool)]> = inner.split(|character| *character == (',', false)).collect();
-        let replace = |choice: &[(char, bool)]| [&word[..start], choice, &word[end + 1..]].concat();
-        if nested || choices.len() < 2 || done.len() + open.len() + choices.len() > ALTERNATIVES {
-            open.push(replace(&[(ANYTHING, true)]));
-            continue;
+        if is_simple && choices.len() > 1 && done.len() + open.len() + choices.len() <= ALTERNATIVES {
+            open.extend(choices.into_iter().rev().map(|choice| replace(end, choice)));
+        } else if is_simple && choices.len() == 1 && is_range(inner) && ranges < ALTERNATIVES {
+            ranges += 1;
+            open.push(replace(end, &[(ANYTHING, true)]));
+        } else {
+            // Whatever is done with them, nothing in front of the first and behind the last changes.
+            open.push(replace(last, &[(ANYTHING, true)]));
         }
-        open.extend(choices.into_iter().rev().map(replace));
     }
     done
 }
 
-/// The first unquoted brace that an expansion begins with, and the last that can end it.
-fn braces(word: &[(char, bool)]) -> Option<(usize, usize)> {
-    let start = (0..word.len())
-        .find(|index| word[*index] == ('{', false) && word.get(index + 1).is_some_and(|next| *next != ('}', false)))?;
-    let length = word[start..].iter().position(|character| *character == ('}', false))?;
-    let inner = &word[start + 1..start + length];
-    let has_comma = inner.contains(&(',', false));
-    let has_range = inner.windows(2).any(|pair| pair == [('.', false), ('.', false)]);
-    if inner.contains(&('{', false)) {
-        let last = word.iter().rposition(|character| *character == ('}', false))?;
-        return Some((start, last));
+/// Where unquoted braces stand that something is done with.
+struct Braces {
+    start: usize,
+    /// The first that can end the one at `start`.
+    end: usize,
+    /// The last of all.
+    last: usize,
+}
+
+/// Shells differ in what they do with braces that are not balanced or hold no comma, so only words without any comma or
+/// range between the first and the last brace are sure to be left as they are.
+fn braces(word: &[(char, bool)]) -> Option<Braces> {
+    let start = word.iter().position(|character| *character == ('{', false))?;
+    let last = word.iter().rposition(|character| *character == ('}', false)).filter(|last| *last > start)?;
+    let within = &word[start + 1..last];
+    if !within.contains(&(',', false)) && !is_range(within) {
+        return None;
     }
-    (has_comma || has_range).then_some((start, start + length))
+    let end = start + word[start..].iter().position(|character| *character == ('}', false))?;
+    Some(Braces { start, end, last })
+}
+
+fn is_range(inner: &[(char, bool)]) -> bool {
+    inner.windows(2).any(|pair| pair == [('.', false), ('.', false)])
 }

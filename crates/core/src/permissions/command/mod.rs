@@ -48,6 +48,8 @@ const COMMANDS: usize = 1_000;
 /// 200 texts inside texts (`sh -c`, back-quotes, here-documents), at most 8 deep.
 const NESTED: usize = 200;
 const NESTED_DEPTH: usize = 8;
+/// 32 commands, each of which starts the next: nobody writes more, and each is listed with all behind it.
+const WRAPPED: usize = 32;
 
 /// What a command is judged against.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +149,9 @@ pub fn analyze(command: &str, context: &CommandContext) -> CommandAnalysis {
 /// One reading, in which every command may also run in the directories of `maybe`.
 fn analyze_from<'a>(command: &str, context: &'a CommandContext, maybe: Vec<String>) -> Analyzer<'a> {
     let mut analyzer = Analyzer::new(context, maybe);
-    if let Some(problem) = unreadable(command) {
+    if command.len() > COMMAND_BYTES {
+        analyzer.exceed("it is longer than 64 KiB");
+    } else if let Some(problem) = unreadable(command) {
         analyzer.fail(problem);
     } else {
         analyzer.read_all(command);
@@ -160,14 +164,8 @@ fn analyze_from<'a>(command: &str, context: &'a CommandContext, maybe: Vec<Strin
 
 /// Why a text is not even looked at.
 fn unreadable(command: &str) -> Option<&'static str> {
-    if command.len() > COMMAND_BYTES {
-        return Some("it is longer than 64 KiB");
-    }
     let is_hidden = |character: char| is_deceptive(character) && !matches!(character, '\n' | '\t' | '\r');
-    if command.contains(is_hidden) {
-        return Some("it holds invisible or control characters");
-    }
-    None
+    command.contains(is_hidden).then_some("it holds invisible or control characters")
 }
 
 struct Analyzer<'a> {
@@ -211,16 +209,18 @@ impl<'a> Analyzer<'a> {
         while let Some((text, kind, depth)) = self.queue.pop_front() {
             self.texts += 1;
             if self.texts > NESTED || depth > NESTED_DEPTH {
-                self.fail("it holds too many texts inside texts");
+                self.exceed("it holds too many texts inside texts");
                 return;
             }
             let script = parser::parse(&text, kind);
-            if let Some(error) = script.error {
-                self.fail(error);
+            match script.error {
+                Some(parser::TOO_DEEP) => self.exceed(parser::TOO_DEEP),
+                Some(error) => self.fail(error),
+                None => {}
             }
             self.read_script(script, depth);
             if self.commands.len() > COMMANDS {
-                self.fail("it holds too many commands");
+                self.exceed("it holds too many commands");
                 return;
             }
         }
@@ -342,8 +342,13 @@ impl<'a> Analyzer<'a> {
     /// A simple command and whatever it wraps.
     fn see_command(&mut self, arguments: Vec<Argument>, input: &Input, depth: usize) {
         let mut layers = vec![Layer { arguments, has_terminal_input: true, restated: false, silent: false }];
+        let mut seen = 0;
         while let Some(layer) = layers.pop() {
-            if self.commands.len() > COMMANDS {
+            seen += 1;
+            if seen > WRAPPED {
+                self.exceed("too many commands start each other");
+            }
+            if seen > WRAPPED || self.commands.len() > COMMANDS {
                 return;
             }
             let name = unwrap::command_name(&layer.arguments, &self.places);
@@ -403,6 +408,12 @@ impl<'a> Analyzer<'a> {
             wrapper,
             marked: join(arguments.iter().map(|argument| argument.marked().to_owned()).collect()),
         });
+    }
+
+    /// What lies beyond a limit was not looked at, so it counts as what is denied (R-CMD-5).
+    fn exceed(&mut self, problem: &str) {
+        self.fail(problem);
+        self.deny(&format!("{problem}, more than is looked at; write them to a script, and run that"));
     }
 
     fn fail(&mut self, problem: &str) {

@@ -16,6 +16,8 @@ mod quotes;
 
 /// 40 levels of nesting (R-CMD-1): people write five.
 const DEPTH: usize = 40;
+/// Why a text is not read to its end.
+pub(super) const TOO_DEEP: &str = "it is nested too deeply";
 
 /// Why a text was not understood.
 type Failure = &'static str;
@@ -117,7 +119,7 @@ impl Parser<'_> {
 
     fn deepen(&mut self) -> Result<(), Failure> {
         self.depth += 1;
-        if self.depth > DEPTH { Err("it is nested too deeply") } else { Ok(()) }
+        if self.depth > DEPTH { Err(TOO_DEEP) } else { Ok(()) }
     }
 
     fn open(&mut self, close: Close) -> Result<(), Failure> {

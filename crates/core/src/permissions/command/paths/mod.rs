@@ -48,7 +48,7 @@ pub(super) enum Moved {
 /// The directories and files of a command line, as it is read from left to right.
 pub(super) struct Places<'a> {
     context: &'a CommandContext,
-    /// Every directory that a command can be in by now.
+    /// Every directory that a command can be in by now, up to [`DIRECTORIES`]; [`ANYTHING`] behind them when there are more.
     everywhere: Vec<String>,
     /// Where it is for sure, as long as `&&` follows a `cd`.
     here: Option<Vec<String>>,
@@ -164,7 +164,8 @@ impl<'a> Places<'a> {
             None => self.everywhere.iter().chain(&self.maybe),
         };
         for directory in here {
-            let path = normalised(path, directory);
+            let is_anywhere = is_anywhere(directory) && !path.starts_with('/');
+            let path = if is_anywhere { directory.clone() } else { normalised(path, directory) };
             if !paths.contains(&path) {
                 paths.push(path);
             }
@@ -372,11 +373,17 @@ impl<'a> Places<'a> {
         };
         let reached = self.all(text);
         for directory in &reached {
-            if !self.everywhere.contains(directory) {
-                self.everywhere.push(directory.clone());
+            if self.everywhere.contains(directory) {
+                continue;
             }
+            // Each further `cd` could double them.
+            if self.everywhere.len() >= DIRECTORIES {
+                self.everywhere.push(ANYTHING.into());
+                break;
+            }
+            self.everywhere.push(directory.clone());
         }
-        if self.everywhere.len() > DIRECTORIES {
+        if self.everywhere.last().is_some_and(|directory| is_anywhere(directory)) {
             return Moved::Unknown;
         }
         if self.context.fence && !reached.iter().all(|directory| self.is_beneath_root(directory)) {
@@ -415,6 +422,11 @@ fn divide(arguments: &[Argument]) -> (Vec<&str>, Vec<&Argument>) {
         }
     }
     (options, operands)
+}
+
+/// Whether a directory stands for all of them.
+fn is_anywhere(directory: &str) -> bool {
+    directory.starts_with(ANYTHING)
 }
 
 /// Whether `path` is `directory` or lies below it; both normalised.

@@ -35,6 +35,12 @@ pub(super) const TRICKS: &[&str] = &[
     "f() (f|f&); f",
     "echo / | xargs rm -rf",
     "rm -rf $X",
+    // Shells find braces to expand behind some that they leave alone.
+    "rm -rf {a},/}",
+    "rm -rf {a}{,/..}{,/..}",
+    "rm -rf ./{x}/../../../{home,}",
+    "rm -rf {{a,/}",
+    "rm -rf {1..2}{,},/}",
     "X=$(echo /); rm -rf $X",
     "rm -rf \"$(pwd)\"",
     "dd if=x of=$X",
