@@ -13,7 +13,7 @@ use napi::bindgen_prelude::{
 };
 use napi_derive::napi;
 
-use crate::convert::{NativeCancel, NativeError, NativeOutcome, content_of, output_sink, parse, token_of};
+use crate::convert::{NativeCancel, NativeError, NativeOutcome, content_of, output_sink, parse, text_of, token_of};
 use crate::options::LocalJson;
 use crate::process::NativeProcess;
 use crate::remote::{self, NativeAnswer};
@@ -150,7 +150,7 @@ impl From<Reply> for NativeOutcome {
     fn from(reply: Reply) -> Self {
         Self {
             value: reply.value.map(|value| value.to_string()),
-            text: reply.text,
+            text: reply.text.map(text_of),
             bytes: reply.bytes.map(Buffer::from),
             process: reply.process.map(NativeProcess::from),
             ..Self::default()

@@ -7,7 +7,7 @@ use gloveport_core::cancel::CancelToken;
 use gloveport_core::error::{Error, Result};
 use gloveport_core::wire::Content;
 use napi::Status;
-use napi::bindgen_prelude::{Buffer, Either, Function, Uint8Array};
+use napi::bindgen_prelude::{Buffer, Either, Function, Latin1String, Uint8Array};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi_derive::napi;
 use serde::de::DeserializeOwned;
@@ -42,6 +42,14 @@ impl From<Error> for NativeError {
     }
 }
 
+/// Long text on its way to JavaScript: what is ASCII, as most code is, is copied there; all other text is decoded.
+pub(crate) type Text = Either<Latin1String, String>;
+
+/// Text as it gets to JavaScript fastest.
+pub(crate) fn text_of(text: String) -> Text {
+    if text.is_ascii() { Either::A(Latin1String::from(text)) } else { Either::B(text) }
+}
+
 /// How a call ended: `error`, or what it answers.
 #[napi(object, object_from_js = false)]
 #[derive(Default)]
@@ -49,7 +57,8 @@ pub struct NativeOutcome {
     /// The answer, as JSON.
     pub value: Option<String>,
     /// Long text of the answer.
-    pub text: Option<String>,
+    #[napi(ts_type = "string")]
+    pub text: Option<Text>,
     /// Bytes of the answer.
     pub bytes: Option<Buffer>,
     /// A command that goes on after the answer.

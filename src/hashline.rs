@@ -3,7 +3,7 @@
 use gloveport_core::wire::hashline;
 use napi_derive::napi;
 
-use crate::convert::NativeOutcome;
+use crate::convert::{NativeOutcome, text_of};
 
 /// The tag of one line, in `text`.
 #[napi(catch_unwind)]
@@ -30,7 +30,7 @@ pub fn apply_hashline_edit(content: String, edits_json: String) -> NativeOutcome
 
 fn text(answer: gloveport_core::error::Result<String>) -> NativeOutcome {
     match answer {
-        Ok(text) => NativeOutcome { text: Some(text), ..NativeOutcome::default() },
+        Ok(text) => NativeOutcome { text: Some(text_of(text)), ..NativeOutcome::default() },
         Err(error) => NativeOutcome { error: Some(error.into()), ..NativeOutcome::default() },
     }
 }

@@ -9,7 +9,7 @@ use napi_derive::napi;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::convert::{NativeError, NativeOutcome, parse};
+use crate::convert::{NativeError, NativeOutcome, parse, text_of};
 
 /// A sandbox, or why there is none.
 #[napi(object, object_from_js = false)]
@@ -106,7 +106,7 @@ impl NativeSandbox {
     pub fn resolve(&self, path: String) -> NativeOutcome {
         let host = self.inner.resolve(&path).map(|host| host.to_string_lossy().into_owned());
         match host {
-            Ok(host) => NativeOutcome { text: Some(host), ..NativeOutcome::default() },
+            Ok(host) => NativeOutcome { text: Some(text_of(host)), ..NativeOutcome::default() },
             Err(error) => NativeOutcome { error: Some(error.into()), ..NativeOutcome::default() },
         }
     }

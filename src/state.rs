@@ -8,7 +8,7 @@ use gloveport_core::limits::Limits;
 use napi_derive::napi;
 
 use crate::backend::NativeBackend;
-use crate::convert::{NativeError, NativeOutcome, parse};
+use crate::convert::{NativeError, NativeOutcome, parse, text_of};
 
 /// Files in memory, or why there are none.
 #[napi(object, object_from_js = false)]
@@ -45,7 +45,7 @@ impl NativeState {
     #[napi(catch_unwind)]
     pub fn to_json(&self) -> NativeOutcome {
         match self.inner.to_json() {
-            Ok(document) => NativeOutcome { text: Some(document), ..NativeOutcome::default() },
+            Ok(document) => NativeOutcome { text: Some(text_of(document)), ..NativeOutcome::default() },
             Err(error) => NativeOutcome { error: Some(error.into()), ..NativeOutcome::default() },
         }
     }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::backend::NativeBackend;
-use crate::convert::{NativeCancel, NativeError, NativeOutcome, content_of, output_sink, parse, token_of};
+use crate::convert::{NativeCancel, NativeError, NativeOutcome, content_of, output_sink, parse, text_of, token_of};
 use crate::host::{Host, HostDescription};
 use crate::process::NativeProcess;
 use crate::start::{Begin, start, start_at};
@@ -190,7 +190,7 @@ impl NativeToolset {
         };
         start(env, async move {
             let kept = toolset.keep(name, content).await;
-            kept.map(|path| NativeOutcome { text: Some(path), ..NativeOutcome::default() }).into()
+            kept.map(|path| NativeOutcome { text: Some(text_of(path)), ..NativeOutcome::default() }).into()
         })
     }
 
@@ -245,7 +245,7 @@ impl From<Result<Toolset>> for NativeToolsetMade {
 impl From<ToolResult> for NativeOutcome {
     fn from(mut result: ToolResult) -> Self {
         let text = std::mem::take(&mut result.text);
-        Self { value: serde_json::to_string(&result).ok(), text: Some(text), ..Self::default() }
+        Self { value: serde_json::to_string(&result).ok(), text: Some(text_of(text)), ..Self::default() }
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use gloveport_lines::Lines;
 use parking_lot::Mutex;
 
 use crate::backend::{FileSlice, FileVersion};
@@ -24,12 +25,13 @@ struct Files {
 }
 
 impl ReadMemory {
-    /// Remembers a window that was shown. Windows of one version add up; another version starts afresh.
-    pub fn shown(&self, slice: &FileSlice) {
+    /// Remembers a window that was shown, whose content has these lines. Windows of one version add up; another version starts
+    /// afresh.
+    pub fn shown(&self, slice: &FileSlice, lines: &Lines<'_>) {
         let mut files = self.0.lock();
         let known = files.by_path.remove(&slice.resolved).filter(|(version, _)| *version == slice.version);
         let mut record = known.map(|(_, record)| record).unwrap_or_default();
-        record.shown(slice.offset, &slice.content, slice.truncated);
+        record.shown(slice.offset, lines, slice.truncated);
         files.put(slice.resolved.clone(), slice.version, record);
     }
 

@@ -10,9 +10,9 @@
 
 use std::ops::Range;
 
+use gloveport_lines::{Key, Lines};
 use serde_json::json;
 
-use super::fingerprint::Key;
 use super::{Applied, ChangedLines, Edit};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::text::encoding::Document;
@@ -81,15 +81,12 @@ impl ReadRecord {
         record
     }
 
-    /// Remembers a window of the same version. `truncated` as in `FileSlice`: more follows, or the last line was cut.
-    pub fn shown(&mut self, offset: u64, content: &str, truncated: bool) {
-        let content = match content.rfind('\n') {
-            // Of a line that was cut nothing is known.
-            Some(last) if truncated && !content.ends_with('\n') => &content[..=last],
-            None if truncated => "",
-            _ => content,
-        };
-        let hashes = self.hashes_of(content.as_bytes());
+    /// Remembers the lines of a window of the same version. `truncated` as in `FileSlice`: more follows, or the last line was
+    /// cut.
+    pub fn shown(&mut self, offset: u64, lines: &Lines<'_>, truncated: bool) {
+        // Of a line that was cut nothing is known.
+        let cut = truncated && !lines.text().is_empty() && !lines.text().ends_with('\n');
+        let hashes = self.key.of_first(lines, MAX_LINES.min(lines.count() - usize::from(cut)));
         let all = offset == 0 && !truncated && hashes.len() < MAX_LINES;
         self.put(Segment { first: offset, hashes });
         self.whole |= all;
@@ -216,11 +213,10 @@ impl ReadRecord {
 
     /// The hashes of the first lines of a text, as many as are remembered.
     fn hashes_of(&self, text: &[u8]) -> Vec<u64> {
-        let lines = lines::ranges(text).take(MAX_LINES);
         // Looked at once for all lines.
         match std::str::from_utf8(text) {
-            Ok(_) => lines.map(|line| self.key.of(&text[line])).collect(),
-            Err(_) => lines.map(|line| self.hash(&text[line])).collect(),
+            Ok(text) => self.key.of_first(&Lines::of(text), MAX_LINES),
+            Err(_) => lines::ranges(text).take(MAX_LINES).map(|line| self.hash(&text[line])).collect(),
         }
     }
 

@@ -47,7 +47,7 @@ fn stands(record: &ReadRecord, now: &str, edit: &Edit) -> bool {
 
 fn whole(text: &str) -> ReadRecord {
     let mut record = ReadRecord::new();
-    record.shown(0, text, false);
+    record.shown(0, &Lines::of(text), false);
     record
 }
 
@@ -76,7 +76,7 @@ fn a_replacement_stands_where_its_lines_are_as_they_were_read() {
 #[test]
 fn lines_that_were_never_shown_are_not_guarded() {
     let mut record = ReadRecord::new();
-    record.shown(0, "one\ntwo\nthree\n", true);
+    record.shown(0, &Lines::of("one\ntwo\nthree\n"), true);
     let table = [
         ("one\ntwo\nthree\nfour\nx1\nx2\nfive\n", "x2", true),
         ("one\nTWO\nthree\nfour\nfive\n", "TWO", false),
@@ -92,7 +92,7 @@ fn lines_that_were_never_shown_are_not_guarded() {
 #[test]
 fn a_line_that_was_shown_only_in_part_is_not_known() {
     let mut record = ReadRecord::new();
-    record.shown(0, "begin", true);
+    record.shown(0, &Lines::of("begin"), true);
     assert!(stands(&record, "begin and end\n", &replace("and", "x")));
 }
 
@@ -135,9 +135,9 @@ fn a_refusal_shows_the_lines_as_they_are_now() {
 #[test]
 fn windows_that_touch_become_one() {
     let mut record = ReadRecord::new();
-    record.shown(3, "four\nfive\nsix\n", false);
-    record.shown(0, "one\ntwo\nthree\n", true);
-    record.shown(1, "two\nthree\nfour\n", true);
+    record.shown(3, &Lines::of("four\nfive\nsix\n"), false);
+    record.shown(0, &Lines::of("one\ntwo\nthree\n"), true);
+    record.shown(1, &Lines::of("two\nthree\nfour\n"), true);
     let expected = whole(READ);
     assert_eq!(record.segments.len(), 1);
     assert_eq!((record.segments[0].first, record.segments[0].hashes.len()), (0, expected.segments[0].hashes.len()));
@@ -148,7 +148,7 @@ fn windows_that_touch_become_one() {
 fn memory_is_bounded() {
     let mut record = ReadRecord::new();
     for offset in 0..50 {
-        record.shown(offset * 1000, &"x\n".repeat(1000), true);
+        record.shown(offset * 1000, &Lines::of(&"x\n".repeat(1000)), true);
     }
     assert_eq!(record.segments.iter().map(|segment| segment.hashes.len()).sum::<usize>(), MAX_LINES);
     let large = ReadRecord::of_whole("x\n".repeat(MAX_LINES * 2).as_bytes(), "/f");

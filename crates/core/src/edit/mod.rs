@@ -17,7 +17,6 @@ use crate::text::lines;
 
 pub mod diff;
 pub mod expectation;
-mod fingerprint;
 mod hashline;
 mod nearest;
 mod splice;

@@ -3,13 +3,12 @@
 //! What is shown is not what is there: a `\r` at a line's end is hidden in the numbered style, and a long line is cut with
 //! a marker. The content itself stays in the [`View`].
 
-use std::fmt::Write as _;
+use gloveport_lines::{Lines, Numbers, Sign};
 
 use super::hashline::LineTag;
-use super::lines;
 
-/// Digits that line numbers are padded to. 6, as BE-23.
-const NUMBER_WIDTH: usize = 6;
+/// Bytes that a line gets besides its own: six digits or more, a tab or a tag, a line end. 8; more only asks for memory once more.
+const LINE_EXTRA: usize = 8;
 
 /// A window of lines, as [`super::window::TextWindow`] and `backend::FileSlice` hold it.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +49,11 @@ pub struct ViewOptions {
 ///
 /// An empty file is `(empty file)` when numbered and `1:d4|` when tagged, so that its one line can be named (BE-91).
 pub fn render(view: &View<'_>, options: &ViewOptions) -> String {
+    render_lines(view, &Lines::of(view.content), options)
+}
+
+/// As [`render`], where the lines of the content are known.
+pub fn render_lines(view: &View<'_>, lines: &Lines<'_>, options: &ViewOptions) -> String {
     if view.content.is_empty() && view.offset == 0 {
         return match options.style {
             Style::Numbered => "(empty file)".to_owned(),
@@ -57,18 +61,29 @@ pub fn render(view: &View<'_>, options: &ViewOptions) -> String {
         };
     }
     let content = view.content;
-    let ended = memchr::memchr_iter(b'\n', content.as_bytes()).count();
-    let mut text = String::with_capacity(content.len() + (ended + 1) * (NUMBER_WIDTH + 2) + 80);
+    let mut text = String::with_capacity(content.len() + (lines.count() + 1) * LINE_EXTRA + 80);
+    // The last line may go on behind the view. A window without text is one empty line.
     let cut_by_budget = view.truncated && !content.ends_with('\n');
-    let mut numbers = Numbers::from(view.offset + 1, options.style);
-    let mut ranges = lines::ranges(content.as_bytes());
-    let first = ranges.next().unwrap_or(0..0);
-    for (index, range) in std::iter::once(first).chain(ranges).enumerate() {
-        let goes_on = cut_by_budget && range.end == content.len();
-        let line = &content[range];
+    let count = lines.count().max(1);
+    let whole = if cut_by_budget { count - 1 } else { count };
+    let sign = match options.style {
+        Style::Numbered => Sign::Tab,
+        Style::Tagged => Sign::Colon,
+    };
+    let mut numbers = Numbers::from(view.offset + 1, sign);
+    let mut index = 0;
+    while index < count {
         if index > 0 {
+            if options.style == Style::Numbered {
+                // Most lines are shown as they are.
+                index = numbers.push_lines(&mut text, lines, index, whole, options.line_chars);
+            }
+            if index == count {
+                break;
+            }
             text.push('\n');
         }
+        let line = lines.get(index).unwrap_or_default();
         let number = numbers.push(&mut text);
         let line = match options.style {
             Style::Numbered => line.strip_suffix('\r').unwrap_or(line),
@@ -79,55 +94,11 @@ pub fn render(view: &View<'_>, options: &ViewOptions) -> String {
             }
         };
         let column = if index == 0 { options.column } else { 0 };
-        push_line(&mut text, line, number, &Cut { column, line_chars: options.line_chars, goes_on });
+        push_line(&mut text, line, number, &Cut { column, line_chars: options.line_chars, goes_on: index >= whole });
+        index += 1;
     }
     push_trailer(&mut text, view);
     text
-}
-
-/// The numbers of lines that follow one another. What stands before the last digit is the same for ten of them.
-struct Numbers {
-    next: u64,
-    front: String,
-    style: Style,
-}
-
-impl Numbers {
-    fn from(next: u64, style: Style) -> Self {
-        let mut numbers = Self { next, front: String::new(), style };
-        numbers.begin_ten();
-        numbers
-    }
-
-    fn begin_ten(&mut self) {
-        /// What stands before the last digit.
-        const WIDTH: usize = NUMBER_WIDTH - 1;
-        let tens = self.next / 10;
-        self.front.clear();
-        // Writing to a string cannot fail.
-        let _ = match (self.style, tens) {
-            (Style::Numbered, 0) => write!(self.front, "{:>WIDTH$}", ""),
-            (Style::Numbered, _) => write!(self.front, "{tens:>WIDTH$}"),
-            (Style::Tagged, 0) => Ok(()),
-            (Style::Tagged, _) => write!(self.front, "{tens}"),
-        };
-    }
-
-    /// Adds the next number with the sign behind it, and says which it was.
-    fn push(&mut self, text: &mut String) -> u64 {
-        let (number, digit) = (self.next, (self.next % 10) as usize * 2);
-        let digits = match self.style {
-            Style::Numbered => "0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t",
-            Style::Tagged => "0:1:2:3:4:5:6:7:8:9:",
-        };
-        text.push_str(&self.front);
-        text.push_str(&digits[digit..digit + 2]);
-        self.next += 1;
-        if self.next.is_multiple_of(10) {
-            self.begin_ten();
-        }
-        number
-    }
 }
 
 struct Cut {

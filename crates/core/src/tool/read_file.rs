@@ -1,5 +1,6 @@
 //! `read_file`: a window of lines, numbered; an image or a document as a part; a notebook as cells.
 
+use gloveport_lines::Lines;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -131,12 +132,13 @@ impl ReadFile {
         if slice.bytes == 0 && read_media::is_named_like_media(&path) {
             return Err(read_media::empty(&path));
         }
-        view.memory.shown(&slice);
-        Ok(shape(view, &path, &slice, self))
+        let lines = Lines::of(&slice.content);
+        view.memory.shown(&slice, &lines);
+        Ok(shape(view, &path, &slice, &lines, self))
     }
 }
 
-fn shape(view: &View<'_>, path: &VirtualPath, slice: &FileSlice, asked: &ReadFile) -> ToolResult {
+fn shape(view: &View<'_>, path: &VirtualPath, slice: &FileSlice, lines: &Lines<'_>, asked: &ReadFile) -> ToolResult {
     let shown = numbered::View {
         content: &slice.content,
         offset: slice.offset,
@@ -145,8 +147,8 @@ fn shape(view: &View<'_>, path: &VirtualPath, slice: &FileSlice, asked: &ReadFil
         truncated: slice.truncated,
     };
     let style = if view.settings.hashline { Style::Tagged } else { Style::Numbered };
-    let mut text =
-        numbered::render(&shown, &ViewOptions { style, line_chars: view.limits.line_chars, column: asked.column });
+    let options = ViewOptions { style, line_chars: view.limits.line_chars, column: asked.column };
+    let mut text = numbered::render_lines(&shown, lines, &options);
     if slice.next_offset.is_some() && slice.lines < asked.limit {
         // BE-24: nothing is an error that can be told; what was asked for is told apart from what fitted.
         text.push_str(&format!(

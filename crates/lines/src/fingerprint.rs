@@ -1,4 +1,4 @@
-//! Short fingerprints of lines, to tell whether a line is still what it was (`expectation`).
+//! Short fingerprints of lines, to tell whether a line is still what it was.
 //!
 //! Whoever writes the lines must not find two that look alike: the fingerprint is a polynomial over the line, evaluated at a
 //! secret point of the field of 2^61 - 1 elements. Two different lines of at most `n` bytes agree at no more than `n / 7 + 4`
@@ -7,6 +7,8 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+
+use crate::Lines;
 
 /// 2^61 - 1, a prime: what is above its bits is added below them.
 const PRIME: u64 = (1 << 61) - 1;
@@ -17,9 +19,15 @@ const WORD: usize = 7;
 /// Four coefficients: their products do not wait for one another.
 const BLOCK: usize = 4 * WORD;
 
+/// A block and one byte more: its last word is read as eight bytes, too.
+const READ: usize = BLOCK + 1;
+
+/// The lower bytes of eight.
+const WORD_BITS: u64 = (1 << (8 * WORD)) - 1;
+
 /// The secret point, with its powers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Key {
+pub struct Key {
     powers: [u64; 4],
 }
 
@@ -40,37 +48,74 @@ impl Key {
         Self { powers: [first, second, third, next(third)] }
     }
 
+    /// The fingerprints of the first `count` lines of a text.
+    pub fn of_first(&self, lines: &Lines<'_>, count: usize) -> Vec<u64> {
+        let mut fingerprints = Vec::with_capacity(count.min(lines.count()));
+        fingerprints.extend(lines.from(0).take(count).map(|line| self.of(line.as_bytes())));
+        fingerprints
+    }
+
     /// The fingerprint of a line.
-    pub(super) fn of(&self, line: &[u8]) -> u64 {
+    #[inline]
+    pub fn of(&self, line: &[u8]) -> u64 {
         // The length comes first, so that a line and the same with NULs behind it differ.
         let mut sum = line.len() as u64;
-        let (blocks, rest) = line.as_chunks::<BLOCK>();
-        for block in blocks {
+        let mut rest = line;
+        while let Some(block) = rest.first_chunk::<READ>() {
             sum = self.step(sum, block);
+            rest = &rest[BLOCK..];
         }
         if !rest.is_empty() {
-            let mut block = [0; BLOCK];
-            block[..rest.len()].copy_from_slice(rest);
-            sum = self.step(sum, &block);
+            sum = self.step(sum, &padded(rest));
         }
         sum
     }
 
-    fn step(&self, sum: u64, block: &[u8; BLOCK]) -> u64 {
-        let [first, second, third, fourth] = self.powers.map(u128::from);
-        let (words, _) = block.as_chunks::<WORD>();
+    #[inline]
+    fn step(&self, sum: u64, block: &[u8; READ]) -> u64 {
+        let [first, second, third, fourth] = self.powers;
         let word = |index: usize| {
-            let [a, b, c, d, e, f, g] = words[index];
-            u128::from(u64::from_le_bytes([a, b, c, d, e, f, g, 0]))
+            let bytes = block[index * WORD..].first_chunk().copied().unwrap_or_default();
+            u64::from_le_bytes(bytes) & WORD_BITS
         };
-        folded(u128::from(sum) * fourth + word(0) * third + word(1) * second + word(2) * first + word(3))
+        // Below 2^124: nothing wraps, and nothing is to be checked.
+        let product = |factor: u64, power: u64| u128::from(factor).wrapping_mul(u128::from(power));
+        let wide = product(sum, fourth).wrapping_add(product(word(0), third));
+        let wide = wide.wrapping_add(product(word(1), second)).wrapping_add(product(word(2), first));
+        folded(wide.wrapping_add(u128::from(word(3))))
     }
 }
 
+/// Up to a block of bytes, with NULs behind them.
+#[inline]
+fn padded(bytes: &[u8]) -> [u8; READ] {
+    let mut block = [0; READ];
+    // Two copies of a fixed length, over one another in the middle, are several times faster than one of any length.
+    if !(both_ends::<16>(&mut block, bytes) || both_ends::<8>(&mut block, bytes) || both_ends::<4>(&mut block, bytes)) {
+        block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    }
+    block
+}
+
+/// Copies the first and the last `N` bytes of `N` to `2 * N`; `false` where they are fewer.
+#[inline]
+fn both_ends<const N: usize>(block: &mut [u8; READ], bytes: &[u8]) -> bool {
+    let (Some(start), Some(end)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) else { return false };
+    let Some(block) = block.get_mut(..bytes.len()) else { return false };
+    if let Some(to) = block.first_chunk_mut::<N>() {
+        *to = *start;
+    }
+    if let Some(to) = block.last_chunk_mut::<N>() {
+        *to = *end;
+    }
+    true
+}
+
 /// A number below 2^124 that is the same in the field, below 2^61 + 8.
+#[inline]
 fn folded(wide: u128) -> u64 {
-    let once = (wide as u64 & PRIME) + (wide >> 61) as u64;
-    (once & PRIME) + (once >> 61)
+    let once = (wide as u64 & PRIME).wrapping_add((wide >> 61) as u64);
+    (once & PRIME).wrapping_add(once >> 61)
 }
 
 #[cfg(test)]
@@ -124,6 +169,17 @@ mod tests {
             }
         }
         (1..100).for_each(|length| of(&vec![0; length]));
+    }
+
+    #[test]
+    fn those_of_a_text_are_those_of_its_lines() {
+        let key = Key::default();
+        let lines: Vec<String> =
+            (0..100).map(|length| "é line of code".chars().cycle().take(length).collect()).collect();
+        let text = lines.join("\n");
+        let each: Vec<u64> = lines.iter().map(|line| key.of(line.as_bytes())).collect();
+        assert_eq!(key.of_first(&Lines::of(&text), 1_000), each);
+        assert_eq!(key.of_first(&Lines::of(&text), 7), each[..7]);
     }
 
     #[test]
