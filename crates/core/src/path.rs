@@ -116,7 +116,17 @@ impl VirtualPath {
         if name.is_empty() || name == "." || name == ".." || memchr2(b'/', 0, name.as_bytes()).is_some() {
             return Err(Error::invalid(format!("'{}' is not a single file name.", Shown(name))));
         }
-        Self::parse(name, self)
+        let above = if self.is_root() { "" } else { &self.0 };
+        let length = above.len() + 1 + name.len();
+        if name.len() > MAX_NAME_BYTES || length > MAX_PATH_BYTES {
+            // Says what is too long.
+            return Self::parse(name, self);
+        }
+        let mut path = String::with_capacity(length);
+        path.push_str(above);
+        path.push('/');
+        path.push_str(name);
+        Ok(Self(path))
     }
 
     /// The part of this path below `prefix`, without a leading `/` (empty when they are equal), or `None` when this
@@ -204,6 +214,21 @@ mod tests {
         }
         assert_eq!(parse("/", &"n".repeat(256)), "INVALID_INPUT");
         assert_eq!(parse("/", &"n/".repeat(2049)), "INVALID_INPUT");
+    }
+
+    #[test]
+    fn a_name_joined_is_the_name_read_from_there() {
+        let deep = "/n".repeat(MAX_PATH_BYTES / 2 - 2);
+        for base in ["/", "/w", "/w/é", &deep] {
+            let base = VirtualPath::absolute(base).unwrap();
+            for name in ["a", "é.txt", "...", " a ", "ab", "abc", "abcd", &"n".repeat(255), &"n".repeat(256)] {
+                let (joined, parsed) = (base.join(name), VirtualPath::parse(name, &base));
+                assert_eq!(joined.map_err(|error| error.kind()), parsed.map_err(|error| error.kind()), "{name}");
+            }
+            for name in ["", ".", "..", "a/b", "/", "a\0"] {
+                assert_eq!(base.join(name).unwrap_err().kind().code(), "INVALID_INPUT", "{name:?}");
+            }
+        }
     }
 
     #[test]
