@@ -1,4 +1,5 @@
-//! The loops over every line of a text that is read: where the lines end, their numbers, their fingerprints.
+//! The loops over every byte of a text that is read: where the lines end, their numbers, their fingerprints, and how far what
+//! a terminal printed is plain text.
 //!
 //! A crate of its own because it is built for speed, and the core for size. Everything here is pure and knows no file, no
 //! limit and no wording: `text::numbered` of the core says how a text is shown, and `edit::expectation` what is remembered
@@ -6,9 +7,11 @@
 
 mod fingerprint;
 mod numbers;
+mod plain;
 
 pub use fingerprint::Key;
 pub use numbers::{Numbers, Sign};
+pub use plain::{is_plain, plain_text};
 
 /// A text with its lines, found once for all that is done with them.
 #[derive(Debug, Clone)]

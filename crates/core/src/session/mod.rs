@@ -26,6 +26,7 @@ pub mod terminal;
 mod terminal_tests;
 #[cfg(test)]
 mod tests;
+mod undrawn;
 
 use self::help::Held;
 pub use self::help::{Help, Helper, Hold};

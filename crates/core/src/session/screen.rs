@@ -1,4 +1,6 @@
 //! What a terminal shows: its output drawn by the rules of a terminal, as text.
+//!
+//! Plain text is drawn when somebody looks, and then only what is still to be seen ([`super::undrawn`]).
 
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -6,11 +8,20 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use gloveport_lines::is_plain;
+
+use super::undrawn::{Regions, Undrawn};
 use crate::backend::process::TerminalSize;
 use crate::text::ansi::strip;
 
 /// 200 characters of a title.
 const TITLE_CHARS: usize = 200;
+/// 64 KiB of plain text wait to be drawn, or four screens where that is more.
+const UNDRAWN_BYTES: usize = 64 << 10;
+/// 1 KiB at the end of what is printed at once: less plain text is drawn as it comes.
+const WORTH_KEEPING: usize = 1 << 10;
+/// 8 bytes are drawn one by one to see whether they are text or the rest of an escape sequence.
+const TRIED: usize = 8;
 
 /// A screen that a terminal draws on while others look.
 pub type SharedScreen = Arc<Mutex<Screen>>;
@@ -18,6 +29,11 @@ pub type SharedScreen = Arc<Mutex<Screen>>;
 /// A screen. Requests of programs to the terminal (clipboard, size, answers) do nothing: only what is drawn is kept.
 pub struct Screen {
     parser: vt100::Parser<Told>,
+    /// What is still to be drawn; `None` where what comes next may belong to an escape sequence.
+    text: Option<Undrawn>,
+    regions: Regions,
+    undrawn_bytes: usize,
+    worth_keeping: usize,
     /// The lines at the last look.
     looked: Vec<String>,
 }
@@ -63,17 +79,94 @@ impl Screen {
     pub fn new(size: TerminalSize) -> Self {
         let parser =
             vt100::Parser::new_with_callbacks(at_least_one(size.rows), at_least_one(size.columns), 0, Told::default());
-        Self { parser, looked: Vec::new() }
+        Self {
+            parser,
+            text: None,
+            regions: Regions::default(),
+            undrawn_bytes: UNDRAWN_BYTES,
+            worth_keeping: WORTH_KEEPING,
+            looked: Vec::new(),
+        }
     }
 
-    /// Draws the next bytes of the terminal.
+    /// Takes the next bytes of the terminal.
     pub fn draw(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        if let Some(text) = &mut self.text {
+            match text.take(rest) {
+                Some(taken) if taken == rest.len() => return,
+                Some(taken) => rest = &rest[taken..],
+                None => {
+                    // Long as it is, it moves within few rows.
+                    rest = &rest[gloveport_lines::plain_text(rest)..];
+                }
+            }
+            self.catch_up();
+        }
+        let plain = rest.iter().rev().take_while(|byte| is_plain(**byte)).count();
+        let (first, mut plain) = rest.split_at(rest.len() - plain);
+        if !first.is_empty() {
+            self.text = None;
+            self.process(first);
+        }
+        if self.text.is_none() && plain.len() >= self.worth_keeping {
+            plain = self.try_text(plain);
+        }
+        let Some(text) = &mut self.text else { return self.process(plain) };
+        if text.take(plain).is_none() {
+            self.catch_up();
+        }
+    }
+
+    fn process(&mut self, bytes: &[u8]) {
+        self.regions.see(bytes);
         self.parser.process(bytes);
+    }
+
+    /// Draws a few bytes to see whether they are text; what follows them.
+    fn try_text<'a>(&mut self, plain: &'a [u8]) -> &'a [u8] {
+        let mut rest = plain;
+        while let Some((byte, behind)) = rest.split_first()
+            && plain.len() - rest.len() < TRIED
+        {
+            let before = self.parser.screen().cursor_position();
+            self.process(&[*byte]);
+            rest = behind;
+            // A character that moves the cursor was printed, or ended an escape sequence: either way none is open. A line end
+            // moves it within one, too.
+            if *byte >= b' ' && self.parser.screen().cursor_position() != before {
+                if !self.regions.seen() {
+                    self.text = Some(self.undrawn());
+                }
+                break;
+            }
+        }
+        rest
+    }
+
+    /// No text yet, from where the cursor is.
+    fn undrawn(&self) -> Undrawn {
+        let screen = self.parser.screen();
+        let (rows, columns) = screen.size();
+        Undrawn::new((rows.get(), columns.get()), screen.cursor_position(), self.undrawn_bytes)
+    }
+
+    /// Draws what is still to be drawn.
+    fn catch_up(&mut self) {
+        let Some(text) = &self.text else { return };
+        let (before, bytes) = text.drawing();
+        self.parser.process(&before);
+        self.parser.process(bytes);
+        self.text = Some(self.undrawn());
     }
 
     /// Has another size.
     pub fn resize(&mut self, size: TerminalSize) {
+        self.catch_up();
         self.parser.set_size(at_least_one(size.rows), at_least_one(size.columns));
+        if self.text.is_some() {
+            self.text = Some(self.undrawn());
+        }
     }
 
     /// Whether a full-screen program shows its own screen.
@@ -82,12 +175,14 @@ impl Screen {
     }
 
     /// What it shows at this moment, to be drawn.
-    pub fn still(&self) -> vt100::Screen {
+    pub fn still(&mut self) -> vt100::Screen {
+        self.catch_up();
         self.parser.screen().clone()
     }
 
     /// Looks at it.
     pub fn look(&mut self) -> ScreenView {
+        self.catch_up();
         let screen = self.parser.screen();
         let (rows, columns) = screen.size();
         let mut lines: Vec<String> = screen.rows(0, columns.get()).map(|line| strip(line.trim_end())).collect();
@@ -117,6 +212,8 @@ fn at_least_one(count: u16) -> NonZeroU16 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -138,6 +235,102 @@ mod tests {
         assert_eq!(screen.look().lines, ["one", "TWO"]);
         screen.resize(TerminalSize { columns: 40, rows: 3 });
         assert_eq!((screen.look().columns, screen.look().rows), (40, 3));
+    }
+
+    /// Pieces of what terminals are sent.
+    fn piece() -> impl Strategy<Value = Vec<u8>> {
+        let fixed = [
+            "\x1b[31m",
+            "\x1b[0m",
+            "\x1b[2J",
+            "\x1b[H",
+            "\x1b[3;4H",
+            "\x1b[K",
+            "\x1b[A",
+            "\x1b7",
+            "\x1b8",
+            "\x1bM",
+            "\x1bc",
+            "\x1b[3b",
+            "\x1b[?1049h",
+            "\x1b[?1049l",
+            "\x1b[?25l",
+            "\x1b]2;title",
+            "\x07",
+            "\x1b[",
+            "\x1b",
+            "\x08",
+            "é",
+            "全",
+            "\u{301}",
+            "\x1b[2S",
+            "\x1b[2L",
+        ];
+        // Few enough that most streams hold none.
+        let regions = ["\x1b[2;3r", "\x1b[r", "\x1b[?6h"];
+        prop_oneof![
+            8 => "[a-z ]{1,60}".prop_map(String::into_bytes),
+            4 => prop::collection::vec("[A-Z]{0,9}(\r\n|\r\n|\n|\r|\t)", 1..20).prop_map(|lines| lines.concat().into_bytes()),
+            5 => prop::sample::select(fixed.to_vec()).prop_map(|text| text.as_bytes().to_vec()),
+            1 => prop::sample::select(regions.to_vec()).prop_map(|text| text.as_bytes().to_vec()),
+            1 => prop::collection::vec(any::<u8>(), 1..4),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_was_drawn_late_is_what_drawing_everything_shows(
+            rows in 1_u16..7,
+            columns in 1_u16..12,
+            pieces in prop::collection::vec((piece(), 0..12_u8), 1..40),
+            cut in 1_usize..50,
+        ) {
+            let size = TerminalSize { columns, rows };
+            let mut late = Screen { undrawn_bytes: 1, worth_keeping: 1, ..Screen::new(size) };
+            let mut plain = Screen::new(size).parser;
+            let mut waiting = Vec::new();
+            for (piece, then) in &pieces {
+                waiting.extend_from_slice(piece);
+                if *then < 8 {
+                    continue;
+                }
+                waiting.chunks(cut).for_each(|bytes| late.draw(bytes));
+                plain.process(&std::mem::take(&mut waiting));
+                prop_assert_eq!(late.is_alternate(), plain.screen().alternate_screen());
+                if *then == 10 {
+                    let size = TerminalSize { columns: columns + 2, rows: rows + 3 };
+                    late.resize(size);
+                    plain.set_size(at_least_one(size.rows), at_least_one(size.columns));
+                }
+                if *then >= 9 {
+                    let (late, plain) = (late.still(), plain.screen());
+                    prop_assert_eq!(late.cursor_position(), plain.cursor_position());
+                    prop_assert_eq!(late.contents_formatted(), plain.contents_formatted());
+                    prop_assert_eq!(late.state_formatted(), plain.state_formatted());
+                    let wrapped = |screen: &vt100::Screen| (0..rows).map(|row| screen.row_wrapped(row)).collect::<Vec<_>>();
+                    prop_assert_eq!(wrapped(&late), wrapped(plain));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_text_is_shown_as_if_all_of_it_had_been_drawn() {
+        let size = TerminalSize { columns: 120, rows: 40 };
+        let lines: String = (0..20_000).map(|line| format!("line {line}{}\r\n", "\tx".repeat(line % 30))).collect();
+        let stream = format!("$ seq\r\n\x1b[?2004l{}{lines}\x1b[1mdone\x1b[0m$ ", "x".repeat(300_000));
+        for cut in [4_095, 65_536, stream.len()] {
+            let (mut late, mut plain) = (Screen::new(size), Screen::new(size).parser);
+            stream.as_bytes().chunks(cut).for_each(|bytes| late.draw(bytes));
+            plain.process(stream.as_bytes());
+            assert_eq!(late.still().state_formatted(), plain.screen().state_formatted());
+            let larger = TerminalSize { columns: 120, rows: 500 };
+            late.resize(larger);
+            plain.set_size(at_least_one(500), at_least_one(120));
+            assert_eq!(late.still().state_formatted(), plain.screen().state_formatted());
+        }
     }
 
     #[test]
