@@ -143,17 +143,24 @@ pub struct Recorder {
 struct Output {
     state: Mutex<State>,
     changed: Notify,
+    /// Told once: who waits for the end alone is not woken by every piece of output.
+    over: Notify,
     begin: Instant,
 }
 
 impl Output {
+    fn tell_end(&self) {
+        self.changed.notify_waiters();
+        self.over.notify_waiters();
+    }
+
     async fn over(&self) -> ExecuteOutcome {
         loop {
-            let changed = self.changed.notified();
+            let over = self.over.notified();
             if let Some(outcome) = self.state.lock().ended.clone() {
                 return outcome;
             }
-            changed.await;
+            over.await;
         }
     }
 }
@@ -208,7 +215,7 @@ pub struct ProcessOptions {
 pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Process, Driver) {
     let now = Instant::now();
     let state = State { kept: Kept::default(), capture, last_output: now, ended: None, pid: None };
-    let output = Arc::new(Output { state: Mutex::new(state), changed: Notify::new(), begin: now });
+    let output = Arc::new(Output { state: Mutex::new(state), changed: Notify::new(), over: Notify::new(), begin: now });
     let (order, orders) = mpsc::channel(ORDERS);
     let (give, input) = mpsc::channel(INPUTS);
     let recorder = Recorder { output: Arc::clone(&output), sink: options.sink, tap: options.tap };
@@ -374,7 +381,7 @@ impl Recorder {
         let captured = state.capture.take().map(|capture| capture.so_far());
         state.ended = Some(complete(outcome(captured, self.output.begin)));
         drop(state);
-        self.output.changed.notify_waiters();
+        self.output.tell_end();
     }
 
     fn hand_on(&self, stream: Stream, text: String) {
@@ -392,7 +399,7 @@ impl Drop for Recorder {
             let captured = state.capture.take().map(|capture| capture.so_far());
             state.ended = Some(ExecuteOutcome { aborted: true, ..outcome(captured, self.output.begin) });
             drop(state);
-            self.output.changed.notify_waiters();
+            self.output.tell_end();
         }
     }
 }

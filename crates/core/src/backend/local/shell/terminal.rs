@@ -107,8 +107,10 @@ struct Terminal {
 
 /// What a read of the terminal found.
 enum Found {
+    /// So many bytes, and there may be more.
     Bytes(usize),
-    NothingNow,
+    /// All that there was for now: so many bytes.
+    Rest(usize),
     /// Nobody holds the other side any more, and all of the output was read.
     End,
 }
@@ -122,7 +124,7 @@ impl Terminal {
                 Ok(0) => break Found::End,
                 Ok(count) => filled += count,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break Found::NothingNow,
+                Err(Errno::AGAIN) => break Found::Rest(filled),
                 Err(_) => break Found::End,
             }
             if filled == self.buffer.len() {
@@ -131,9 +133,6 @@ impl Terminal {
         };
         if filled > 0 {
             recorder.take_raw(&self.buffer[..filled]);
-            if matches!(end, Found::NothingNow) {
-                return Found::Bytes(filled);
-            }
         }
         end
     }
@@ -167,7 +166,7 @@ impl Channel for Terminal {
             loop {
                 match self.read(recorder) {
                     Found::Bytes(count) => taken += count,
-                    Found::NothingNow => break,
+                    Found::Rest(_) => break,
                     Found::End => return false,
                 }
                 if taken >= TURN_BYTES {
@@ -183,7 +182,7 @@ impl Channel for Terminal {
 
     fn drain(&mut self, recorder: &mut Recorder) {
         // With all of its processes gone the other side is closed: the end comes, after every byte.
-        while let Found::Bytes(_) = self.read(recorder) {}
+        while let Found::Bytes(_) | Found::Rest(1..) = self.read(recorder) {}
     }
 
     fn wants_input(&self) -> bool {
