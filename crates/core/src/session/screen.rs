@@ -296,8 +296,11 @@ mod tests {
                 if *then < 8 {
                     continue;
                 }
-                waiting.chunks(cut).for_each(|bytes| late.draw(bytes));
-                plain.process(&std::mem::take(&mut waiting));
+                // In the same pieces: half a character at the end of one is joined with few bytes of the next.
+                for bytes in std::mem::take(&mut waiting).chunks(cut) {
+                    late.draw(bytes);
+                    plain.process(bytes);
+                }
                 prop_assert_eq!(late.is_alternate(), plain.screen().alternate_screen());
                 if *then == 10 {
                     let size = TerminalSize { columns: columns + 2, rows: rows + 3 };
