@@ -197,7 +197,9 @@ impl PermissionChecker {
             Action::Ask => "needs somebody's approval",
             Action::Deny => "is not permitted",
         };
-        let mut reason = format!("'{}' on '{target}' {says} by the rule '{}'", operation.name(), Shown(&rule.pattern));
+        // How case is compared is no part of what a rule says to a model.
+        let pattern = rule.pattern.strip_prefix(IGNORING_CASE).unwrap_or(&rule.pattern);
+        let mut reason = format!("'{}' on '{target}' {says} by the rule '{}'", operation.name(), Shown(pattern));
         match rule.description.as_deref().map(str::trim).filter(|description| !description.is_empty()) {
             Some(description) => {
                 reason.push_str(": ");

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::policy::Policy;
 use crate::access::{Guard, Operation};
 use crate::error::{Error, ErrorKind, Result};
@@ -69,6 +71,8 @@ impl Guard for CallGuard {
 
 /// The refusal of a rule, in words for a model.
 pub(super) fn denied(operation: Operation, path: &VirtualPath, reason: &str) -> Error {
+    let reason = reason.trim_end_matches('.');
     Error::new(ErrorKind::PermissionDenied, format!("{} of '{path}' is not permitted: {reason}.", operation.name()))
         .with_path(path.as_str())
+        .with_details(json!({ "operation": operation, "target": path.as_str() }))
 }

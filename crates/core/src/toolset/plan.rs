@@ -3,6 +3,8 @@
 //! Judging is pure ([`Policy`]); the only input from outside is where the backend says that a path leads. What comes
 //! out is bound to the state of the files that were looked at, so that a later approval can be held to it.
 
+use serde_json::json;
+
 use super::guard::denied;
 use super::policy::Policy;
 use crate::access::{Access, Operation};
@@ -140,10 +142,14 @@ impl Plan {
         };
         match verdict.action {
             Action::Deny => {
-                return Err(Error::new(
-                    ErrorKind::CommandBlocked,
-                    format!("The command is blocked: {}.", verdict.reason),
-                ));
+                let reason = verdict.reason.trim_end_matches('.');
+                // What the built-in policy says is a sentence of its own.
+                let text = match reason.starts_with("The command ") {
+                    true => format!("{reason}."),
+                    false => format!("The command is blocked: {reason}."),
+                };
+                return Err(Error::new(ErrorKind::CommandBlocked, text)
+                    .with_details(json!({ "operation": Operation::Execute, "target": command })));
             }
             Action::Ask => self.asks.push(verdict.reason),
             Action::Allow => {}

@@ -1,6 +1,7 @@
 //! A command as a person is shown it before they say yes (R-AP-3), and what may be remembered of that yes.
 
-use super::{Action, CommandAnalysis};
+use super::super::Action;
+use super::CommandAnalysis;
 use crate::error::is_deceptive;
 
 /// 8,000 characters: four screens. What is longer nobody reads, and the text says so.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::CommandContext;
+use super::builtins::SETTERS;
 use super::script::{Part, RawCommand, Script, Word};
 
 /// Stands for an unquoted `*` in an [`Argument`].
@@ -69,24 +70,6 @@ pub(super) struct Variables<'a> {
     /// Whether the script runs text that may set any of them.
     hidden: bool,
 }
-
-/// Builtins whose arguments name variables that they set.
-const SETTERS: [&str; 14] = [
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "read",
-    "unset",
-    "getopts",
-    "mapfile",
-    "readarray",
-    "printf",
-    "let",
-    "wait",
-    "eval",
-];
 
 impl<'a> Variables<'a> {
     /// A variable is known where the script sets it once, to a literal, in a command that certainly runs.

@@ -66,9 +66,9 @@ const COMMANDS: [(&[&str], &str); 11] = [
 const HARMLESS_DEVICES: [&str; 9] = ["null", "zero", "full", "tty", "stdin", "stdout", "stderr", "random", "urandom"];
 
 /// Directories of the system: nothing below them is deleted as a tree, unless a root lies there.
-const SYSTEM: [&str; 14] = [
-    "/etc", "/usr", "/bin", "/sbin", "/boot", "/lib", "/lib32", "/lib64", "/sys", "/proc", "/dev", "/System",
-    "/Library", "/opt",
+const SYSTEM: [&str; 15] = [
+    "/var/lib", "/etc", "/usr", "/bin", "/sbin", "/boot", "/lib", "/lib32", "/lib64", "/sys", "/proc", "/dev",
+    "/System", "/Library", "/opt",
 ];
 
 /// Why a command is dangerous, when it is. `name` is that of [`super::unwrap::command_name`].
@@ -95,16 +95,27 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             .filter(|word| !places.is_own(word))
             .find_map(|word| places.whole(word))
             .map(|what| format!("'{name}' changes the rights of {what}")),
-        "sort" => after(arguments, &["-o", "--output"]).find_map(device_write),
+        "sort" => after(arguments, &["-o", "--output"]).find_map(|word| device_write(word, places)),
         "find" => find(arguments, places),
         "mv" => operands(arguments).find_map(|word| {
-            device_write(word).or_else(|| places.whole(word).map(|what| format!("'mv' moves {what} away")))
+            device_write(word, places).or_else(|| places.whole(word).map(|what| format!("'mv' moves {what} away")))
         }),
         "chmod" => chmod(arguments, places),
         "dd" => arguments.iter().find_map(|word| {
-            word.marked().strip_prefix("of=").and_then(|target| device_write(&Argument::known(target)))
+            word.marked().strip_prefix("of=").and_then(|target| device_write(&Argument::known(target), places))
         }),
-        "tee" | "cp" | "install" | "truncate" | "ln" => operands(arguments).find_map(device_write_if_target),
+        // `cp a b` reads one and writes one; a device is hardly ever only read.
+        "tee" | "cp" | "install" | "truncate" | "ln" => operands(arguments).find_map(|word| device_write(word, places)),
+        "sysctl" => {
+            let sets = arguments.iter().any(|word| word.marked().contains('=')) || has_option(arguments, "wp", "write");
+            sets.then(|| "'sysctl' changes settings of the operating system's kernel".to_owned())
+        }
+        "cmake" if arguments.first().is_some_and(|word| word.exact() == Some("-E")) => {
+            let words = arguments.get(2..).unwrap_or_default();
+            let removes =
+                matches!(arguments.get(1).and_then(Argument::exact), Some("rm" | "remove_directory" | "remove"));
+            if removes { remove("rm", words, places) } else { None }
+        }
         "kill" | "killall5" => {
             let all = name == "killall5" || arguments.iter().skip(1).any(|word| word.exact() == Some("-1"));
             all.then(|| format!("'{name}' ends every process"))
@@ -114,10 +125,16 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
 }
 
 /// Why writing to `target` is dangerous, when it is.
-pub(super) fn device_write(target: &Argument) -> Option<String> {
-    let normal = super::paths::normalised(target.marked(), "/");
+pub(super) fn device_write(target: &Argument, places: &Places<'_>) -> Option<String> {
+    places.all(target.marked()).iter().find_map(|path| device_at(path, target))
+}
+
+fn device_at(normal: &str, target: &Argument) -> Option<String> {
     if normal == "/proc/sysrq-trigger" || normal.starts_with("/sys/power/") {
         return Some("it stops or restarts the machine".to_owned());
+    }
+    if normal.starts_with("/proc/sys/") {
+        return Some("it changes settings of the operating system's kernel".to_owned());
     }
     let (directory, device) = normal.strip_prefix('/')?.split_once('/')?;
     if directory != "dev" && target.marked().starts_with('/') && may_match(directory, "dev") {
@@ -133,11 +150,6 @@ pub(super) fn device_write(target: &Argument) -> Option<String> {
 fn after<'a>(arguments: &'a [Argument], options: &'a [&'a str]) -> impl Iterator<Item = &'a Argument> {
     let pairs = arguments.windows(2);
     pairs.filter(move |pair| pair[0].exact().is_some_and(|word| options.contains(&word))).map(|pair| &pair[1])
-}
-
-/// `cp a b` reads one and writes one; a device is hardly ever only read.
-fn device_write_if_target(word: &Argument) -> Option<String> {
-    device_write(word)
 }
 
 pub(super) fn operands(arguments: &[Argument]) -> impl Iterator<Item = &Argument> {
@@ -165,7 +177,7 @@ pub(super) fn has_option(arguments: &[Argument], letters: &str, long: &str) -> b
 fn remove(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let recursive = name == "rm" && has_option(arguments, "rR", "recursive");
     operands(arguments).find_map(|word| {
-        if let Some(reason) = device_write(word) {
+        if let Some(reason) = device_write(word, places) {
             return Some(reason);
         }
         if let Some(what) = places.whole(word) {
@@ -179,7 +191,9 @@ fn remove(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<Str
 }
 
 fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
-    if let Some(reason) = after(arguments, &["-fprint", "-fprint0", "-fprintf", "-fls"]).find_map(device_write) {
+    if let Some(reason) =
+        after(arguments, &["-fprint", "-fprint0", "-fprintf", "-fls"]).find_map(|word| device_write(word, places))
+    {
         return Some(reason);
     }
     let deletes = arguments.iter().enumerate().any(|(index, word)| {
@@ -278,21 +292,58 @@ pub(super) fn fork_bomb(script: &Script) -> Option<&str> {
                 .collect()
         })
         .collect();
-    let reaches = |from: usize, to: usize| {
-        let mut seen = vec![false; calls.len()];
-        let mut open = vec![from];
-        while let Some(at) = open.pop() {
-            if at == to {
-                return true;
+    let circle = circles(&calls);
+    let is_bomb =
+        |index: usize| calls[index].iter().any(|(called, doubles)| *doubles && circle[*called] == circle[index]);
+    (0..calls.len()).find(|index| is_bomb(*index)).map(|index| script.functions[index].name.as_str())
+}
+
+/// For each function the number of the circle that it is in: functions that reach each other have the same one. (Tarjan's
+/// strongly connected components, without recursion; one pass, however many functions there are.) A function that calls
+/// itself is a circle with its own number.
+fn circles(calls: &[Vec<(usize, bool)>]) -> Vec<usize> {
+    const UNSEEN: usize = usize::MAX;
+    let mut circle = vec![UNSEEN; calls.len()];
+    let mut order = vec![UNSEEN; calls.len()];
+    let mut lowest = vec![UNSEEN; calls.len()];
+    let mut seen = 0;
+    let mut open: Vec<usize> = Vec::new();
+    // What is being looked at, with the number of its next call.
+    let mut path: Vec<(usize, usize)> = Vec::new();
+    for start in 0..calls.len() {
+        if order[start] == UNSEEN {
+            path.push((start, 0));
+        }
+        while let Some((at, next)) = path.pop() {
+            if next == 0 {
+                order[at] = seen;
+                lowest[at] = seen;
+                seen += 1;
+                open.push(at);
             }
-            if !std::mem::replace(&mut seen[at], true) {
-                open.extend(calls[at].iter().map(|(called, _)| *called));
+            if let Some((called, _)) = calls[at].get(next) {
+                path.push((at, next + 1));
+                if order[*called] == UNSEEN {
+                    path.push((*called, 0));
+                } else if circle[*called] == UNSEEN {
+                    lowest[at] = lowest[at].min(order[*called]);
+                }
+                continue;
+            }
+            if lowest[at] == order[at] {
+                while let Some(member) = open.pop() {
+                    circle[member] = at;
+                    if member == at {
+                        break;
+                    }
+                }
+            }
+            if let Some((caller, _)) = path.last() {
+                lowest[*caller] = lowest[*caller].min(lowest[at]);
             }
         }
-        false
-    };
-    let is_bomb = |index: usize| calls[index].iter().any(|(called, doubles)| *doubles && reaches(*called, index));
-    (0..calls.len()).find(|index| is_bomb(*index)).map(|index| script.functions[index].name.as_str())
+    }
+    circle
 }
 
 /// The well-known spelling that no shell even parses without its blanks.

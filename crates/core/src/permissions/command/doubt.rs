@@ -2,47 +2,10 @@
 //! knows.
 
 use super::argument::Argument;
+use super::builtins::{EVALUATORS, SETTERS};
 use super::deny::{has_option, operands};
 use super::paths::{Places, normalised};
 use super::wrappers::WRAPPERS;
-
-/// Builtins that evaluate their words as arithmetic or as names, subscripts and all.
-const EVALUATORS: [&str; 17] = [
-    "let",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "export",
-    "test",
-    "[",
-    "[[",
-    "read",
-    "unset",
-    "wait",
-    "getopts",
-    "mapfile",
-    "readarray",
-    "printf",
-    "env",
-];
-
-/// Builtins that set the variables which their words name.
-const SETTERS: [&str; 13] = [
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "read",
-    "unset",
-    "getopts",
-    "mapfile",
-    "readarray",
-    "printf",
-    "let",
-    "wait",
-];
 
 /// Disks, by the beginnings of their names below `/dev`.
 const DISKS: [&str; 11] = ["sd", "nvme", "vd", "hd", "xvd", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "block/"];
@@ -74,12 +37,23 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
     if EVALUATORS.contains(&name) && arguments.iter().any(|word| is_subscript_with_code(word.marked())) {
         return Some(format!("'{name}' runs a command in the subscript of a variable"));
     }
+    let is_variable_test = |word: &Argument| word.exact() == Some("-v");
     match name {
+        "test" | "[" | "[[" if arguments.windows(2).any(|pair| is_variable_test(&pair[0]) && pair[1].is_dynamic()) => {
+            Some(format!(
+                "'{name}' takes what is known only when it runs for a variable's name, which may run a command"
+            ))
+        }
+        "declare" | "typeset" | "local" if arguments.iter().any(|word| is_short(word, 'n')) => {
+            Some(format!("'{name}' gives a variable another name"))
+        }
         "hash" if has("-p") => Some("'hash' gives a name to another program".to_owned()),
         "enable" | "bind" | "compgen" | "complete" | "fc" if !arguments.is_empty() => {
             Some(format!("'{name}' changes what commands do, or runs some"))
         }
-        "mapfile" | "readarray" if has("-C") => Some(format!("'{name}' runs a command for its lines")),
+        "mapfile" | "readarray" if arguments.iter().any(|word| is_short(word, 'C')) => {
+            Some(format!("'{name}' runs a command for its lines"))
+        }
         "rm" | "shred" if (name == "shred" || has_option(arguments, "rR", "recursive")) && unknown() => {
             Some(format!("what '{name}' deletes is known only when it runs"))
         }
@@ -93,8 +67,13 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             .find_map(|word| places.whole(word))
             .map(|what| format!("'ln' gives another name to {what}")),
         "find" => find(arguments, places),
-        _ => disk(name, arguments),
+        _ => disk(name, arguments, places),
     }
+}
+
+/// Whether the word is a cluster of short options with that letter.
+fn is_short(word: &Argument, letter: char) -> bool {
+    word.marked().strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
 }
 
 /// A command for every file of the machine or of home, or one that hides what it does for those of the project.
@@ -117,6 +96,9 @@ fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
         "sha256sum",
         "test",
     ];
+    if arguments.iter().any(|word| word.exact() == Some("-files0-from")) {
+        return Some("where 'find' looks is known only when it runs".to_owned());
+    }
     let start = arguments
         .iter()
         .skip_while(|word| matches!(word.exact(), Some("-H" | "-L" | "-P")))
@@ -142,7 +124,7 @@ fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
 }
 
 /// A program that is not known to only look at a disk is handed one.
-fn disk(name: &str, arguments: &[Argument]) -> Option<String> {
+fn disk(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     const LOOKERS: [&str; 14] =
         ["ls", "stat", "file", "test", "[", "[[", "lsblk", "blkid", "df", "echo", "printf", "man", "grep", "git"];
     if LOOKERS.contains(&name) {
@@ -150,10 +132,24 @@ fn disk(name: &str, arguments: &[Argument]) -> Option<String> {
     }
     arguments.iter().find_map(|word| {
         let text = word.marked();
-        let start = text.find("/dev/")?;
-        let path = normalised(&text[start..], "/");
-        let device = path.strip_prefix("/dev/")?;
-        let is_disk = DISKS.iter().any(|disk| device.starts_with(disk));
-        is_disk.then(|| format!("'{name}' is handed the disk '{}'", Argument::known(path.clone()).shown()))
+        let value = text.split_once('=').map_or(text, |(_, value)| value);
+        let paths = places.all(value).into_iter().chain(glued_devices(text));
+        let disk = paths.into_iter().find(|path| {
+            path.strip_prefix("/dev/").is_some_and(|device| DISKS.iter().any(|disk| device.starts_with(disk)))
+        })?;
+        Some(format!("'{name}' is handed the disk '{}'", Argument::known(disk).shown()))
     })
+}
+
+/// Devices inside a word, behind an option or a sign: `-o/dev/sda`, `raw,file=/dev/sda`. What stands behind a name is a
+/// directory of that name (`packages/dev/sdk`).
+fn glued_devices(text: &str) -> Vec<String> {
+    text.match_indices("/dev/")
+        .filter(|(position, _)| {
+            let before = &text[..*position];
+            let is_option = before.starts_with('-') && !before.contains('/');
+            is_option || before.ends_with(|sign: char| !sign.is_alphanumeric() && !"._-/~".contains(sign))
+        })
+        .map(|(position, _)| normalised(&text[position..], "/"))
+        .collect()
 }

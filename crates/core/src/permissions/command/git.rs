@@ -98,11 +98,8 @@ fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
     if is(0, "submodule")
         && let Some(command) = after("foreach")
     {
-        let command = if command.first().is_some_and(|word| word.exact() == Some("--recursive")) {
-            &command[1..]
-        } else {
-            command
-        };
+        let options = command.iter().take_while(|word| word.marked().starts_with('-')).count();
+        let command = &command[options..];
         texts(command, "git submodule foreach", found);
     } else if is(0, "bisect") && is(1, "run") {
         if let Some(arguments) = rest.get(2..).filter(|command| !command.is_empty()) {
@@ -116,8 +113,10 @@ fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         }
     } else if is(0, "rebase") || is(0, "difftool") {
         for word in rest {
-            let glued = ["--exec=", "--extcmd=", "-x"].iter().find_map(|option| word.marked().strip_prefix(option));
-            if glued.is_some_and(|text| !text.is_empty()) {
+            let text = word.marked();
+            let glued = ["--exec=", "--extcmd=", "-x"].iter().find_map(|option| text.strip_prefix(option));
+            let cluster = !text.starts_with("--") && text.starts_with('-') && text != "-x" && text.contains('x');
+            if glued.is_some_and(|text| !text.is_empty()) || cluster {
                 found.unresolved.push("an option of 'git' runs a command".to_owned());
             }
         }

@@ -3,28 +3,46 @@
 use super::allow::is_option;
 use super::argument::Argument;
 use super::git::is_harmless_setting;
-use super::unwrap::{Layer, Unwrapped};
+use super::unwrap::{Layer, Unwrapped, is_input};
 
 /// Options that name a program, or hand over program text.
-const OPTIONS: [(&[&str], &[&str]); 14] = [
+const OPTIONS: [(&[&str], &[&str]); 32] = [
     (&["rg"], &["--pre", "--hostname-bin"]),
     (&["ag", "ack", "bat", "batcat", "delta"], &["--pager"]),
     (&["sort"], &["--compress-program"]),
     (&["split"], &["--filter"]),
-    (&["man"], &["-P", "--pager", "-H", "--html"]),
+    (&["man"], &["-P", "--pager", "-H", "--html", "-C", "--config-file"]),
     (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
     (&["scp", "sftp"], &["-S", "-o", "-F"]),
     (&["zip"], &["-TT", "--unzip-command"]),
-    (&["make", "gmake"], &["--eval", "SHELL", ".SHELLFLAGS", "MAKEFLAGS"]),
-    (&["npx", "npm", "pnpm"], &["--call", "--script-shell", "--shell"]),
+    (&["make", "gmake", "bmake"], &["--eval", "SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "MAKE"]),
+    (&["npx", "npm", "pnpm"], &["--call", "--script-shell", "--shell", "--node-options"]),
     (&["git"], &["--upload-pack", "--receive-pack", "--open-files-in-pager", "--ext-diff"]),
     (&["psql", "mysql", "mariadb", "sqlite3"], &["-cmd", "--init-command", "-init"]),
     (&["less", "more"], &["+"]),
     (&["docker", "podman", "nerdctl"], &["--privileged"]),
+    (&["cpio"], &["--rsh-command"]),
+    (&["cargo"], &["--config"]),
+    (&["go"], &["-toolexec", "-vettool", "-exec", "--toolexec", "--exec"]),
+    (&["gcc", "g++", "cc", "c++", "clang", "clang++"], &["-wrapper", "-fplugin", "-specs", "--specs", "-load"]),
+    (&["curl"], &["-K", "--config"]),
+    (&["wget"], &["-e", "--execute", "--use-askpass", "--config"]),
+    (&["ssh-keygen"], &["-D"]),
+    (&["ssh-add"], &["-s"]),
+    (&["ugrep", "ug"], &["--pager", "--filter"]),
+    (&["just"], &["--shell", "--shell-arg", "--shell-command", "-c", "--command"]),
+    (&["fzf", "sk"], &["--preview", "--bind", "--cmd"]),
+    (&["nc", "ncat", "netcat"], &["-e", "--exec", "-c", "--sh-exec", "--lua-exec"]),
+    (&["tcpdump"], &["-z"]),
+    (&["yt-dlp", "youtube-dl"], &["--exec", "--exec-before-download", "--netrc-cmd", "--config-locations"]),
+    (&["hg"], &["--config"]),
+    (&["svn"], &["--config-option", "--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-dir"]),
+    (&["cargo-watch"], &["-s", "-x", "--shell", "--exec"]),
+    (&["ctags"], &["--options"]),
 ];
 
 /// Programs that start what stands behind a subcommand, and how many words stand between.
-const SUBCOMMANDS: [(&str, &[&str], usize); 20] = [
+const SUBCOMMANDS: [(&str, &[&str], usize); 39] = [
     ("npm", &["exec", "x"], 0),
     ("pnpm", &["exec", "dlx"], 0),
     ("yarn", &["exec", "dlx"], 0),
@@ -45,9 +63,70 @@ const SUBCOMMANDS: [(&str, &[&str], usize); 20] = [
     ("devbox", &["run"], 0),
     ("doppler", &["run"], 0),
     ("dotenvx", &["run"], 0),
+    ("npm", &["explore"], 1),
+    ("yarn", &["node"], 0),
+    ("volta", &["run"], 0),
+    ("fnm", &["exec"], 0),
+    ("nvm", &["exec", "run"], 1),
+    ("asdf", &["exec"], 0),
+    ("opam", &["exec"], 0),
+    ("stack", &["exec"], 0),
+    ("cabal", &["exec"], 0),
+    ("rustup", &["run"], 1),
+    ("aws-vault", &["exec"], 1),
+    ("chamber", &["exec"], 1),
+    ("op", &["run"], 0),
+    ("infisical", &["run"], 0),
+    ("nx", &["exec"], 0),
+    ("lerna", &["exec"], 0),
+    ("pixi", &["run"], 0),
+    ("mamba", &["run"], 0),
+    ("micromamba", &["run"], 0),
 ];
 /// Programs that start what their own words say.
-const DIRECT: [&str; 6] = ["npx", "bunx", "pnpx", "uvx", "cross-env", "dotenv"];
+const DIRECT: [&str; 7] = ["npx", "bunx", "pnpx", "uvx", "cross-env", "dotenv", "corepack"];
+/// Options of runners that take the next word.
+const VALUED: [&str; 13] = [
+    "--filter",
+    "-F",
+    "-C",
+    "--dir",
+    "--prefix",
+    "-w",
+    "--workspace",
+    "--cwd",
+    "--directory",
+    "--project",
+    "--env-file",
+    "-p",
+    "--python",
+];
+/// Programs that do what a file of rules says, and can be told to read it from their input.
+const MAKERS: [&str; 8] = ["make", "gmake", "bmake", "ninja", "just", "rake", "task", "ant"];
+/// Subcommands of git whose business is to run programs that settings, files or their own words name.
+const GIT_STARTERS: [&str; 21] = [
+    "citool",
+    "cvsexportcommit",
+    "cvsimport",
+    "cvsserver",
+    "daemon",
+    "difftool",
+    "for-each-repo",
+    "gui",
+    "hook",
+    "instaweb",
+    "maintenance",
+    "merge-index",
+    "mergetool",
+    "p4",
+    "quiltimport",
+    "remote-ext",
+    "remote-fd",
+    "send-email",
+    "shell",
+    "submodule--helper",
+    "web--browse",
+];
 /// Options of those that take no further word.
 const FLAGS: [&str; 8] = ["-y", "--yes", "--no", "-q", "--quiet", "--silent", "--no-install", "--"];
 
@@ -65,8 +144,33 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         "docker" | "podman" | "nerdctl" if is_first(&["run", "exec", "create", "container", "cp"]) => {
             found.unresolved.push(format!("'{name}' runs commands in a container, which are not read here"));
         }
-        "make" if rest.iter().any(|word| matches!(word.exact(), Some("-f-" | "-" | "/dev/stdin"))) => {
-            found.unresolved.push("'make' runs what it reads from its input".to_owned());
+        _ if MAKERS.contains(&name) => make(name, rest, found),
+        "rustc" if rest.iter().any(|word| word.marked().contains("linker=")) => {
+            found.unresolved.push("the linker of 'rustc' is another program".to_owned());
+        }
+        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++"
+            if rest.iter().any(|word| word.marked().starts_with("-B")) =>
+        {
+            found.unresolved.push(format!("'-B' of '{name}' runs the compiler's programs from another directory"));
+        }
+        "aria2c" if rest.iter().any(|word| word.marked().starts_with("--on-")) => {
+            found.unresolved.push("an option of 'aria2c' runs another program".to_owned());
+        }
+        "cargo" if is_first(&["watch"]) => {
+            found.unresolved.push("'cargo watch' runs commands that are not read here".to_owned());
+        }
+        "kubectl" | "oc" if is_first(&["exec", "run", "debug", "cp"]) => {
+            found.unresolved.push(format!("'{name}' runs commands elsewhere, which are not read here"));
+        }
+        "ruby" if rest.iter().any(|word| word.marked().starts_with("-S")) => {
+            found.unresolved.push("'ruby -S' looks for a program by its name".to_owned());
+        }
+        "cmake" => cmake(rest, found),
+        "nix" if is_first(&["run", "shell", "develop", "eval"]) => {
+            found.unresolved.push("'nix' starts programs that are not read here".to_owned());
+        }
+        "npm" | "pnpm" | "yarn" if sets_program(rest) => {
+            found.unresolved.push(format!("a setting of '{name}' may name a program"));
         }
         "sqlite3" | "psql" | "mysql" | "mariadb" => {
             let runs = |text: &str| {
@@ -78,11 +182,12 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         }
         _ if DIRECT.contains(&name) => started(name, rest, found),
         _ => {
-            let Some((_, names, between)) = SUBCOMMANDS.iter().find(|(known, _, _)| *known == name) else { return };
-            if let Some((index, word)) = first_operand(rest)
-                && names.contains(&word)
-            {
-                started(name, rest.get(index + 1 + between..).unwrap_or_default(), found);
+            let Some((index, word)) = first_operand(rest) else { return };
+            let starts = |(known, names, _): &&(&str, &[&str], usize)| *known == name && names.contains(&word);
+            if let Some((_, _, between)) = SUBCOMMANDS.iter().find(starts) {
+                // `yarn node` starts what it says itself.
+                let start = if name == "yarn" && word == "node" { index } else { index + 1 + between };
+                started(name, rest.get(start..).unwrap_or_default(), found);
             }
         }
     }
@@ -90,10 +195,80 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
 
 /// The first word that is no option, with its place.
 fn first_operand(rest: &[Argument]) -> Option<(usize, &str)> {
-    rest.iter()
-        .enumerate()
-        .find(|(_, word)| !word.marked().starts_with('-'))
-        .and_then(|(index, word)| Some((index, word.exact()?)))
+    let mut index = 0;
+    while let Some(word) = rest.get(index) {
+        if !word.marked().starts_with('-') {
+            return Some((index, word.exact()?));
+        }
+        index += 1 + usize::from(VALUED.contains(&word.marked()));
+    }
+    None
+}
+
+/// `make` and its kin: rules from the input, and variables whose value is a command.
+fn make(name: &str, rest: &[Argument], found: &mut Unwrapped) {
+    const PROGRAMS: [&str; 16] = [
+        "CC", "CXX", "CPP", "LD", "AR", "AS", "RM", "CP", "MV", "INSTALL", "PYTHON", "NODE", "NPM", "CARGO", "GO",
+        "JAVA",
+    ];
+    let is_input = |word: &Argument| {
+        let text = word.marked();
+        let file = ["--file=", "--makefile=", "--justfile=", "-f"].iter().find_map(|option| text.strip_prefix(option));
+        is_input(&Argument::known(file.filter(|file| !file.is_empty()).unwrap_or(text)))
+    };
+    if rest.iter().any(is_input) {
+        found.unresolved.push(format!("'{name}' runs what it reads from its input"));
+    }
+    let runs = |(variable, value): (&str, &str)| {
+        let is_plain = !value.contains([' ', '/', '\t']);
+        value.contains(['$', '`', ';', '|', '&', '\n'])
+            || (PROGRAMS.contains(&variable.trim_end_matches([':', '+', '?'])) && !is_plain)
+    };
+    if rest.iter().filter_map(|word| word.marked().split_once('=')).any(runs) {
+        found.unresolved.push(format!("a variable of '{name}' may hold a command"));
+    }
+}
+
+/// `cmake -E` runs commands of its own and others, `cmake -P` a script.
+fn cmake(rest: &[Argument], found: &mut Unwrapped) {
+    let is = |index: usize, text: &str| rest.get(index).and_then(Argument::exact) == Some(text);
+    if is(0, "-E") && (is(1, "env") || is(1, "time") || is(1, "chdir")) {
+        let skipped = if is(1, "chdir") { 3 } else { 2 };
+        let command: Vec<Argument> = rest
+            .iter()
+            .skip(skipped)
+            .skip_while(|word| word.marked().starts_with('-') || word.marked().contains('='))
+            .cloned()
+            .collect();
+        if !command.is_empty() {
+            found.inner.push(Layer { arguments: command, has_terminal_input: false, restated: true, silent: true });
+        }
+    }
+}
+
+/// `npm config set script-shell …`, `npm pkg set scripts.test=…`: what a later, harmless command runs.
+fn sets_program(rest: &[Argument]) -> bool {
+    let words: Vec<&str> = rest.iter().map(Argument::marked).filter(|word| !word.starts_with('-')).collect();
+    let names_program = |words: &[&str]| {
+        let words = words.iter().flat_map(|word| word.split(['=', '.'])).collect::<Vec<_>>();
+        let known = [
+            "script-shell",
+            "scriptShell",
+            "shell",
+            "editor",
+            "node-options",
+            "scripts",
+            "git",
+            "viewer",
+            "bin",
+            "init-module",
+        ];
+        words.is_empty() || words.iter().any(|word| known.contains(word))
+    };
+    match words.as_slice() {
+        ["config" | "c" | "pkg", "set", rest @ ..] | ["set", rest @ ..] => names_program(rest),
+        _ => false,
+    }
 }
 
 /// The command behind options of a runner. The runner's own words name it for rules and allow lists.
@@ -137,7 +312,16 @@ fn fd(rest: &[Argument], found: &mut Unwrapped) {
 fn git(rest: &[Argument], found: &mut Unwrapped) {
     let is = |name: &str| rest.first().and_then(Argument::exact) == Some(name);
     let has = |option: &str| rest.iter().any(|word| word.marked().starts_with(option));
-    if is("config") {
+    let subcommand = rest.first().and_then(Argument::exact).unwrap_or_default();
+    if GIT_STARTERS.contains(&subcommand) {
+        found.unresolved.push(format!("'git {subcommand}' starts other programs"));
+    } else if matches!(subcommand, "push" | "send-pack" | "fetch-pack") && has("--exec") {
+        found.unresolved.push("an option of 'git' runs another program".to_owned());
+    } else if subcommand == "apply" && has("--unsafe") {
+        found.unresolved.push("'git apply' may write outside of the repository".to_owned());
+    } else if subcommand == "init" && has("--temp") {
+        found.unresolved.push("the template of a repository may hold hooks".to_owned());
+    } else if is("config") {
         let reads = ["--get", "--list", "-l", "--unset", "--show", "--help"].iter().any(|option| has(option));
         let words: Vec<&Argument> =
             rest[1..].iter().filter(|word| !word.marked().starts_with('-') || word.marked() == "-").collect();
@@ -150,9 +334,10 @@ fn git(rest: &[Argument], found: &mut Unwrapped) {
         }
     } else if (is("archive") && has("--exec")) || (is("grep") && has("-O")) {
         found.unresolved.push("an option of 'git' runs another program".to_owned());
-    } else if is("clone") && (has("-c") || has("--config") || has("-u") || has("--template")) {
+    } else if is("clone") && (has("-c") || has("--co") || has("-u") || has("--te")) {
         let words: Vec<Option<&str>> = rest.iter().map(Argument::exact).collect();
-        let glued = has("-u") || has("--config=") || has("--template");
+        let is_glued = |word: &&Argument| word.marked().starts_with("-c") && word.marked() != "-c";
+        let glued = has("-u") || has("--config=") || has("--te") || rest.iter().any(|word| is_glued(&word));
         let settings = words.windows(2).filter(|pair| matches!(pair[0], Some("-c" | "--config")));
         let mut settings = settings.map(|pair| pair[1].is_some_and(is_harmless_setting));
         if glued || settings.any(|harmless| !harmless) {

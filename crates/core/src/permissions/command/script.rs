@@ -13,6 +13,8 @@ pub(super) struct Script {
     pub(super) bodies: Vec<Body>,
     /// Variables that loops and `${x=y}` set.
     pub(super) loop_variables: Vec<String>,
+    /// What loops set them to, as far as it is plain text.
+    pub(super) loop_words: Vec<String>,
     /// What the script does besides running simple commands.
     pub(super) constructs: Constructs,
     /// Why the text was not understood to its end; `commands` then holds what came before.

@@ -12,6 +12,11 @@ pub(super) fn may_run(words: &[Argument]) -> bool {
     given.iter().any(|program| Program(program).read().is_none())
 }
 
+/// Whether a file is the command's own input, whose text nobody sees.
+fn is_input(file: &str) -> bool {
+    super::unwrap::is_input(&Argument::known(file))
+}
+
 /// The program texts among the words; `None` where an option is not known. A program in a file is a script like any other,
 /// whose name is what there is to judge.
 fn programs<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
@@ -44,7 +49,7 @@ fn programs<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
                 "expression" => programs.push(value.or_else(|| words.next())?),
                 "file" => {
                     has_file = true;
-                    value.or_else(|| words.next())?;
+                    value.or_else(|| words.next()).filter(|file| !is_input(file))?;
                 }
                 "line-length" => {
                     value.or_else(|| words.next())?;
@@ -61,7 +66,7 @@ fn programs<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
                     'e' => programs.push(rest.or_else(|| words.next())?),
                     'f' => {
                         has_file = true;
-                        rest.or_else(|| words.next())?;
+                        rest.or_else(|| words.next()).filter(|file| !is_input(file))?;
                     }
                     'l' => {
                         rest.or_else(|| words.next())?;

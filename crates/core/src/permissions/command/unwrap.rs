@@ -1,6 +1,6 @@
 //! Commands that run other commands: what they run, and what of it cannot be known.
 
-use super::Input;
+use super::analyzer::Input;
 use super::argument::Argument;
 use super::paths::{Places, normalised};
 use super::runners;
@@ -69,6 +69,7 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
     let inherited = Input::Inherited;
     let input = if layer.has_terminal_input { input } else { &inherited };
     let bare = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
+    let bare = bare.strip_suffix('-').unwrap_or(bare);
     runners::look(name, rest, &mut found);
     match name {
         "env" => env(rest, layer, &mut found),
@@ -78,9 +79,9 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             let start = options_length(rest, "nqs", &["--interval", "--equexit", "--shotsdir"]);
             texts(&rest[start..], "watch", &mut found);
         }
-        "trap" => match rest.first().map(Argument::exact) {
+        "trap" => match rest.iter().find(|word| word.marked() != "--").map(Argument::exact) {
             Some(None) => found.unresolved.push("'trap' runs what is known only when it runs".to_owned()),
-            Some(Some(text)) if !matches!(text, "-" | "" | "-l" | "-p" | "--") => found.scripts.push(text.to_owned()),
+            Some(Some(text)) if !matches!(text, "-" | "" | "-l" | "-p") => found.scripts.push(text.to_owned()),
             Some(Some(_)) | None => {}
         },
         "alias" => alias(rest, &mut found),
@@ -104,18 +105,24 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             found.unresolved.push(format!("'{name}' starts commands in a way that is not read here"));
         }
         "parallel" => found.unresolved.push("'parallel' runs commands that are known only when it runs".to_owned()),
-        "su" | "runuser" | "script" => {
-            if let Some(position) = rest.iter().position(|word| matches!(word.exact(), Some("-c" | "--command"))) {
-                texts(rest.get(position + 1..position + 2).unwrap_or_default(), name, &mut found);
+        "su" | "runuser" => text_option(rest, name, &mut found),
+        "script" => {
+            text_option(rest, name, &mut found);
+            // On BSD the command stands behind the name of the file.
+            if let Some(first) = rest.iter().position(|word| !word.marked().starts_with('-'))
+                && let Some(command) = rest.get(first + 1..).filter(|command| !command.is_empty())
+            {
+                let arguments = command.to_vec();
+                found.inner.push(Layer { arguments, has_terminal_input: false, restated: true, silent: true });
             }
         }
-        _ if SHELLS.contains(&name) => shell(rest, name, input, &mut found),
+        _ if SHELLS.contains(&name) || SHELLS.contains(&bare) => shell(rest, name, input, &mut found),
         _ if FOREIGN_SHELLS.contains(&name) => {
             found.unresolved.push(format!("'{name}' runs commands in a language that is not read here"));
         }
         "awk" | "gawk" | "mawk" | "nawk" => {
             let runs = |text: &str| ["system", "|", "getline", ">", "@"].iter().any(|sign| text.contains(sign));
-            if rest.iter().any(|word| word.exact().is_none_or(runs)) {
+            if rest.iter().any(|word| word.exact().is_none_or(runs)) || awk_loads(rest) {
                 found.unresolved.push(format!("the program of '{name}' may run commands or write files"));
             }
         }
@@ -135,8 +142,47 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
     found
 }
 
+/// `-c text`, in a cluster, glued or long.
+fn text_option(rest: &[Argument], name: &str, found: &mut Unwrapped) {
+    for (index, word) in rest.iter().enumerate() {
+        let text = word.marked();
+        let long = text.strip_prefix("--").filter(|long| !long.is_empty());
+        let glued = match long {
+            Some(long) => match long.split_once('=') {
+                Some((option, value)) if "command".starts_with(option) => Some(value),
+                None if "command".starts_with(long) => Some(""),
+                Some(_) | None => None,
+            },
+            None => text.strip_prefix('-').and_then(|short| Some(&short[short.find('c')? + 1..])),
+        };
+        match glued {
+            Some("") => texts(rest.get(index + 1..index + 2).unwrap_or_default(), name, found),
+            Some(value) => texts(&[Argument::known(value)], name, found),
+            None => {}
+        }
+    }
+}
+
+/// Whether awk takes a library or its program from its input.
+fn awk_loads(rest: &[Argument]) -> bool {
+    let is_library = |text: &str| {
+        let long = text.strip_prefix("--").map(|long| long.split_once('=').map_or(long, |(name, _)| name));
+        let has = |option: &str| long.is_some_and(|long| long.len() > 1 && option.starts_with(long));
+        text.starts_with("-l") || text.starts_with("-i") || has("load") || has("include")
+    };
+    rest.iter().take_while(|word| word.marked() != "--").any(|word| is_library(word.marked()))
+        || rest.iter().enumerate().any(|(index, word)| {
+            let text = word.marked();
+            if matches!(text, "-f" | "--file" | "-E" | "--exec") {
+                return rest.get(index + 1).is_some_and(is_input);
+            }
+            let file = ["--file=", "-f", "--exec=", "-E"].iter().find_map(|option| text.strip_prefix(option));
+            file.is_some_and(|file| is_input(&Argument::known(file)))
+        })
+}
+
 /// Whether a word names the command's own input.
-fn is_input(word: &Argument) -> bool {
+pub(super) fn is_input(word: &Argument) -> bool {
     word.exact().is_some_and(|text| {
         let path = normalised(text, "/");
         text == "-"
@@ -217,6 +263,13 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
     }
     let mut arguments = command.to_vec();
     if name == "xargs" {
+        // The words that hold the mark of `-I` are made of what is read, wherever they stand.
+        let marks = xargs_marks(options);
+        for word in &mut arguments {
+            if marks.iter().any(|mark| word.marked().contains(mark.as_str())) {
+                *word = Argument::unknown();
+            }
+        }
         arguments.push(Argument::unknown());
     }
     found.transparent = !matches!(name, "xargs" | "sudo" | "doas" | "chroot");
@@ -226,6 +279,30 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
         restated: false,
         silent: false,
     });
+}
+
+/// The texts that `xargs` replaces by what it reads.
+fn xargs_marks(options: &[Argument]) -> Vec<String> {
+    let mut marks = Vec::new();
+    for (index, word) in options.iter().enumerate() {
+        let text = word.marked();
+        if let Some(long) = text.strip_prefix("--") {
+            match long.split_once('=') {
+                Some((name, mark)) if "replace".starts_with(name) => marks.push(mark.to_owned()),
+                None if !long.is_empty() && "replace".starts_with(long) => marks.push("{}".to_owned()),
+                Some(_) | None => {}
+            }
+        } else if let Some(position) = text.find(['I', 'J', 'i']).filter(|_| text.starts_with('-')) {
+            let glued = &text[position + 1..];
+            match options.get(index + 1).map(Argument::marked) {
+                _ if !glued.is_empty() => marks.push(glued.to_owned()),
+                Some(next) if !text[position..].starts_with('i') => marks.push(next.to_owned()),
+                Some(_) | None => marks.push("{}".to_owned()),
+            }
+        }
+    }
+    marks.retain(|mark| !mark.is_empty());
+    marks
 }
 
 fn is_setting(word: &str) -> bool {

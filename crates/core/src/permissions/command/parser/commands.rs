@@ -56,7 +56,10 @@ impl Parser<'_> {
                 }
                 Some(_) | None => Err("a 'for' is not understood"),
             },
-            At::ForWords => Ok(()),
+            At::ForWords => {
+                self.script.loop_words.extend(word.literal());
+                Ok(())
+            }
             At::CaseWord => {
                 frame.at = At::CaseIn;
                 Ok(())

@@ -1,0 +1,89 @@
+//! The question and the answer of [`super::analyze`]: what a command is judged against, and the parsed picture of it.
+
+use serde::Serialize;
+
+use super::super::Action;
+use super::paths;
+
+/// What a command is judged against.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandContext {
+    /// Where the command runs, absolute, as the command sees it.
+    pub working_directory: String,
+    /// The home directory, absolute; `~` and `$HOME` are unresolved without one.
+    pub home: Option<String>,
+    /// The directories that are the agent's, absolute: mounts, or the root and the allowed directories. None of them is
+    /// deleted as a whole.
+    pub roots: Vec<String>,
+    /// Whether `cd` and `pushd` must stay within `roots`.
+    pub fence: bool,
+    /// Beginnings of commands that may run, such as `git status` or `npm run *`, where a `*` stands for any part of one
+    /// word; nothing else may. An empty list allows nothing; absent, every command that is not denied may run.
+    pub allowed_commands: Option<Vec<String>>,
+    /// Whether the built-in list of dangerous commands counts. On, unless an application has a policy of its own.
+    pub deny_dangerous: bool,
+}
+
+impl Default for CommandContext {
+    /// In `/`, without a home, a fence or an allow list, dangerous commands denied.
+    fn default() -> Self {
+        Self {
+            working_directory: "/".to_owned(),
+            home: None,
+            roots: Vec::new(),
+            fence: false,
+            allowed_commands: None,
+            deny_dangerous: true,
+        }
+    }
+}
+
+/// The parsed picture of a command line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandAnalysis {
+    /// Whether the whole text was understood. When not, `commands` holds what came before the part that was not.
+    pub parsed: bool,
+    /// Every simple command that can run, wrappers and what they wrap each by themselves.
+    pub commands: Vec<SimpleCommand>,
+    /// Files that are read, as far as they can be told: by redirection, and by commands that are known to.
+    pub reads: Vec<String>,
+    /// Files that are written or removed.
+    pub writes: Vec<String>,
+    /// What is known only when it runs, or was not understood: each a reason why the command is not simply allowed.
+    pub unresolved: Vec<String>,
+    /// The judgement of the built-in policy: `deny` for what is dangerous or not in the allow list, `ask` for what is
+    /// unresolved. Rules come on top of it.
+    pub verdict: CommandJudgement,
+    /// Whether anything is redirected to or from a file or a text, or a variable set.
+    #[serde(skip)]
+    pub(crate) redirected: bool,
+    /// What the rules for files are asked about.
+    #[serde(skip)]
+    pub(crate) places: Vec<paths::Place>,
+}
+
+/// An action and its reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandJudgement {
+    /// What happens.
+    pub action: Action,
+    /// Why, as one sentence for a person or a model.
+    pub reason: String,
+}
+
+/// One simple command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SimpleCommand {
+    /// Its words, quotes removed, joined by a space; `…` stands for what is not known.
+    pub text: String,
+    /// Its words; `null` for one that is not known.
+    pub argv: Vec<Option<String>>,
+    /// Whether it only starts another command of this list, which is judged in its place (`nohup`, `time`).
+    pub wrapper: bool,
+    /// The words with their markers, for rules.
+    #[serde(skip)]
+    pub(crate) marked: String,
+}

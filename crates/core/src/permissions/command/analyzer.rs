@@ -1,0 +1,346 @@
+//! One reading of a command line: every simple command in it is looked into, judged and listed, and so is every text that it
+//! hands to a shell.
+
+use std::collections::VecDeque;
+
+use super::super::Action;
+use super::analysis::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand};
+use super::argument::{Argument, Variables};
+use super::paths::{self, Places};
+use super::script::{NestedKind, RedirectKind, RedirectTarget, Script, Word};
+use super::unwrap::{self, Layer, Unwrapped};
+use super::{allow, deny, doubt, parser, wrappers};
+
+/// 1,000 simple commands: beyond that nobody reads an approval.
+pub(super) const COMMANDS: usize = 1_000;
+/// 200 texts inside texts (`sh -c`, back-quotes, here-documents), at most 8 deep.
+const NESTED: usize = 200;
+const NESTED_DEPTH: usize = 8;
+/// 32 commands, each of which starts the next: nobody writes more, and each is listed with all behind it.
+pub(super) const WRAPPED: usize = 32;
+
+pub(super) struct Analyzer<'a> {
+    context: &'a CommandContext,
+    commands: Vec<SimpleCommand>,
+    pub(super) places: Places<'a>,
+    unresolved: Vec<String>,
+    parsed: bool,
+    redirected: bool,
+    denied: Option<String>,
+    /// Texts that are to be read, with their depth.
+    queue: VecDeque<(String, NestedKind, usize)>,
+    texts: usize,
+    /// Names of functions so far.
+    functions: Vec<String>,
+    /// Whether commands may run in another order than that of the text.
+    pub(super) reorders: bool,
+    allow_list: Option<allow::AllowList>,
+}
+
+impl<'a> Analyzer<'a> {
+    pub(super) fn new(context: &'a CommandContext, maybe: Vec<String>) -> Self {
+        Self {
+            context,
+            commands: Vec::new(),
+            places: Places::new(context, maybe),
+            unresolved: Vec::new(),
+            parsed: true,
+            redirected: false,
+            denied: None,
+            queue: VecDeque::new(),
+            texts: 0,
+            functions: Vec::new(),
+            reorders: false,
+            allow_list: context.allowed_commands.as_deref().map(allow::AllowList::new),
+        }
+    }
+
+    pub(super) fn read_all(&mut self, command: &str) {
+        self.queue.push_back((command.to_owned(), NestedKind::Script, 0));
+        while let Some((text, kind, depth)) = self.queue.pop_front() {
+            self.texts += 1;
+            if self.texts > NESTED || depth > NESTED_DEPTH {
+                self.exceed("it holds too many texts inside texts");
+                return;
+            }
+            let script = parser::parse(&text, kind);
+            match script.error {
+                Some(parser::TOO_DEEP) => self.exceed(parser::TOO_DEEP),
+                Some(error) => self.fail(error),
+                None => {}
+            }
+            self.read_script(script, depth);
+            if self.commands.len() > COMMANDS {
+                self.exceed("it holds too many commands");
+                return;
+            }
+        }
+    }
+
+    fn read_script(&mut self, script: Script, depth: usize) {
+        if let Some(list) = &mut self.allow_list {
+            list.see_constructs(&script);
+        }
+        if script.constructs.indirection {
+            self.unresolve("it expands a variable in a way that can run code ('${!…}', '${…@…}')");
+        }
+        if let Some(name) = deny::fork_bomb(&script) {
+            self.deny(&format!("the function '{name}' starts itself without end (a fork bomb)"));
+        }
+        self.reorders |= script.constructs.repeats || depth > 0;
+        let defined = script.functions.iter().map(|function| function.name.to_ascii_lowercase());
+        self.places.see_script(defined, script.constructs.repeats);
+        for command in script.commands.iter().filter(|_| depth > 0) {
+            let doubles = command.piped_out || command.piped_in || command.background;
+            if doubles
+                && command.words.first().and_then(Word::literal).is_some_and(|name| self.functions.contains(&name))
+            {
+                self.unresolve("a text that is run starts a function more than once");
+            }
+        }
+        for function in &script.functions {
+            if wrappers::MEANINGS.contains(&function.name.as_str()) {
+                self.unresolve(&format!("it gives '{}' another meaning", function.name));
+            }
+        }
+        self.functions.extend(script.functions.iter().map(|function| function.name.clone()));
+        if script.loop_words.iter().any(|word| doubt::is_subscript_with_code(word)) {
+            self.unresolve("the value of a loop's variable runs a command where it is taken for a number");
+        }
+        for name in &script.loop_variables {
+            self.see_assignment(name);
+        }
+        let variables = Variables::of(&script, self.context);
+        for (index, command) in script.commands.iter().enumerate() {
+            if self.commands.len() > COMMANDS {
+                return;
+            }
+            let has_words = !command.words.is_empty();
+            self.places.begin(command.joined && !command.piped_in);
+            for (name, value) in &command.assignments {
+                if doubt::is_subscript_with_code(variables.assigned(value, index).marked()) {
+                    self.unresolve(&format!("the value of '{name}' runs a command where it is taken for a number"));
+                }
+                if let Some(list) = &mut self.allow_list
+                    && has_words
+                {
+                    list.refuse(format!("it sets the variable '{name}' for a command"));
+                }
+                self.see_assignment(name);
+            }
+            self.redirected |= !(command.redirects.is_empty() && command.assignments.is_empty());
+            let mut input = Input::Inherited;
+            if command.piped_in {
+                input = Input::Unknown;
+            }
+            for redirect in &command.redirects {
+                match (&redirect.target, redirect.kind) {
+                    (_, RedirectKind::Duplicate) => {}
+                    (RedirectTarget::Body(body), _) => {
+                        let body = &script.bodies[*body];
+                        let is_known = body.literal || !body.text.contains(['$', '`', '\\']);
+                        input = if is_known { Input::Text(body.text.clone()) } else { Input::Unknown };
+                    }
+                    (RedirectTarget::Word(word), RedirectKind::HereString | RedirectKind::HereDocument) => {
+                        let text = variables.single(word, index);
+                        input = text.exact().map_or(Input::Unknown, |text| Input::Text(text.to_owned()));
+                    }
+                    (RedirectTarget::Word(word), kind) => {
+                        let target = variables.single(word, index);
+                        if kind != RedirectKind::Write {
+                            input = Input::Unknown;
+                        }
+                        self.see_redirect(&target, kind);
+                    }
+                }
+            }
+            if command.juggles_input {
+                input = Input::Unknown;
+            }
+            if has_words {
+                self.see_command(variables.arguments(command, index), &input, depth);
+            }
+        }
+        for nested in script.nested {
+            self.queue.push_back((nested.text, nested.kind, depth + 1));
+        }
+    }
+
+    fn see_assignment(&mut self, name: &str) {
+        if wrappers::is_poison(name) {
+            self.unresolve(&format!("it sets '{name}', which changes what later commands do"));
+        }
+    }
+
+    fn see_redirect(&mut self, target: &Argument, kind: RedirectKind) {
+        let (reads, writes) = match kind {
+            RedirectKind::Read => (true, false),
+            RedirectKind::Write => (false, true),
+            RedirectKind::ReadWrite => (true, true),
+            RedirectKind::HereDocument | RedirectKind::HereString | RedirectKind::Duplicate => (false, false),
+        };
+        if reads {
+            self.places.add(target, paths::Use::Read);
+        }
+        if writes {
+            self.places.add(target, paths::Use::Write);
+            if let Some(reason) = deny::device_write(target, &self.places) {
+                self.deny(&reason);
+            }
+        }
+        if target.is_dynamic() {
+            self.unresolve("a redirection leads to a file that is known only when it runs");
+        }
+        if let Some(list) = &mut self.allow_list
+            && target.exact() != Some("/dev/null")
+        {
+            list.refuse("it redirects to or from a file".to_owned());
+        }
+    }
+
+    /// A simple command and whatever it wraps.
+    fn see_command(&mut self, arguments: Vec<Argument>, input: &Input, depth: usize) {
+        let mut layers = vec![Layer { arguments, has_terminal_input: true, restated: false, silent: false }];
+        let mut seen = 0;
+        while let Some(layer) = layers.pop() {
+            seen += 1;
+            if seen > WRAPPED {
+                self.exceed("too many commands start each other");
+            }
+            if seen > WRAPPED || self.commands.len() > COMMANDS {
+                return;
+            }
+            let name = unwrap::command_name(&layer.arguments, &self.places);
+            let Unwrapped { transparent, inner, scripts, unresolved, assigned } =
+                unwrap::unwrap(&layer, name.as_deref(), input);
+            if let (Some("read" | "mapfile" | "readarray"), Input::Text(text)) = (name.as_deref(), input)
+                && doubt::is_subscript_with_code(text)
+            {
+                self.unresolve("what it reads into a variable runs a command where it is taken for a number");
+            }
+            for reason in unresolved {
+                self.unresolve(&reason);
+            }
+            for name in assigned {
+                self.see_assignment(&name);
+            }
+            for script in scripts {
+                self.queue.push_back((script, NestedKind::Script, depth + 1));
+            }
+            let wraps = !inner.is_empty();
+            layers.extend(inner);
+            self.record(&layer, name.as_deref(), wraps && transparent);
+        }
+    }
+
+    fn record(&mut self, layer: &Layer, name: Option<&str>, wrapper: bool) {
+        let arguments = &layer.arguments[..];
+        if !layer.silent {
+            self.list(arguments, wrapper);
+        }
+        if let Some(list) = &mut self.allow_list
+            && !layer.restated
+        {
+            list.see_command(arguments);
+        }
+        let Some(name) = name else { return };
+        if let Some(reason) = deny::judge(name, &arguments[1..], &self.places) {
+            self.deny(&reason);
+        }
+        if let Some(reason) = doubt::doubt(name, &arguments[1..], &self.places) {
+            self.unresolve(&reason);
+        }
+        let takes_code = self.functions.iter().any(|function| function == name);
+        if takes_code && arguments[1..].iter().any(|word| doubt::is_subscript_with_code(word.marked())) {
+            self.unresolve(&format!("a word of the function '{name}' runs a command where it is taken for a number"));
+        }
+        for variable in doubt::variables_set(name, &arguments[1..]) {
+            self.see_assignment(&variable);
+        }
+        match self.places.see_command(name, &arguments[1..]) {
+            paths::Moved::Inside => {}
+            paths::Moved::Outside(target) => {
+                self.deny(&format!("'{name}' leads to '{target}', outside the directories that are yours; copy what you need into them instead"));
+            }
+            paths::Moved::Unknown => {
+                self.unresolve(&format!("'{name}' leads to a directory that is known only when it runs"));
+            }
+        }
+    }
+
+    fn list(&mut self, arguments: &[Argument], wrapper: bool) {
+        let join = |parts: Vec<String>| parts.join(" ");
+        self.commands.push(SimpleCommand {
+            text: join(arguments.iter().map(Argument::shown).collect()),
+            argv: arguments.iter().map(|argument| argument.exact().map(str::to_owned)).collect(),
+            wrapper,
+            marked: join(arguments.iter().map(|argument| argument.marked().to_owned()).collect()),
+        });
+    }
+
+    /// What lies beyond a limit was not looked at, so it counts as what is denied (R-CMD-5).
+    pub(super) fn exceed(&mut self, problem: &str) {
+        self.fail(problem);
+        self.deny(&format!("{problem}, more than is looked at; write them to a script, and run that"));
+    }
+
+    pub(super) fn fail(&mut self, problem: &str) {
+        self.parsed = false;
+        self.unresolve(&format!("the command was not understood: {problem}"));
+    }
+
+    fn unresolve(&mut self, reason: &str) {
+        if !self.unresolved.iter().any(|known| known == reason) {
+            self.unresolved.push(reason.to_owned());
+        }
+    }
+
+    pub(super) fn deny(&mut self, reason: &str) {
+        if self.denied.is_none() && self.context.deny_dangerous {
+            self.denied = Some(reason.to_owned());
+        }
+    }
+
+    pub(super) fn finish(self) -> CommandAnalysis {
+        let refused = self.allow_list.and_then(|list| list.refusal(self.parsed, !self.commands.is_empty()));
+        let verdict = match (self.denied, refused, self.unresolved.first()) {
+            (Some(reason), _, _) => {
+                CommandJudgement { action: Action::Deny, reason: format!("The command is blocked: {reason}.") }
+            }
+            (None, Some(reason), _) => CommandJudgement {
+                action: Action::Deny,
+                reason: format!("The command is not in the list of allowed commands: {reason}."),
+            },
+            (None, None, Some(reason)) => CommandJudgement {
+                action: Action::Ask,
+                reason: format!("The command needs somebody's approval: {reason}."),
+            },
+            (None, None, None) => CommandJudgement {
+                action: Action::Allow,
+                reason: "The command was understood, and nothing in it is known to be dangerous.".to_owned(),
+            },
+        };
+        let (reads, writes, places) = self.places.finish();
+        CommandAnalysis {
+            parsed: self.parsed,
+            commands: self.commands,
+            reads,
+            writes,
+            unresolved: self.unresolved,
+            verdict,
+            redirected: self.redirected,
+            places,
+        }
+    }
+}
+
+/// What a command reads from its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Input {
+    /// Nothing of its own.
+    Inherited,
+    /// A here-document or here-string whose text is known.
+    Text(String),
+    /// A pipe, a file, or a text with expansions.
+    Unknown,
+}
