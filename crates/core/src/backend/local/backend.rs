@@ -15,8 +15,8 @@ use super::no_commands::LocalShell;
 use super::open::{Opened, open};
 use super::options::{Confinement, Durability, LocalOptions};
 use super::resolve::{OpenFile, Resolver, Strategy};
-use super::update::{Attempt, update_at_once};
-use super::{at_hand, list, read, stream, transfer, tree, update, walk};
+use super::update::{Attempt, Pace, append, update};
+use super::{at_hand, list, read, stream, transfer, tree, walk};
 use crate::access::Operation;
 use crate::backend::stream::{FileReader, FileWriter};
 use crate::backend::{
@@ -425,7 +425,7 @@ impl WritableFileSystem for LocalBackend {
             if operation == Operation::Edit && self.inner.durability == Durability::None && self.inner.near {
                 lent::give_back(|| true).await;
                 if let Some(turn) = self.turn(call)? {
-                    let attempt = || update_at_once(&self.inner, path, operation, missing, transform, call);
+                    let attempt = || update(&self.inner, path, operation, missing, transform, call, Pace::AtOnce);
                     match turn.run(attempt)? {
                         Attempt::Made(updated) => return Ok(updated),
                         Attempt::Later(given_back) => transform = given_back,
@@ -434,7 +434,7 @@ impl WritableFileSystem for LocalBackend {
             }
             let path = path.clone();
             self.blocking(call, Waits::ForTheTruth, move |inner, call| {
-                update::update(inner, &path, operation, missing, transform, call)
+                update(inner, &path, operation, missing, transform, call, Pace::Patient)?.made(&path)
             })
             .await
         })
@@ -442,9 +442,7 @@ impl WritableFileSystem for LocalBackend {
 
     fn append<'a>(&'a self, path: &'a VirtualPath, content: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<Updated>> {
         let path = path.clone();
-        Box::pin(
-            self.blocking(call, Waits::ForTheTruth, move |inner, call| update::append(inner, &path, content, call)),
-        )
+        Box::pin(self.blocking(call, Waits::ForTheTruth, move |inner, call| append(inner, &path, content, call)))
     }
 
     fn open_writer<'a>(

@@ -46,10 +46,20 @@ pub(super) enum Attempt {
     Later(Transform),
 }
 
+impl Attempt {
+    /// What a patient update made.
+    pub(super) fn made(self, path: &VirtualPath) -> Result<Updated> {
+        match self {
+            Self::Made(updated) => Ok(updated),
+            Self::Later(_) => Err(busy(path)),
+        }
+    }
+}
+
 /// Whether an update may take as long as it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    /// It may wait for others, until its deadline.
+pub(super) enum Pace {
+    /// It may wait for others, until its deadline. Never [`Attempt::Later`].
     Patient,
     /// It waits for nobody, and gives up on what is large.
     AtOnce,
@@ -57,32 +67,6 @@ enum Pace {
 
 /// Reads, transforms and replaces the file at `path`.
 pub(super) fn update(
-    inner: &Inner,
-    path: &VirtualPath,
-    operation: Operation,
-    missing: Missing,
-    transform: Transform,
-    call: &Call,
-) -> Result<Updated> {
-    match paced(inner, path, operation, missing, transform, call, Pace::Patient)? {
-        Attempt::Made(updated) => Ok(updated),
-        Attempt::Later(_) => Err(busy(path)),
-    }
-}
-
-/// [`update`] of a small file in a directory where nobody else writes now.
-pub(super) fn update_at_once(
-    inner: &Inner,
-    path: &VirtualPath,
-    operation: Operation,
-    missing: Missing,
-    transform: Transform,
-    call: &Call,
-) -> Result<Attempt> {
-    paced(inner, path, operation, missing, transform, call, Pace::AtOnce)
-}
-
-fn paced(
     inner: &Inner,
     path: &VirtualPath,
     operation: Operation,
@@ -137,7 +121,7 @@ pub(super) fn append(inner: &Inner, path: &VirtualPath, added: Vec<u8>, call: &C
             Ok(old.bytes)
         }
     });
-    update(inner, path, Operation::Write, Missing::Create, transform, call)
+    update(inner, path, Operation::Write, Missing::Create, transform, call, Pace::Patient)?.made(path)
 }
 
 /// What has the name of `place`, not followed.

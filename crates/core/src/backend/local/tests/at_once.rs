@@ -4,7 +4,7 @@ use super::*;
 use crate::backend::FileContent;
 use crate::backend::local::Durability;
 use crate::backend::local::lock::lock;
-use crate::backend::local::update::{Attempt, update_at_once};
+use crate::backend::local::update::{Attempt, Pace, update};
 
 fn quick(base: &Path, strategy: Strategy) -> LocalBackend {
     let sandbox = Sandbox::new(vec![Mount::new("root", "/").read_write()], base).unwrap();
@@ -24,7 +24,7 @@ fn louder() -> Transform {
 /// Whether the file was changed; where it was not, that the transform is still there to do it.
 fn is_made(backend: &LocalBackend, path: &str) -> bool {
     let attempt =
-        update_at_once(backend.inner(), &at(path), Operation::Edit, Missing::Refuse, louder(), &Call::default());
+        update(backend.inner(), &at(path), Operation::Edit, Missing::Refuse, louder(), &Call::default(), Pace::AtOnce);
     match attempt.unwrap() {
         Attempt::Made(_) => true,
         Attempt::Later(transform) => {
