@@ -5,6 +5,7 @@ import {
   InvalidInputError,
   LocalBackend,
   PermissionChecker,
+  PermissionDeniedError,
   presets,
 } from 'gloveport'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -61,6 +62,70 @@ describe('rulesets', () => {
     expect(() => new PermissionChecker('lax' as 'strict')).toThrow(/default, permissive, readonly, strict/)
     expect(() => new PermissionChecker('strict').check('fly' as 'read', '/')).toThrow(/read, write, edit/)
     expect(() => Object.assign(presets.default, { default: 'allow' })).toThrow(TypeError)
+  })
+
+  test('require goes on only where a rule allows it or somebody says yes (BE-76, BE-77)', async () => {
+    const rules = {
+      read: { default: 'allow' },
+      write: { default: 'ask', rules: [{ pattern: '/secret', action: 'deny', description: 'Not yours' }] },
+    } as const
+    const asked: unknown[] = []
+    let answer: unknown = true
+    const checker = new PermissionChecker(rules, {
+      ask: async (...question) => {
+        asked.push(question)
+        if (answer instanceof Error) throw answer
+        return answer as boolean
+      },
+    })
+    expect(await checker.require('read', '/a')).toMatchObject({ action: 'allow' })
+    expect(asked).toEqual([])
+    expect(await checker.require('write', '/a', 'to fix the test')).toMatchObject({ action: 'ask' })
+    expect(asked).toEqual([['write', '/a', 'to fix the test']])
+    const refusal = (target: string, of = checker): Promise<unknown> =>
+      of.require('write', target).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+    const denied = await refusal('/secret')
+    expect(denied).toBeInstanceOf(PermissionDeniedError)
+    expect(denied).toMatchObject({ code: 'PERMISSION_DENIED', operation: 'write', target: '/secret' })
+    expect(denied).toMatchObject({
+      details: { rule: { pattern: '/secret' } },
+      message: expect.stringMatching(/Not yours\.$/),
+    })
+    // Anything but a plain yes is a no.
+    for (answer of [false, undefined, 'yes', 1, new Error('no line')]) {
+      expect(await refusal('/a'), String(answer)).toMatchObject({ name: 'PermissionDeniedError', target: '/a' })
+    }
+    expect(await refusal('/a')).toMatchObject({ cause: { message: 'no line' } })
+    expect(await refusal('/a', new PermissionChecker(rules))).toMatchObject({
+      name: 'ApprovalRequiredError',
+      operation: 'write',
+      target: '/a',
+    })
+    const strict = new PermissionChecker(rules, { withoutAsk: 'deny' })
+    expect(await refusal('/a', strict)).toMatchObject({ name: 'PermissionDeniedError', operation: 'write' })
+    await expect(checker.require('fly' as 'read', '/')).rejects.toThrow(InvalidInputError)
+    expect(() => new PermissionChecker(rules, { withoutAsk: 'allow' as 'deny' })).toThrow(InvalidInputError)
+    expect(() => new PermissionChecker(rules, { ask: 1 as never })).toThrow(InvalidInputError)
+  })
+
+  test('a refusal says once what was refused, in words of the rule (BE-77)', async () => {
+    const backend = new LocalBackend({ root: await project({ '.env': 'KEY=1' }) })
+    onTestFinished(() => backend.close())
+    const toolset = createToolset({ backend, permissions: 'default' })
+    const { text, code } = await toolset.call('read_file', { path: '.env' })
+    expect(code).toBe('PERMISSION_DENIED')
+    expect(text).not.toMatch(/\.\.|\(\?i\)/)
+    const command = await toolset.call('execute', { command: 'sudo ls' })
+    expect(command.text).toContain("The command is blocked: 'sudo' takes another user's rights.")
+    expect(command.text.match(/blocked/g)).toHaveLength(1)
+    await expect(toolset.call('write_file', { path: 'a', content: '' })).rejects.toMatchObject({
+      name: 'ApprovalRequiredError',
+      operation: 'write',
+      target: expect.stringMatching(/\/a$/),
+    })
   })
 
   test('createRuleset turns answers into rules that a toolset takes', async () => {

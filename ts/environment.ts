@@ -2,13 +2,13 @@
 // project of Node. Plain commands of the backend and nothing else, so that it works wherever commands run; what is there
 // already is used, and without packages nothing is fetched.
 
-import { escapeControls } from './approval/terminal-approver.js'
 import type { Backend, CallSignal, ExecuteResult } from './backend/types.js'
 import { checkFunction, checkOptions, checkText, describe } from './encode.js'
 import { GloveportError } from './errors/gloveport-error.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
 import { TimeoutError } from './errors/timeout-error.js'
 import { UnsupportedError } from './errors/unsupported-error.js'
+import { escapeControls } from './escape-controls.js'
 
 /** Where a set-up is. */
 export interface EnvironmentProgress {

@@ -1,6 +1,8 @@
-import { checkOptions, checkText, describe, encodeJson } from './encode.js'
+import { checkFunction, checkOptions, checkText, describe, encodeJson } from './encode.js'
+import { ApprovalRequiredError } from './errors/approval-required-error.js'
 import { errorFromNative } from './errors/from-native.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
+import { PermissionDeniedError } from './errors/permission-denied-error.js'
 import { analyzeCommand as analyze, createRuleset as create, NativeChecker, presets as allPresets } from './native.js'
 import type { NativeOutcome } from './native.js'
 import type {
@@ -8,6 +10,8 @@ import type {
   CommandContext,
   CreateRulesetOptions,
   Operation,
+  PermissionAsker,
+  PermissionCheckerOptions,
   PermissionRuleset,
   PresetName,
   Verdict,
@@ -31,7 +35,8 @@ export function createRuleset(options?: CreateRulesetOptions): PermissionRuleset
  * The parsed picture of a shell command (POSIX sh and bash): what it runs, reads and writes, what cannot be known before it
  * runs, and the verdict of the built-in policy. Nothing is run and nothing is looked up.
  *
- * The deny list is a seat belt against accidents, not a wall.
+ * The deny list is a seat belt against accidents, not a wall. Give `workingDirectory`: without one every relative name is
+ * read from `/`, which is the strictest reading (`rm x` then removes a top directory, and is denied).
  */
 export function analyzeCommand(command: string, context?: CommandContext): CommandAnalysis {
   if (typeof command !== 'string')
@@ -46,8 +51,15 @@ export function analyzeCommand(command: string, context?: CommandContext): Comma
  */
 export class PermissionChecker {
   readonly #native: NativeChecker
+  readonly #ask: PermissionAsker | undefined
+  readonly #withoutAsk: 'error' | 'deny'
 
-  constructor(ruleset: PermissionRuleset | PresetName) {
+  constructor(ruleset: PermissionRuleset | PresetName, options?: PermissionCheckerOptions) {
+    const { ask, withoutAsk = 'error' } = checkOptions(options)
+    this.#ask = checkFunction(ask, 'ask')
+    if (withoutAsk !== 'error' && withoutAsk !== 'deny')
+      throw new InvalidInputError("`options.withoutAsk` must be 'error' or 'deny'.")
+    this.#withoutAsk = withoutAsk
     const rules = typeof ruleset === 'string' ? presetNamed(ruleset) : checkOptions(ruleset, 'ruleset')
     const made = NativeChecker.create(encodeJson(rules, 'ruleset'))
     if (!made.checker)
@@ -62,6 +74,33 @@ export class PermissionChecker {
         throw new InvalidInputError(`\`${name}\` must be a string, not ${describe(value)}.`)
     }
     return decode(this.#native.check(operation, checkText(target, 'target')))
+  }
+
+  /**
+   * Like `check`, for code that goes on only when it may: resolves when the operation is allowed, or when `ask` says yes
+   * where a rule asks. `reason` is told to whoever is asked.
+   *
+   * @throws {PermissionDeniedError} a rule denies it, `ask` said no or failed, or nobody is there and `withoutAsk` is `deny`
+   * @throws {ApprovalRequiredError} a rule asks and there is no `ask`
+   */
+  async require(operation: Operation, target: string, reason?: string): Promise<Verdict> {
+    const verdict = this.check(operation, target)
+    if (verdict.action === 'allow') return verdict
+    const about = { operation, target, ...(verdict.rule ? { rule: verdict.rule } : {}) }
+    if (verdict.action === 'deny') throw new PermissionDeniedError(verdict.reason, { details: about })
+    if (this.#ask === undefined) {
+      if (this.#withoutAsk === 'deny') throw new PermissionDeniedError(verdict.reason, { details: about })
+      throw new ApprovalRequiredError(verdict.reason, { details: { ...about, reason: reason ?? verdict.reason } })
+    }
+    let approved: unknown
+    try {
+      approved = await this.#ask(operation, target, reason ?? verdict.reason)
+    } catch (cause) {
+      throw new PermissionDeniedError(`Nobody could be asked: ${verdict.reason}`, { details: about, cause })
+    }
+    // Nothing but a plain yes is one.
+    if (approved === true) return verdict
+    throw new PermissionDeniedError(`Somebody was asked and said no: ${verdict.reason}`, { details: about })
   }
 }
 

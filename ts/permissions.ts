@@ -48,6 +48,17 @@ export interface Verdict {
   readonly reason: string
 }
 
+/** Says whether an operation may be done that a rule asks about; anything but `true` is a no. */
+export type PermissionAsker = (operation: Operation, target: string, reason: string) => boolean | Promise<boolean>
+
+/** What a `PermissionChecker` takes besides rules, for its `require`. */
+export interface PermissionCheckerOptions {
+  /** Is asked where a rule asks. One that throws says no. */
+  readonly ask?: PermissionAsker | undefined
+  /** What happens without `ask` where a rule asks: `ApprovalRequiredError` or `PermissionDeniedError`. Default `error`. */
+  readonly withoutAsk?: 'error' | 'deny' | undefined
+}
+
 /** Answers to "may it …?". Defaults: reading, listing and searching yes, everything else no; secrets denied. */
 export interface CreateRulesetOptions {
   /** For operations without a section. Default `ask`. */
@@ -66,7 +77,7 @@ export interface CreateRulesetOptions {
 
 /** What a command is judged against. */
 export interface CommandContext {
-  /** Where the command runs, absolute. Default `/`. */
+  /** Where the command runs, absolute. Default `/`, the strictest: every relative name is then one right below the root. */
   readonly workingDirectory?: string | undefined
   /** The home directory; without one `~` and `$HOME` are unresolved. */
   readonly home?: string | undefined

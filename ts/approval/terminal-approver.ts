@@ -1,6 +1,7 @@
 // Asks the person at the terminal. What is shown was chosen by a model, so control characters never reach the terminal raw;
 // where no person can answer, the answer is no.
 
+import { escapeControls } from '../escape-controls.js'
 import { inTurn } from './in-turn.js'
 import type { ApprovalDecision, ApprovalRequest, Approver } from './types.js'
 
@@ -96,12 +97,4 @@ function diffStyle(line: string): string | undefined {
 
 function paint(style: string | undefined, text: string, color: boolean): string {
   return color && style !== undefined ? `\u001B[${style}m${text}\u001B[0m` : text
-}
-
-/** Control, zero-width and bidirectional characters as `\u{…}`; line breaks and tabs stay. */
-export function escapeControls(text: string): string {
-  return text.replace(
-    /[^\P{Cc}\n\t]|[\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  )
 }

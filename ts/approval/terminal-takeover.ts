@@ -5,9 +5,9 @@
 import type { TerminalPainting, TerminalSession } from '../backend/terminal-session.js'
 import { checkOptions, describe } from '../encode.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
+import { escapeControls } from '../escape-controls.js'
 import type { HelpHandler, HelpRequest, TookOver } from '../toolset/types.js'
 import { inTurn } from './in-turn.js'
-import { escapeControls } from './terminal-approver.js'
 
 /** A terminal's keys. */
 type Keys = NodeJS.ReadableStream & {

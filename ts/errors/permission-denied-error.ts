@@ -1,10 +1,18 @@
+import type { Operation } from '../permissions.js'
 import { type ErrorFacts, GloveportError } from './gloveport-error.js'
+import { subjectOf } from './subject.js'
 
 /** A rule denies the operation. */
 export class PermissionDeniedError extends GloveportError {
   override readonly name: string = 'PermissionDeniedError'
 
+  /** What was to be done; absent where the error does not know. */
+  readonly operation?: Operation
+  /** The path or command that it was to be done to. */
+  readonly target?: string
+
   constructor(message: string, facts?: ErrorFacts) {
     super('PERMISSION_DENIED', message, facts)
+    Object.assign(this, subjectOf(facts?.details))
   }
 }
