@@ -1,3 +1,6 @@
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
+
 import {
   analyzeCommand,
   createRuleset,
@@ -153,6 +156,20 @@ describe('commands', () => {
     expect(analyzeCommand('git status', { allowedCommands: ['git status'] }).verdict.action).toBe('allow')
     expect(analyzeCommand('git push', { allowedCommands: ['git status'] }).verdict.action).toBe('deny')
     expect(() => analyzeCommand(1 as unknown as string)).toThrow(InvalidInputError)
+  })
+
+  test('a listed program is looked for on PATH, never in the workspace (R-CMD-3)', async () => {
+    const root = await project({ ls: '#!/bin/sh\necho planted\n', 'bin/ls': '#!/bin/sh\necho planted\n' })
+    for (const file of ['ls', 'bin/ls']) await chmod(join(root, file), 0o755)
+    const backend = new LocalBackend({ root })
+    onTestFinished(() => backend.close())
+    const toolset = createToolset({ backend, allowedCommands: ['ls'], requireExecuteApproval: false })
+    const listed = await toolset.call('execute', { command: 'ls' })
+    expect(listed).toMatchObject({ isError: false, text: expect.stringContaining('bin') })
+    expect(listed.text).not.toContain('planted')
+    for (const command of ['./ls', 'bin/ls', join(root, 'ls'), 'PATH=.:$PATH ls', 'env PATH=. ls', 'command ls']) {
+      expect(await toolset.call('execute', { command }), command).toMatchObject({ code: 'COMMAND_BLOCKED' })
+    }
   })
 
   test('what is dangerous is denied in any spelling, and harmless look-alikes are not', () => {

@@ -9,7 +9,7 @@ use super::argument::{Argument, Variables};
 use super::paths::{self, Places};
 use super::script::{NestedKind, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
-use super::{allow, deny, doubt, parser, wrappers};
+use super::{allow, deny, doubt, parser, variables, wrappers};
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
 pub(super) const COMMANDS: usize = 1_000;
@@ -167,7 +167,7 @@ impl<'a> Analyzer<'a> {
     }
 
     fn see_assignment(&mut self, name: &str) {
-        if wrappers::is_poison(name) {
+        if variables::is_poison(name) {
             self.unresolve(&format!("it sets '{name}', which changes what later commands do"));
         }
     }

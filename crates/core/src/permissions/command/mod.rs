@@ -26,9 +26,11 @@ mod analyzer;
 mod ansi;
 mod approval;
 pub(crate) mod argument;
+mod awk;
 mod builtins;
 mod deny;
 mod doubt;
+mod env;
 mod frame;
 mod git;
 mod parser;
@@ -39,6 +41,7 @@ mod sed;
 #[cfg(test)]
 mod tests;
 mod unwrap;
+mod variables;
 mod wrappers;
 
 /// 64 KiB: judged in well under 50 ms (R-CMD-5); a longer command is a script and belongs into a file.

@@ -72,7 +72,7 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
     let bare = bare.strip_suffix('-').unwrap_or(bare);
     runners::look(name, rest, &mut found);
     match name {
-        "env" => env(rest, layer, &mut found),
+        "env" => super::env::env(rest, layer, &mut found),
         "find" => find(rest, &mut found),
         "eval" => texts(rest, "eval", &mut found),
         "watch" => {
@@ -121,8 +121,7 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             found.unresolved.push(format!("'{name}' runs commands in a language that is not read here"));
         }
         "awk" | "gawk" | "mawk" | "nawk" => {
-            let runs = |text: &str| ["system", "|", "getline", ">", "@"].iter().any(|sign| text.contains(sign));
-            if rest.iter().any(|word| word.exact().is_none_or(runs)) || awk_loads(rest) {
+            if super::awk::may_run(rest) {
                 found.unresolved.push(format!("the program of '{name}' may run commands or write files"));
             }
         }
@@ -161,24 +160,6 @@ fn text_option(rest: &[Argument], name: &str, found: &mut Unwrapped) {
             None => {}
         }
     }
-}
-
-/// Whether awk takes a library or its program from its input.
-fn awk_loads(rest: &[Argument]) -> bool {
-    let is_library = |text: &str| {
-        let long = text.strip_prefix("--").map(|long| long.split_once('=').map_or(long, |(name, _)| name));
-        let has = |option: &str| long.is_some_and(|long| long.len() > 1 && option.starts_with(long));
-        text.starts_with("-l") || text.starts_with("-i") || has("load") || has("include")
-    };
-    rest.iter().take_while(|word| word.marked() != "--").any(|word| is_library(word.marked()))
-        || rest.iter().enumerate().any(|(index, word)| {
-            let text = word.marked();
-            if matches!(text, "-f" | "--file" | "-E" | "--exec") {
-                return rest.get(index + 1).is_some_and(is_input);
-            }
-            let file = ["--file=", "-f", "--exec=", "-E"].iter().find_map(|option| text.strip_prefix(option));
-            file.is_some_and(|file| is_input(&Argument::known(file)))
-        })
 }
 
 /// Whether a word names the command's own input.
@@ -309,67 +290,6 @@ fn is_setting(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
     })
-}
-
-fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
-    let moves = || "'env' starts a program in another directory, or looks for it in others".to_owned();
-    let mut start = 0;
-    while let Some(text) = rest.get(start).and_then(Argument::exact) {
-        if let Some(long) = text.strip_prefix("--").filter(|long| !long.is_empty()) {
-            let (name, glued) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
-            match name {
-                "split-string" if !glued => return split(&rest[start + 1..], found),
-                "unset" => start += usize::from(!glued),
-                "chdir" => {
-                    found.unresolved.push(moves());
-                    start += usize::from(!glued);
-                }
-                _ if name.starts_with(['s', 'c']) || !(glued || FLAGS.contains(&name)) => {
-                    found.unresolved.push("an option of 'env' is not known".to_owned());
-                    return;
-                }
-                _ => {}
-            }
-        } else if let Some(letters) = text.strip_prefix('-') {
-            // The first letter with a value takes the rest of the word, or the next one.
-            if let Some((position, letter)) = letters.char_indices().find(|(_, letter)| "SuCaPLU".contains(*letter)) {
-                match letter {
-                    'S' if letters == "S" => return split(&rest[start + 1..], found),
-                    'S' => {
-                        found.unresolved.push("'env -S' splits a text into a command".to_owned());
-                        return;
-                    }
-                    'C' | 'P' => found.unresolved.push(moves()),
-                    _ => {}
-                }
-                start += usize::from(position + 1 == letters.len());
-            }
-        } else if let Some((name, _)) = text.split_once('=') {
-            found.assigned.push(name.to_owned());
-        } else {
-            break;
-        }
-        start += 1;
-    }
-    let Some(command) = rest.get(start..).filter(|command| !command.is_empty()) else { return };
-    if command[0].is_dynamic() {
-        found.unresolved.push("what 'env' starts is known only when it runs".to_owned());
-    }
-    found.transparent = true;
-    found.inner.push(Layer {
-        arguments: command.to_vec(),
-        has_terminal_input: layer.has_terminal_input,
-        restated: false,
-        silent: false,
-    });
-}
-
-/// `env -S text`: the text is split by rules of its own (`\_` is a blank in it).
-fn split(words: &[Argument], found: &mut Unwrapped) {
-    if words.iter().any(|word| word.marked().contains(['\\', '$'])) {
-        found.unresolved.push("'env -S' splits a text into a command".to_owned());
-    }
-    texts(words, "env -S", found);
 }
 
 fn find(rest: &[Argument], found: &mut Unwrapped) {
