@@ -5,7 +5,7 @@ use super::argument::Argument;
 use super::script::Script;
 
 /// Options that make a harmless program run others or write files; listed entries must name them.
-const DANGEROUS_OPTIONS: [(&str, &[&str]); 13] = [
+const DANGEROUS_OPTIONS: [(&str, &[&str]); 17] = [
     ("find", &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"]),
     ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
     ("sed", &["-i", "--in-place", "-s", "-f", "--file"]),
@@ -37,7 +37,23 @@ const DANGEROUS_OPTIONS: [(&str, &[&str]); 13] = [
     ("npm", &["--prefix", "-C", "--script-shell", "--node-options", "--shell", "--userconfig", "--globalconfig"]),
     ("pnpm", &["--dir", "-C", "--script-shell", "--shell-emulator"]),
     ("yarn", &["--cwd", "--use-yarnrc", "--script-shell"]),
-    ("tar", &["-I", "--use-compress-program", "--to-command", "--checkpoint-action", "-F", "--info-script"]),
+    ("awk", AWK),
+    ("gawk", AWK),
+    ("mawk", AWK),
+    ("nawk", AWK),
+    (
+        "tar",
+        &[
+            "-P",
+            "--absolute-names",
+            "-I",
+            "--use-compress-program",
+            "--to-command",
+            "--checkpoint-action",
+            "-F",
+            "--info-script",
+        ],
+    ),
     ("man", &["-P", "--pager", "-H", "--html"]),
     ("tree", &["-o"]),
     (
@@ -57,6 +73,9 @@ const DANGEROUS_OPTIONS: [(&str, &[&str]); 13] = [
         ],
     ),
 ];
+
+/// A program of awk in a file, and libraries.
+const AWK: &[&str] = &["-f", "--file", "-E", "--exec", "-i", "--include", "-l", "--load"];
 
 /// An allow list at work on one command line.
 #[derive(Debug)]
@@ -122,7 +141,9 @@ impl AllowList {
         let (_, options) = DANGEROUS_OPTIONS.iter().find(|(known, _)| *known == base)?;
         let dangerous = arguments[1..].iter().find(|word| {
             let text = word.marked();
-            options.iter().any(|option| is_option(text, option))
+            // A variable of make may hold the command that a rule runs.
+            let is_variable = base == "make" && text.contains('=');
+            (is_variable || options.iter().any(|option| is_option(text, option)))
                 && !matching.iter().any(|entry| entry.words.iter().any(|known| known == text))
         })?;
         Some(format!("the option '{}' of '{name}' can run or write something else", dangerous.shown()))

@@ -130,7 +130,8 @@ fn disk(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<Strin
     if LOOKERS.contains(&name) {
         return None;
     }
-    arguments.iter().find_map(|word| {
+    let in_devices = places.entered().iter().any(|directory| directory.starts_with("/dev"));
+    arguments.iter().filter(|word| in_devices || word.marked().contains("dev/")).find_map(|word| {
         let text = word.marked();
         let value = text.split_once('=').map_or(text, |(_, value)| value);
         let paths = places.all(value).into_iter().chain(glued_devices(text));

@@ -117,7 +117,7 @@ fn allows_no_trick() {
 /// Options cut short, in clusters, and of a program listed by its path went past the allow list.
 #[test]
 fn an_allow_list_knows_dangerous_options_in_any_spelling() {
-    let entries = ["sort", "sed", "/usr/bin/sort", "git log", "make"];
+    let entries = ["sort", "sed", "/usr/bin/sort", "git log", "make", "awk", "gawk", "tar", "make V=1"];
     for command in [
         "sort --outp=x y",
         "sort -uo x y",
@@ -129,10 +129,25 @@ fn an_allow_list_knows_dangerous_options_in_any_spelling() {
         "make -f x",
         "make SHELL=./x",
         "make --eval=x",
+        "make CC=./x",
+        "make test V=2",
+        "awk -f x y",
+        "gawk -lx y",
+        "gawk --inc=x y",
+        "tar -xPf x",
+        "tar --absolute-n -xf x",
     ] {
         assert!(!allowed_by(&entries, command), "{command}");
     }
-    for command in ["sort -u x", "sed -n 1p x", "git log --oneline -n 3", "make test"] {
+    for command in [
+        "sort -u x",
+        "sed -n 1p x",
+        "git log --oneline -n 3",
+        "make test",
+        "make V=1",
+        "awk '{ print $1 }' x",
+        "tar -xf x",
+    ] {
         assert!(allowed_by(&entries, command), "{command}");
     }
 }
