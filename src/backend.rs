@@ -101,7 +101,11 @@ impl NativeBackend {
         let content = content.map(content_of);
         let request = Request { method, arguments_json, content, on_output: output_sink(on_output)? };
         let backend = Arc::clone(&self.inner);
-        let begin = Begin::of(wire::answers_at_once(&*backend, &request), request.bytes());
+        let begin = if wire::starts_at_hand(&*backend, &request) {
+            Begin::Launch.within(request.bytes())
+        } else {
+            Begin::of(wire::answers_at_once(&*backend, &request), request.bytes())
+        };
         start_at(env, begin, async move { wire::invoke(&*backend, request, &call).await.into() })
     }
 

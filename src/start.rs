@@ -4,7 +4,8 @@
 //! well, in case there is more to do, just when Node's thread should be woken. Work that ends at once, such as the read of a
 //! small file, is over then; all other goes on in the runtime. Where not even that much is to be waited for (files in
 //! memory, and small ones that the system holds there), it begins on Node's own thread, which it leaves before anything long:
-//! see [`gloveport_core::lent`]. All such work together gets no more than [`LENT_TIME`] of a turn of the event loop.
+//! see [`gloveport_core::lent`]. A command is handed to its supervisor there too, so that it runs before another thread has woken;
+//! the runtime goes on with it. All such work together gets no more than [`LENT_TIME`] of a turn of the event loop.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -40,14 +41,21 @@ thread_local! {
 pub(crate) enum Begin {
     /// On a thread that may block.
     Apart,
-    /// On Node's thread.
+    /// On Node's thread, where it ends, or asks for one that may block.
     Here,
+    /// On Node's thread, where it starts what the runtime then waits for.
+    Launch,
 }
 
 impl Begin {
     /// Here, when the work `is_immediate` and is given only so many bytes.
     pub(crate) fn of(is_immediate: bool, bytes: usize) -> Self {
-        if is_immediate && bytes <= MAX_LENT_BYTES { Self::Here } else { Self::Apart }
+        if is_immediate { Self::Here.within(bytes) } else { Self::Apart }
+    }
+
+    /// The same place when the work is given only so many bytes.
+    pub(crate) fn within(self, bytes: usize) -> Self {
+        if bytes <= MAX_LENT_BYTES { self } else { Self::Apart }
     }
 }
 
@@ -83,10 +91,8 @@ pub(crate) fn start_opening<'env, Opened: 'static, Made: ToNapiValue + From<Resu
 
 /// The same for every kind of work: compiled once.
 fn begin_work<'env>(env: &'env Env, begin: Begin, mut work: Work) -> napi::Result<Object<'env>> {
-    if begin == Begin::Here
-        && LENT.get() < LENT_TIME
-        && let Poll::Ready(outcome) = poll_here(&mut work)
-    {
+    let is_lent = begin != Begin::Apart && LENT.get() < LENT_TIME;
+    if is_lent && let Poll::Ready(outcome) = poll_here(&mut work) {
         let promise = PromiseRaw::resolve(env, outcome)?;
         return Ok(Object::from_raw(env.raw(), promise.raw()));
     }
@@ -98,17 +104,21 @@ fn begin_work<'env>(env: &'env Env, begin: Begin, mut work: Work) -> napi::Resul
             Ok(outcome)
         });
     };
-    // Its own handle is of no use: the work settles the promise itself.
-    drop(spawn_blocking(move || {
-        match settled(|| work.as_mut().poll(&mut Context::from_waker(Waker::noop()))) {
-            Poll::Ready(outcome) => settle(outcome),
-            // Polled again at once, with the waker that counts.
-            Poll::Pending => {
-                drop(spawn(async move { settle(poll_fn(|context| settled(|| work.as_mut().poll(context))).await) }))
-            }
-        }
+    // The handles of tasks are of no use: the work settles the promise itself.
+    if is_lent && begin == Begin::Launch {
+        go_on(work, settle);
+        return Ok(promise);
+    }
+    drop(spawn_blocking(move || match settled(|| work.as_mut().poll(&mut Context::from_waker(Waker::noop()))) {
+        Poll::Ready(outcome) => settle(outcome),
+        Poll::Pending => go_on(work, settle),
     }));
     Ok(promise)
+}
+
+/// Polls work in the runtime, at once: what it was polled with until now wakes nobody.
+fn go_on(mut work: Work, settle: impl FnOnce(NativeOutcome) + Send + 'static) {
+    drop(spawn(async move { settle(poll_fn(|context| settled(|| work.as_mut().poll(context))).await) }));
 }
 
 /// Polls on Node's thread. Nobody is woken: what is not ready is polled again elsewhere.

@@ -114,9 +114,9 @@ fn resource_limits(limits: &Limits, tasks: Option<u64>) -> Vec<(Resource, Rlimit
     asked
         .into_iter()
         .filter_map(|(resource, limit, grace)| {
+            let limit = limit?;
             let most = getrlimit(resource).maximum;
             let lowered = |wanted: u64| most.map_or(wanted, |most| wanted.min(most));
-            let limit = limit?;
             let (current, maximum) = (lowered(limit), lowered(limit.saturating_add(grace)));
             Some((resource, Rlimit { current: Some(current), maximum: Some(maximum) }))
         })

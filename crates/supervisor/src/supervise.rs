@@ -122,6 +122,13 @@ impl Supervisor {
         let mut census = request.limits.processes.map(|limit| Census::new(limit, tasks));
         let mut rest = if request.keep { Rest::Keep } else { Rest::Kill };
         loop {
+            // Orders that came with the request first; of the rest a notice wakes the wait, also one that came before it.
+            if !self.obey(&mut rest)? {
+                return Ok(self.end(None));
+            }
+            if self.wait(census.as_ref().map(|_| COUNT_EVERY)) {
+                self.receive()?;
+            }
             let any_left = self.family.reap();
             if let Some(status) = self.family.status() {
                 match rest {
@@ -134,25 +141,27 @@ impl Supervisor {
                     Rest::Wait => {}
                 }
             }
-            while let Some(order) = self.next_order()? {
-                match order {
-                    Order::Terminate => {
-                        self.family.terminate();
-                        rest = Rest::Wait;
-                    }
-                    Order::Signal(signal) => self.family.signal(signal),
-                    Order::End => return Ok(self.end(None)),
-                    // One at a time.
-                    Order::Run(_) => return Err(HostGone),
-                }
-            }
             if census.as_mut().is_some_and(Census::is_exceeded) {
                 return Ok(self.end(Some(Ceiling::Processes)));
             }
-            if self.wait(census.as_ref().map(|_| COUNT_EVERY)) {
-                self.receive()?;
+        }
+    }
+
+    /// Carries out the orders that arrived. `false` when the end is ordered.
+    fn obey(&mut self, rest: &mut Rest) -> Result<bool, HostGone> {
+        while let Some(order) = self.next_order()? {
+            match order {
+                Order::Terminate => {
+                    self.family.terminate();
+                    *rest = Rest::Wait;
+                }
+                Order::Signal(signal) => self.family.signal(signal),
+                Order::End => return Ok(false),
+                // One at a time.
+                Order::Run(_) => return Err(HostGone),
             }
         }
+        Ok(true)
     }
 
     fn end(&mut self, ceiling: Option<Ceiling>) -> Report {

@@ -121,6 +121,7 @@ impl Family {
         let give_up = Instant::now().after(END_WAIT);
         let mut killed = BTreeSet::new();
         let mut refused = BTreeSet::new();
+        let mut survivors = 0;
         while self.reap() {
             self.signal_group(Signal::STOP);
             let (found, groups) = stop_all(&mut refused);
@@ -139,10 +140,10 @@ impl Family {
             }
             let unreachable = || descendants().iter().all(|process| refused.contains(&number_of(process.pid)));
             if Instant::now() >= give_up || (!refused.is_empty() && unreachable()) {
+                survivors = if self.reap() { descendants().len() } else { 0 };
                 break;
             }
         }
-        let survivors = if self.reap() { descendants().len() } else { 0 };
         killed.retain(|pid| Some(*pid) != self.command.map(number_of));
         let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         Killed { others: count(killed.len()), survivors: count(survivors) }

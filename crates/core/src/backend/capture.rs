@@ -6,11 +6,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use super::{OutputChunk, OutputSink, Stream};
+use crate::text::encoding::whole_characters;
 use crate::text::head_tail::HeadTail;
 use crate::text::stream::Utf8Stream;
 
 /// 1 GiB of one command's output goes to a file; a command that prints more fills no disk.
 const SPILL_BYTES: u64 = 1 << 30;
+
+/// 4: the longest character.
+const CHARACTER_BYTES: usize = 4;
 
 /// Makes the file that takes the whole output of a command which memory does not hold. Called once at most.
 pub type Spill = Arc<dyn Fn() -> Option<SpillFile> + Send + Sync>;
@@ -46,6 +50,8 @@ pub(super) struct Captured {
 
 struct StreamCapture {
     decoder: Utf8Stream,
+    /// Whether the decoder may hold the beginning of a character.
+    may_be_cut: bool,
     kept: HeadTail,
 }
 
@@ -60,7 +66,7 @@ impl Capture {
     /// Keeps `limit` bytes of each stream and of both together, hands every piece to `sink` as it comes, and everything
     /// to `spill` once memory does not hold it.
     pub(super) fn new(limit: usize, sink: Option<OutputSink>, spill: Option<Spill>) -> Self {
-        let stream = || StreamCapture { decoder: Utf8Stream::new(), kept: HeadTail::new(limit) };
+        let stream = || StreamCapture { decoder: Utf8Stream::new(), may_be_cut: false, kept: HeadTail::new(limit) };
         Self {
             both: HeadTail::new(limit),
             stdout: stream(),
@@ -73,13 +79,23 @@ impl Capture {
 
     /// Takes the next bytes of a stream and hands them on.
     pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        // Text that nobody wants for themselves is not copied to be text.
+        if self.sink.is_none()
+            && !self.stream(stream).may_be_cut
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return self.keep(stream, text);
+        }
         let text = self.record(stream, bytes);
         self.hand_on(stream, text);
     }
 
     /// Takes the next bytes of a stream and returns their text.
     pub(super) fn record(&mut self, stream: Stream, bytes: &[u8]) -> String {
-        let text = self.stream(stream).decoder.push(bytes);
+        let taker = self.stream(stream);
+        let text = taker.decoder.push(bytes);
+        // Of a few bytes all may belong to the character that was cut before.
+        taker.may_be_cut = bytes.len() < CHARACTER_BYTES || whole_characters(bytes) < bytes.len();
         self.keep(stream, &text);
         text
     }
@@ -186,6 +202,21 @@ mod tests {
                 spill_path: None,
             }
         );
+    }
+
+    #[test]
+    fn a_stream_is_the_same_text_however_it_is_cut() {
+        let bytes = "aé€😀\u{FFFD}b".bytes().chain(*b"\xFF\xF0\x9F\x98x\xE2\x82").collect::<Vec<_>>();
+        let whole = String::from_utf8_lossy(&bytes).into_owned();
+        for first in 0..=bytes.len() {
+            for second in first..=bytes.len() {
+                let mut capture = Capture::new(100, None, None);
+                for piece in [&bytes[..first], &bytes[first..second], &bytes[second..]] {
+                    capture.take(Stream::Stdout, piece);
+                }
+                assert_eq!(capture.finish().stdout, whole, "{first} {second}");
+            }
+        }
     }
 
     #[test]

@@ -369,6 +369,12 @@ pub trait Shell: Send + Sync {
         false
     }
 
+    /// Whether [`Shell::execute`] starts its command within microseconds when it is first polled, or else gives the thread back,
+    /// and always gives it back while the command runs: it may begin on a thread that is [lent](crate::lent).
+    fn starts_at_hand(&self) -> bool {
+        false
+    }
+
     /// What `~` and `$HOME` are in a command; `None` where unknown, which leaves them unresolved.
     fn home(&self) -> Option<String> {
         None

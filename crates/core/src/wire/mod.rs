@@ -108,6 +108,11 @@ pub fn answers_at_once(backend: &dyn Backend, request: &Request) -> bool {
     backend.is_immediate() || (request.method == "read" && backend.reads_at_hand())
 }
 
+/// Whether that call starts a command when it is first polled and then gives the thread back; see [`Shell::starts_at_hand`].
+pub fn starts_at_hand(backend: &dyn Backend, request: &Request) -> bool {
+    request.method == "execute" && backend.shell().is_some_and(Shell::starts_at_hand)
+}
+
 /// Calls one method. An unknown name is `InvalidInput`.
 pub async fn invoke(backend: &dyn Backend, request: Request, call: &Call) -> Result<Reply> {
     call.deadline.check()?;

@@ -4,6 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::Inner;
+use super::inline::Turn;
 use super::options::LocalOptions;
 use super::shell::{CommandRunner, Environment};
 use super::system::into_std;
@@ -13,6 +14,7 @@ use crate::backend::process::Process;
 use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, Shell};
 use crate::blocking::blocking;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lent;
 use crate::path::VirtualPath;
 
 /// Runs the commands of one backend.
@@ -39,6 +41,18 @@ impl LocalShell {
     async fn directory(&self, path: Option<VirtualPath>) -> Result<OwnedFd> {
         let inner = Arc::clone(&self.inner);
         let path = path.unwrap_or_else(|| inner.working_directory.clone());
+        if lent::is_lent() {
+            if let Some(directory) = inner.resolver.open_directory_at_hand(&path)? {
+                return Ok(into_std(directory.handle));
+            }
+            lent::give_back(|| true).await;
+        }
+        // Opened here it crosses no thread, where it cannot hang and another thread stays free.
+        if inner.near
+            && let Some(turn) = Turn::take()
+        {
+            return turn.run(|| inner.resolver.open_directory(&path)).map(|directory| into_std(directory.handle));
+        }
         let opened = blocking(move || inner.resolver.open_directory(&path));
         let directory = opened.await.map_err(|_| Error::internal("A file operation stopped unexpectedly."))??;
         Ok(into_std(directory.handle))
@@ -89,7 +103,13 @@ impl Shell for LocalShell {
     }
 
     #[cfg(target_os = "linux")]
+    fn starts_at_hand(&self) -> bool {
+        // Without the supervisor a start waits until the program runs.
+        self.runner.has_supervisor()
+    }
+
+    #[cfg(target_os = "linux")]
     fn has_terminals(&self) -> bool {
-        self.runner.has_terminals()
+        self.runner.has_supervisor()
     }
 }

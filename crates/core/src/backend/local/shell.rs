@@ -25,6 +25,7 @@ use crate::backend::capture::Capture;
 use crate::backend::process::Recorder;
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, Stream};
 use crate::error::{Error, ErrorKind, Result};
+use crate::lent;
 
 mod beside;
 mod child;
@@ -58,6 +59,9 @@ const PROCESSES: u64 = 2_048;
 const GRACE: Duration = Duration::from_millis(300);
 /// 64 KiB: what a pipe holds by default.
 const READ_BYTES: usize = 64 << 10;
+/// 256 KiB are held by the pipe of a command that prints much, so that it and its reader wait for each other less often.
+#[cfg(target_os = "linux")]
+const PIPE_BYTES: usize = 256 << 10;
 /// 1 MiB is taken from each pipe after the end: the most that an unprivileged process can have put into one.
 const DRAIN_BYTES: usize = 1 << 20;
 
@@ -157,6 +161,8 @@ impl CommandRunner {
         };
         let (mut running, ends) = self.start(launch).await?;
         let mut pipes = Pipes::of(ends, stdin.unwrap_or_default(), false)?;
+        // It runs; what it prints is taken by a thread that has time for it.
+        lent::give_back(|| true).await;
 
         let stop = tokio::select! {
             () = running.ended() => None,
@@ -329,6 +335,8 @@ struct Pipes {
     stderr: Option<Receiver>,
     stdin: Option<Input>,
     buffer: Vec<u8>,
+    /// Whether the pipe of the first stream that filled a buffer was made larger.
+    is_wide: bool,
 }
 
 /// What the command reads.
@@ -372,6 +380,7 @@ impl Pipes {
             stderr: Some(receiver(ends.stderr)?),
             stdin: stdin.transpose()?,
             buffer: vec![0; READ_BYTES],
+            is_wide: false,
         })
     }
 
@@ -395,8 +404,13 @@ impl Pipes {
             () = writable(self.stdin.as_ref()) => give(&mut self.stdin),
         }
         // Both, whichever woke us: what is there at once comes in a fixed order, and neither starves the other.
-        take(&mut self.stdout, Stream::Stdout, &mut self.buffer, capture);
-        take(&mut self.stderr, Stream::Stderr, &mut self.buffer, capture);
+        for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
+            let count = take(pipe, stream, &mut self.buffer, capture);
+            if count == READ_BYTES && !self.is_wide {
+                self.is_wide = true;
+                widen(pipe.as_ref());
+            }
+        }
     }
 
     /// Takes what lies in the pipes, without waiting for more. Asks the system itself: the runtime may not have heard yet
@@ -436,14 +450,30 @@ async fn writable(input: Option<&Input>) {
     }
 }
 
-fn take(pipe: &mut Option<Receiver>, stream: Stream, buffer: &mut [u8], capture: &mut impl Take) {
-    let Some(open) = pipe else { return };
+/// Takes what one read gives; how many bytes that were.
+fn take(pipe: &mut Option<Receiver>, stream: Stream, buffer: &mut [u8], capture: &mut impl Take) -> usize {
+    let Some(open) = pipe else { return 0 };
     match open.try_read(buffer) {
         Ok(0) => *pipe = None,
-        Ok(count) => capture.take(stream, &buffer[..count]),
+        Ok(count) => {
+            capture.take(stream, &buffer[..count]);
+            return count;
+        }
         Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) => {}
         Err(_) => *pipe = None,
     }
+    0
+}
+
+/// Lets a pipe hold more, where the system grants that.
+fn widen(pipe: Option<&Receiver>) {
+    #[cfg(target_os = "linux")]
+    if let Some(pipe) = pipe {
+        // A refusal (the user's pipes are large already) leaves it as it is.
+        let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
 }
 
 /// Writes what the pipe takes; closes it at the end of the input, or when nobody reads any more.

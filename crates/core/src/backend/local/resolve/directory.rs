@@ -1,6 +1,6 @@
 //! Opening directories: by a path, or by a name in another open directory.
 
-use super::beneath::{Links, open_beneath};
+use super::beneath::{Links, open_at_hand, open_beneath};
 use super::steps::{End, Last};
 use super::{DIRECTORY, Directory, MAX_SWAPS, Resolver, Right, Strategy};
 use crate::backend::local::errors::{Explain, busy, explain, not_a_directory};
@@ -14,6 +14,20 @@ impl Resolver {
     pub(crate) fn open_directory(&self, asked: &VirtualPath) -> Result<Directory> {
         let located = self.locate(asked, Right::Read)?;
         self.open_located(&located, asked, Some(Right::Read))
+    }
+
+    /// As [`Resolver::open_directory`], where that takes nothing that might be waited for; `None` elsewhere, also where it fails.
+    pub(crate) fn open_directory_at_hand(&self, asked: &VirtualPath) -> Result<Option<Directory>> {
+        let located = self.locate(asked, Right::Read)?;
+        let root = self.root(located.mount);
+        if self.strategy_in(root) != Strategy::Kernel {
+            return Ok(None);
+        }
+        let Some(handle) = open_at_hand(root.handle.as_fd(), self.relative(&located), DIRECTORY) else {
+            return Ok(None);
+        };
+        self.refuse_system(&handle, root, asked)?;
+        Ok(Some(Directory { handle, mount: located.mount, path: located.path }))
     }
 
     /// Opens a directory to work on names in it, which the caller judges: only that it lies in the mount of its path is

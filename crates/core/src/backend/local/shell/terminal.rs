@@ -31,8 +31,8 @@ const INTERACTIVE_SHELL: &str =
     "if [ -x /bin/bash ]; then exec /bin/bash --norc --noprofile -i; else exec /bin/sh -i; fi";
 
 impl CommandRunner {
-    /// Whether terminals can be opened.
-    pub fn has_terminals(&self) -> bool {
+    /// Whether there is a supervisor: terminals can be opened then, and commands are started by handing them over.
+    pub fn has_supervisor(&self) -> bool {
         self.supervision.is_some()
     }
 
