@@ -10,6 +10,44 @@ import { localBackend, project } from './support.js'
 /** CI has it installed, and fails without it. */
 const withPython = test.skipIf(!process.env['CI'] && spawnSync('python3', ['--version']).status !== 0)
 
+/** Debian has what puts `pip` into an environment in a package of its own, which CI installs too. */
+const withPip = test.skipIf(!process.env['CI'] && spawnSync('python3', ['-c', 'import ensurepip']).status !== 0)
+
+/** Writes a wheel by hand: a package `said` with the program `say`. */
+const WHEEL = `
+import zipfile
+meta = 'said-1.0.dist-info/'
+files = {
+    'said.py': 'def say(): print("said")\\n',
+    meta + 'METADATA': 'Metadata-Version: 2.1\\nName: said\\nVersion: 1.0\\n',
+    meta + 'WHEEL': 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n',
+    meta + 'entry_points.txt': '[console_scripts]\\nsay = said:say\\n',
+}
+files[meta + 'RECORD'] = ''.join(f'{name},,\\n' for name in [*files, meta + 'RECORD'])
+with zipfile.ZipFile('said-1.0-py3-none-any.whl', 'w') as wheel:
+    for name, text in files.items():
+        wheel.writestr(name, text)
+`
+
+withPip(
+  'packages of Python and their programs are installed',
+  async () => {
+    const backend = await localBackend({ 'wheel.py': WHEEL })
+    expect(await backend.execute('python3 wheel.py')).toMatchObject({ exitCode: 0 })
+    const lines: string[] = []
+    const { env, created } = await setUpEnvironment(backend, {
+      kind: 'python',
+      packages: ['./said-1.0-py3-none-any.whl'],
+      onProgress: ({ step, line }) => step === 'install' && line !== undefined && lines.push(line),
+    })
+    expect(created).toBe(true)
+    expect(lines.join('\n')).toMatch(/Successfully installed said-1\.0/)
+    expect((await backend.execute('say && python -c "import said; said.say()"', { env })).stdout).toBe('said\nsaid\n')
+  },
+  // The standard library's own pip is unpacked and compiled.
+  240_000,
+)
+
 withPython('a virtual environment is made once, and its variables put commands into it', async () => {
   const root = await project()
   const first = new LocalBackend({ root })

@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createToolset, LocalBackend, RunningCommand, Terminals, TerminalSession } from 'gloveport'
+import { createToolset, LocalBackend, RunningCommand, Terminals, TerminalSession, type ToolResult } from 'gloveport'
 import { afterAll, expect, test } from 'vitest'
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gloveport-terminals-')))
@@ -14,6 +14,24 @@ afterAll(async () => {
   rmSync(root, { recursive: true })
 })
 
+/** Reads until `text` came: a terminal hands on what it has, also half a line. */
+async function readUntil(command: RunningCommand, text: string): Promise<string> {
+  let all = ''
+  while (!all.includes(text)) {
+    const piece = await command.read()
+    all += piece.text
+    if (piece.ended) break
+  }
+  return all
+}
+
+/** The text of `result` and of all looks behind it, until `text` came. */
+async function shownUntil(look: () => Promise<ToolResult>, result: ToolResult, text: string): Promise<string> {
+  let all = result.text
+  while (!all.includes(text)) all += `\n${(await look()).text}`
+  return all
+}
+
 test('a terminal is written to, looked at, resized, read to its end', async () => {
   const terminal = await backend.openTerminal({
     command: 'stty size; read x; stty size; exit 4',
@@ -22,7 +40,7 @@ test('a terminal is written to, looked at, resized, read to its end', async () =
   })
   expect(terminal).toBeInstanceOf(TerminalSession)
   expect(terminal).toBeInstanceOf(RunningCommand)
-  expect((await terminal.read()).text).toBe('12 60\r\n')
+  expect(await readUntil(terminal, '\n')).toBe('12 60\r\n')
   expect(await terminal.screen()).toMatchObject({ lines: ['12 60'], cursorRow: 1, columns: 60, alternateScreen: false })
   const png = Buffer.from(await terminal.screenPng())
   expect([png.subarray(1, 4).toString(), png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual(['PNG', 480, 192])
@@ -41,7 +59,9 @@ test('sessions keep their shell; the methods are the tools', async () => {
   expect((await terminals.exec('main', 'pwd; echo $X')).text).toBe(`${root}/sub\n1`)
   const left = await terminals.exec('main', 'read line; echo "got $line"', { timeout: 200 })
   expect(left.text).toMatch(/^Command still runs after 0.2 s/)
-  expect((await terminals.write('main', 'it')).text).toContain('got it')
+  const answered = await terminals.write('main', 'it')
+  const finished = await shownUntil(() => terminals.view('main', { wait: 30_000 }), answered, 'COMMAND FINISHED')
+  expect(finished).toContain('got it\n--- COMMAND FINISHED (exit code 0) ---')
   expect((await terminals.view('main', { wait: 0 })).text).toMatch(/^\[No new output\]/)
   expect((await terminals.resize('main', 90, 30)).isError).toBe(false)
   expect((await terminals.screen('main')).text).toMatch(/^\[screen 90 x 30, cursor line/)
@@ -77,7 +97,8 @@ test('a person answers for the model, in their own words and with the session be
   })
   await expect.poll(async () => (await toolset.call('shell_screen', { id: 'h' })).text).toContain('Password:')
   const answered = await toolset.call('shell_ask_user_for_help', help)
-  expect(answered.text).toMatch(/^The person answered; session 'h' went on:\n(.|\n)*7/)
+  expect(answered.text).toMatch(/^The person answered; session 'h' went on:\n/)
+  await shownUntil(() => toolset.call('shell_view', { id: 'h', wait: 30 }), answered, '7\n--- COMMAND FINISHED')
   expect((seen[2] as { screen: string }).screen).toContain('Password:')
   await toolset.close()
 })

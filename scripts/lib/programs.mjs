@@ -11,6 +11,7 @@ const DRIVEN = {
   top: ['drives_top'],
   python3: ['drives_python'],
   busybox: [
+    'a_shell_of_busybox_keeps_a_session',
     'a_shell_of_busybox_keeps_the_contract',
     'a_shell_without_base64_and_stat_keeps_the_contract',
     'bytes_of_any_size_come_through_a_shell',

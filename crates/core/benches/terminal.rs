@@ -142,7 +142,10 @@ mod linux {
             environment: Vec::new(),
             size: SIZE,
             limits: CommandLimits::default(),
-            tap: Some(Box::new(move |bytes| screen.draw(bytes))),
+            tap: Some(Box::new(move |bytes| {
+                screen.draw(bytes);
+                false
+            })),
         };
         Ok(runner.open_terminal(request, OwnedFd::from(File::open("/")?)).await?)
     }

@@ -112,8 +112,8 @@ impl TerminalSize {
     }
 }
 
-/// Takes the raw bytes of a terminal, in order, before anybody is told of them.
-pub type Tap = Box<dyn FnMut(&[u8]) + Send>;
+/// Takes the raw bytes of a terminal, in order, before anybody is told of them. Whether [`Process::marked`] tells of them too.
+pub type Tap = Box<dyn FnMut(&[u8]) -> bool + Send>;
 
 /// A command that runs beside its caller. Clones are the same process; when the last is dropped it is ended.
 #[derive(Clone)]
@@ -143,6 +143,8 @@ pub struct Recorder {
 struct Output {
     state: Mutex<State>,
     changed: Notify,
+    /// Told of bytes that the tap found worth it.
+    marked: Notify,
     /// Told once: who waits for the end alone is not woken by every piece of output.
     over: Notify,
     begin: Instant,
@@ -151,6 +153,7 @@ struct Output {
 impl Output {
     fn tell_end(&self) {
         self.changed.notify_waiters();
+        self.marked.notify_waiters();
         self.over.notify_waiters();
     }
 
@@ -215,7 +218,13 @@ pub struct ProcessOptions {
 pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Process, Driver) {
     let now = Instant::now();
     let state = State { kept: Kept::default(), capture, last_output: now, ended: None, pid: None };
-    let output = Arc::new(Output { state: Mutex::new(state), changed: Notify::new(), over: Notify::new(), begin: now });
+    let output = Arc::new(Output {
+        state: Mutex::new(state),
+        changed: Notify::new(),
+        marked: Notify::new(),
+        over: Notify::new(),
+        begin: now,
+    });
     let (order, orders) = mpsc::channel(ORDERS);
     let (give, input) = mpsc::channel(INPUTS);
     let recorder = Recorder { output: Arc::clone(&output), sink: options.sink, tap: options.tap };
@@ -276,6 +285,12 @@ impl Process {
             }
             changed.await;
         }
+    }
+
+    /// Ends when the tap finds something in output that comes from now on, or the process ends. Made before a look, it misses
+    /// nothing that comes behind the look.
+    pub fn marked(&self) -> impl Future<Output = ()> + '_ {
+        self.output.marked.notified()
     }
 
     /// Ends when the process ended and all of its output is there.
@@ -356,11 +371,16 @@ impl Recorder {
 
     /// Takes output of a terminal.
     pub(super) fn take_raw(&mut self, bytes: &[u8]) {
-        if let Some(tap) = &mut self.tap {
-            tap(bytes);
-        }
-        self.output.state.lock().keep(bytes);
+        let is_marked = {
+            // Both under the lock: who knows of a mark finds the output before it, and the other way round.
+            let mut state = self.output.state.lock();
+            state.keep(bytes);
+            self.tap.as_mut().is_some_and(|tap| tap(bytes))
+        };
         self.output.changed.notify_waiters();
+        if is_marked {
+            self.output.marked.notify_waiters();
+        }
     }
 
     /// Marks the end, after all output was taken; `complete` adds what the backend knows.

@@ -72,7 +72,7 @@ impl SessionLog {
     pub fn with(mut self, mut tap: Tap) -> Tap {
         Box::new(move |bytes| {
             self.take(bytes);
-            tap(bytes);
+            tap(bytes)
         })
     }
 
@@ -111,14 +111,14 @@ mod tests {
         std::fs::write(folder.path().join("session_a.log"), "mine").unwrap();
         let size = TerminalSize { columns: 80, rows: 24 };
         let logs = SessionLogs { directory: folder.path().to_owned(), asciicast: false };
-        let mut tap = logs.open("a", size).unwrap().with(Box::new(|_| {}));
+        let mut tap = logs.open("a", size).unwrap().with(Box::new(|_| false));
         tap(b"\x1b[31mred\x1b[0m\r\n\x1b]52;c;");
         tap(b"aGk=\x07end");
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(read("session_a.log"), "mine");
         assert_eq!(read("session_a-1.log"), "red\nend");
         let recorded = SessionLogs { asciicast: true, ..logs };
-        let mut tap = recorded.open("a", size).unwrap().with(Box::new(|_| {}));
+        let mut tap = recorded.open("a", size).unwrap().with(Box::new(|_| false));
         tap(b"\x1b[1m\xC3");
         tap(b"\xA9");
         let cast = read("session_a.cast");

@@ -52,16 +52,38 @@ pub struct Marks {
     forgotten: u64,
     /// A line was typed and its command has not begun: a prompt is the old one, drawn again.
     is_typed: bool,
+    is_plain: bool,
+    /// Output before this position is of nobody's command.
+    begin: u64,
 }
 
 impl Marks {
     /// None yet; only marks with this word count.
     pub fn new(word: String) -> Self {
-        Self { word, position: 0, open: None, found: VecDeque::new(), forgotten: 0, is_typed: false }
+        Self {
+            word,
+            position: 0,
+            open: None,
+            found: VecDeque::new(),
+            forgotten: 0,
+            is_typed: false,
+            is_plain: false,
+            begin: 0,
+        }
     }
 
-    /// Takes the next bytes of the stream.
-    pub fn take(&mut self, bytes: &[u8]) {
+    /// Takes the next bytes of the stream. Whether there is a prompt, or the end of a command, among them.
+    pub fn take(&mut self, bytes: &[u8]) -> bool {
+        let before = self.count();
+        self.look(bytes);
+        let is_news = |kind| match kind {
+            Kind::Prompt | Kind::Continuation | Kind::End(_) => true,
+            Kind::Begin | Kind::Accepted | Kind::Typed => false,
+        };
+        self.since(before).any(|mark| is_news(mark.kind))
+    }
+
+    fn look(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let Some(open) = &mut self.open else {
@@ -110,6 +132,12 @@ impl Marks {
         let Ok(text) = std::str::from_utf8(text) else { return };
         let Some(text) = text.strip_suffix(&self.word).and_then(|text| text.strip_suffix(';')) else { return };
         let kind = match text {
+            "N" => {
+                // What it said of itself before is no output.
+                self.is_plain = true;
+                self.begin = self.position;
+                return;
+            }
             "B" => Kind::Prompt,
             "P" => Kind::Continuation,
             "C" => Kind::Begin,
@@ -137,6 +165,16 @@ impl Marks {
             self.found.pop_front();
             self.forgotten += 1;
         }
+    }
+
+    /// The word of these marks.
+    pub fn word(&self) -> &str {
+        &self.word
+    }
+
+    /// Whether the shell said that it is a plain one, of which no more than the basics can be asked.
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// How many were found until now.
@@ -178,7 +216,7 @@ impl Marks {
         parts.extend(start.map(|begin| (begin, to)));
         parts
             .iter()
-            .map(|(begin, end)| ((*begin).max(from), (*end).min(to)))
+            .map(|(begin, end)| ((*begin).max(from).max(self.begin), (*end).min(to)))
             .filter(|(begin, end)| begin < end)
             .collect()
     }
@@ -205,7 +243,12 @@ mod tests {
         ];
         for size in 1..stream.len() {
             let mut marks = Marks::new("w".into());
-            stream.chunks(size).for_each(|piece| marks.take(piece));
+            let mut told = 0;
+            for piece in stream.chunks(size) {
+                told += usize::from(marks.take(piece));
+            }
+            // A prompt and two ends; the beginning of a command wakes nobody.
+            assert!((1..=3).contains(&told) && (size > 1 || told == 3), "{size}: {told}");
             assert_eq!(marks.since(0).collect::<Vec<_>>(), expected, "{size}");
             assert_eq!(marks.since(3).collect::<Vec<_>>(), expected[3..]);
             assert_eq!(marks.printed(0, 80), [(0, 1), (23, 31), (41, 67)]);

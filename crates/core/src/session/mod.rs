@@ -21,6 +21,7 @@ pub mod marks;
 pub mod paint;
 pub mod screen;
 pub mod settle;
+mod shells;
 pub mod terminal;
 #[cfg(test)]
 mod terminal_tests;
@@ -160,6 +161,11 @@ impl Session {
         let code = terminal.ended_since(*told);
         *told = terminal.mark_count();
         code
+    }
+
+    /// Whether [`Session::told_end`] has something to tell.
+    pub fn has_untold_end(&self, terminal: &Terminal) -> bool {
+        terminal.state() == ShellState::AtPrompt && terminal.ended_since(*self.told.lock()).is_some()
     }
 
     /// `running`, `exited(0)` or `ended(SIGKILL)`.

@@ -1,7 +1,7 @@
 //! A shell on a terminal that lasts from call to call: its directory, variables, functions and history stay.
 //!
-//! Commands are typed to it, as a paste and a return, and the shell marks where each begins and ends ([`super::marks`]):
-//! so their output, and only theirs, is known to the byte, however they end.
+//! Commands are typed to it, and the shell marks where each begins and ends ([`super::marks`]): so their output, and only
+//! theirs, is known to the byte, however they end. Which shell it is, and what is typed at it, is in [`super::shells`].
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -12,18 +12,15 @@ use parking_lot::Mutex;
 use super::Session;
 use super::marks::{Kind, Marks};
 use super::screen::{Screen, SharedScreen};
+use super::shells::{self, TYPED_BYTES};
 use crate::backend::process::{Process, Tap, TerminalSize};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
 
 /// 15 s for a shell to show its first prompt.
 const START: Duration = Duration::from_secs(15);
-/// 1 s for the prompt behind a command that ended.
-const PROMPT: Duration = Duration::from_secs(1);
-/// 16 KiB are typed: the shell echoes every character. Longer is a script.
-const TYPED_BYTES: usize = 16 << 10;
-const PASTE_START: &str = "\x1b[200~";
-const PASTE_END: &str = "\x1b[201~";
+/// 10 s for the prompt behind a command that ended: hooks of the session's own settings run before it.
+const PROMPT: Duration = Duration::from_secs(10);
 
 /// What a session on a terminal has besides its process.
 pub struct Terminal {
@@ -62,17 +59,23 @@ pub enum ShellState {
 impl Terminal {
     /// A terminal of that size; with it the command that starts its shell, and what takes its bytes.
     pub fn new(size: TerminalSize) -> (Self, String, Tap) {
+        Self::started_by(shells::start, size)
+    }
+
+    /// As [`Terminal::new`] with a shell of the caller's, whose command line `start` makes of the word in its marks.
+    pub(super) fn started_by(start: impl FnOnce(&str) -> String, size: TerminalSize) -> (Self, String, Tap) {
         let word = format!("{:016x}", RandomState::new().hash_one(()));
         let screen = Arc::new(Mutex::new(Screen::new(size)));
         let marks = Arc::new(Mutex::new(Marks::new(word.clone())));
         let tap: Tap = Box::new({
             let (screen, marks) = (Arc::clone(&screen), Arc::clone(&marks));
             move |bytes| {
-                marks.lock().take(bytes);
+                let is_marked = marks.lock().take(bytes);
                 screen.lock().draw(bytes);
+                is_marked
             }
         });
-        (Self { screen, marks, typing: tokio::sync::Mutex::new(()) }, shell_command(&word), tap)
+        (Self { screen, marks, typing: tokio::sync::Mutex::new(()) }, start(&word), tap)
     }
 
     /// What it shows.
@@ -111,6 +114,17 @@ impl Terminal {
         self.marks.lock().typed();
     }
 
+    /// Whether the shell is a plain one; see [`super::shells`].
+    pub fn is_plain(&self) -> bool {
+        self.marks.lock().is_plain()
+    }
+
+    /// What is typed at the shell's prompt to run a command, with its return.
+    pub fn line(&self, command: &str) -> String {
+        let marks = self.marks.lock();
+        if marks.is_plain() { shells::evaluated(command, marks.word()) } else { shells::pasted(command) }
+    }
+
     /// Waits until the shell waits for a command; `false` when it does not within `time`.
     pub async fn prompt(&self, process: &Process, time: Duration, deadline: &Deadline) -> Result<bool> {
         self.wait(process, time, deadline, || self.state() == ShellState::AtPrompt).await
@@ -125,7 +139,7 @@ impl Terminal {
     ) -> Result<bool> {
         let give_up = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
         loop {
-            let position = process.position();
+            let marked = process.marked();
             if is_there() {
                 return Ok(true);
             }
@@ -134,7 +148,7 @@ impl Terminal {
             }
             tokio::select! {
                 biased;
-                () = process.changed(position) => {}
+                () = marked => {}
                 () = tokio::time::sleep_until(give_up.into()) => return Ok(is_there()),
                 stop = deadline.reached() => return Err(stop),
             }
@@ -171,16 +185,21 @@ impl Terminal {
         }
         let before = self.mark_count();
         self.typed();
-        let typed = format!("{PASTE_START}{command}{PASTE_END}\r");
-        process.write(typed.as_bytes(), deadline).await?;
+        process.write(self.line(command).as_bytes(), deadline).await?;
         let is_over = || {
             let marks = self.marks.lock();
-            marks.since(before).any(|mark| matches!(mark.kind, Kind::End(_) | Kind::Continuation))
+            // A plain shell asks for the rest of every line that was typed in parts.
+            let asks_for_more = !marks.is_plain() && marks.since(before).any(|mark| mark.kind == Kind::Continuation);
+            // An end is told together with the prompt behind it: one wake-up for both.
+            let has_ended = marks.since(before).any(|mark| matches!(mark.kind, Kind::End(_)));
+            asks_for_more || (has_ended && marks.last().is_some_and(|mark| mark.kind == Kind::Prompt))
         };
-        if !self.wait(process, time, deadline, is_over).await? {
+        let is_over = self.wait(process, time, deadline, is_over).await?;
+        let code = self.ended_since(before);
+        if !is_over && code.is_none() {
             return Ok(if process.ended().is_some() { Ran::ShellEnded } else { Ran::Running });
         }
-        let Some(code) = self.ended_since(before) else { return Ok(Ran::Incomplete) };
+        let Some(code) = code else { return Ok(Ran::Incomplete) };
         self.prompt(process, PROMPT, deadline).await?;
         Ok(Ran::Ended(code))
     }
@@ -197,24 +216,5 @@ fn busy(id: &str) -> Error {
             "Session '{id}' already exists and is running. Look at it with `shell_view`, write to it with \
              `shell_write_to_process`, end it with `shell_kill_process`, or use another id."
         ),
-    )
-}
-
-/// Starts an interactive shell that marks its prompts and commands. Its settings come by a pipe that it closes first of
-/// all; they are the shell's own and reach no program. Where there is no bash, the plain shell runs without marks.
-fn shell_command(word: &str) -> String {
-    format!(
-        r#"[ -x /bin/bash ] || exec /bin/sh -i
-exec /bin/bash --noprofile --rcfile /dev/fd/3 -i 3<<'{word}'
-exec 3<&-
-unset HISTFILE MAILCHECK
-set +H
-bind 'set enable-bracketed-paste on' 'set bell-style none' 2>/dev/null
-PS0='\e]133;C;{word}\a'
-PS1='\[\e]133;A;{word}\a\]\$ \[\e]133;B;{word}\a\]'
-PS2='\[\e]133;P;{word}\a\]> '
-PROMPT_COMMAND='printf "\e]133;D;%s;{word}\a" "$?"'
-{word}
-"#
     )
 }

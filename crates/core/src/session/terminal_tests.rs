@@ -4,13 +4,19 @@
 use std::fs;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use serde_json::{Value, json};
 
+use super::shells::start_plain;
+use super::terminal::{Ran, Terminal};
 use super::tests::{World, call};
+use super::{Hold, Sessions, Starter};
 use crate::backend::process::TerminalSize;
 use crate::backend::{Backend, Call, CommandLimits, TerminalRequest};
+use crate::cancel::Deadline;
+use crate::text::ansi::strip;
 use crate::tool::{Part, ToolResult};
 use crate::toolset::{Application, CallOptions, Toolset};
 
@@ -54,6 +60,19 @@ async fn finished(toolset: &Toolset, so_far: ToolResult) -> String {
         text.push_str(&call(toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await.text);
     }
     text
+}
+
+/// Types a line and waits for the end of the command: all that was printed until then, however it came.
+async fn typed(toolset: &Toolset, text: &str) -> String {
+    let mut next = write(toolset, text).await;
+    let mut pieces = Vec::new();
+    loop {
+        pieces.push(next.data.unwrap()["output"].as_str().unwrap().to_owned());
+        if pieces.iter().any(|piece| piece.contains("--- COMMAND FINISHED")) {
+            return pieces.into_iter().filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n");
+        }
+        next = call(toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await;
+    }
 }
 
 /// Starts a program that goes on.
@@ -100,10 +119,136 @@ async fn a_session_keeps_directory_variables_functions_and_history_also_after_fa
     assert_eq!(exec(&toolset, ":").await.text, "Command executed successfully (no output).");
     let open = exec(&toolset, "echo 'a").await;
     assert!(open.text.starts_with("The command is not whole"), "{}", open.text);
-    assert_eq!(write(&toolset, "b'").await.text, "a\nb\n--- COMMAND FINISHED (exit code 0) ---");
+    assert_eq!(typed(&toolset, "b'").await, "a\nb\n--- COMMAND FINISHED (exit code 0) ---");
     let ended = exec(&toolset, "exit 3").await;
     assert!(ended.text.ends_with("--- SESSION TERMINATED ---"), "{}", ended.text);
     assert_eq!(exec(&toolset, "pwd").await.text, root, "an id whose session ended begins anew");
+}
+
+/// A file of settings took the marks away with the prompt it set, and no command ran in the session any more.
+#[tokio::test]
+async fn settings_of_its_own_cost_a_session_neither_its_prompt_nor_exit_codes() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    fs::write(world.directory.path().join("rc"), "PS1='mine> '\nPS2='more> '\nPROMPT_COMMAND='X=hooked'\n").unwrap();
+    assert_eq!(exec(&toolset, ". ./rc").await.text, "Command executed successfully (no output).");
+    for _ in 0..2 {
+        assert_eq!(exec(&toolset, "sh -c 'exit 7'").await.data.unwrap()["exitCode"], json!(7));
+        assert_eq!(exec(&toolset, "echo $? $X").await.text, "7 hooked");
+    }
+    assert_eq!(exec(&toolset, "PS1=\"(venv) $PS1\"").await.data.unwrap()["exitCode"], json!(0));
+    assert_eq!(exec(&toolset, "true").await.text, "Command executed successfully (no output).");
+    until_shown(&toolset, "(venv) mine>").await;
+}
+
+/// What a shell of `program` says to each command: how it ran, and what it printed.
+async fn plainly(world: &World, program: &str, commands: &[&str]) -> Vec<(Ran, String)> {
+    let sessions = Sessions::new(Arc::new(|_| {}), None);
+    let size = TerminalSize { columns: 80, rows: 24 };
+    let (terminal, shell, tap) = Terminal::started_by(|word| start_plain(program, word), size);
+    let request = TerminalRequest {
+        command: Some(shell),
+        working_directory: None,
+        environment: vec![("HOME".into(), world.directory.path().display().to_string())],
+        size,
+        limits: CommandLimits::default(),
+        tap: Some(tap),
+    };
+    let process = world.backend.shell().unwrap().open_terminal(request, &Call::default()).await.unwrap();
+    let starter = Starter { call_id: "call", tool: "shell_exec" };
+    let session = sessions.add("s".into(), process, Some(terminal), "", starter, 0);
+    let mut said = Vec::new();
+    for command in commands {
+        let terminal = session.terminal.as_ref().unwrap();
+        let ran = terminal.run(&session, command, Duration::from_secs(60), &Deadline::default()).await.unwrap();
+        said.push((ran, strip(&String::from_utf8_lossy(&session.fresh_printed(1 << 20).bytes))));
+    }
+    said
+}
+
+/// Where there is no bash a command never came to an end that anybody saw.
+async fn keeps_a_session(program: &str) {
+    let world = World::new();
+    let long = format!("printf '%s\\n' {} | sort -u | tail -n 1", "'wörd %' ".repeat(1_500));
+    let lines = "for i in 1 2\ndo\n\techo \"l $i\" 'q' \\\\\ndone\ncat <<'E'\n$X `x`\nE";
+    let commands = [
+        "echo hi",
+        "cd /; X=é; false",
+        "echo $? $X $PWD",
+        lines,
+        &long,
+        "printf no-end; sh -c 'exit 5'",
+        "fi",
+        "echo 'a",
+        "sleep 0.01 & wait; echo over",
+        "stty size",
+        "true",
+    ];
+    let said = plainly(&world, program, &commands).await;
+    let expected =
+        [(0, "hi\n"), (1, ""), (0, "1 é /\n"), (0, "l 1 q \\\nl 2 q \\\n$X `x`\n"), (0, "wörd %\n"), (5, "no-end")];
+    for (index, (code, text)) in expected.into_iter().enumerate() {
+        assert_eq!(said[index], (Ran::Ended(code), text.to_owned()), "{program}: {}", commands[index]);
+    }
+    for (index, word) in [(6, "fi"), (7, "nterminated")] {
+        assert!(said[index].0 == Ran::Ended(2) && said[index].1.contains(word), "{program}: {:?}", said[index]);
+    }
+    assert!(said[8].1.contains("over\n"), "{program}: {:?}", said[8]);
+    assert_eq!(said[9..], [(Ran::Ended(0), "24 80\n".to_owned()), (Ran::Ended(0), String::new())], "{program}");
+    assert_eq!(fs::read_dir(world.directory.path()).unwrap().count(), 0, "{program} writes no history");
+}
+
+#[tokio::test]
+async fn a_plain_shell_keeps_a_session() {
+    keeps_a_session("/bin/sh").await;
+}
+
+#[tokio::test]
+async fn a_shell_of_busybox_keeps_a_session() {
+    keeps_a_session("busybox sh").await;
+}
+
+/// The end of a command was kept back for as long as a look was ready to wait, where its output had been shown before.
+#[tokio::test]
+async fn a_look_does_not_wait_for_an_end_that_is_there() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let session = toolset.sessions().find("s").unwrap();
+    let terminal = session.terminal.as_ref().unwrap();
+    let ran = terminal.run(&session, "echo done", Duration::from_secs(60), &Deadline::default()).await.unwrap();
+    assert_eq!(ran, Ran::Ended(0));
+    assert!(session.has_untold_end(terminal));
+    session.fresh_printed(1 << 20);
+    let begin = std::time::Instant::now();
+    let told = call(&toolset, "shell_view", json!({ "id": "s", "wait": 500 })).await;
+    assert_eq!(told.text, "--- COMMAND FINISHED (exit code 0) ---");
+    assert!(!session.has_untold_end(terminal) && begin.elapsed() < Duration::from_secs(400));
+}
+
+#[tokio::test]
+async fn while_a_person_has_a_session_the_model_types_nothing_and_changes_nothing() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let session = toolset.sessions().find("s").unwrap();
+    let hold = Hold::take(&session).unwrap();
+    let before = session.process.position();
+    for (tool, input) in [
+        ("shell_exec", json!({ "id": "s", "command": "touch typed" })),
+        ("shell_resize", json!({ "id": "s", "columns": 60, "rows": 10 })),
+        ("shell_write_to_process", json!({ "id": "s", "command": "touch typed" })),
+        ("shell_write_to_process", json!({ "id": "s", "keys": ["ctrl-d"] })),
+        ("shell_ask_user_for_help", json!({ "id": "s", "prompt": "And you?" })),
+    ] {
+        let refused = call(&toolset, tool, input.clone()).await;
+        assert_eq!(refused.code.as_deref(), Some("BUSY"), "{tool} {input}: {}", refused.text);
+    }
+    assert!(screen(&toolset).await.text.starts_with("[screen 120 x 40"));
+    assert_eq!(session.process.position(), before, "nothing was typed");
+    drop(hold);
+    call(&toolset, "shell_resize", json!({ "id": "s", "columns": 60, "rows": 10 })).await;
+    assert_eq!(exec(&toolset, "ls; stty size").await.text, "10 60");
 }
 
 #[tokio::test]
@@ -113,12 +258,14 @@ async fn a_command_that_takes_too_long_goes_on_and_is_seen_to_its_end() {
     let input = json!({ "id": "s", "command": "echo begin; read line; echo \"got $line\"", "timeout": 0.3 });
     let left = call(&toolset, "shell_exec", input).await;
     assert!(left.text.starts_with("Command still runs after 0.3 s and goes on in session 's'."), "{}", left.text);
-    assert!(left.text.ends_with("Output so far:\nbegin"), "{}", left.text);
+    let mut so_far = left.text;
+    while !so_far.ends_with("begin") {
+        so_far = call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await.text;
+    }
     let again = exec(&toolset, "pwd").await;
     assert!(again.text.starts_with("Error: Session 's' already exists and is running."), "{}", again.text);
     assert!(call(&toolset, "shell_view", json!({ "id": "s" })).await.text.starts_with("[No new output]\n"));
-    let answered = finished(&toolset, write(&toolset, "yes").await).await;
-    assert_eq!(answered, "yes\ngot yes\n--- COMMAND FINISHED (exit code 0) ---");
+    assert_eq!(typed(&toolset, "yes").await, "yes\ngot yes\n--- COMMAND FINISHED (exit code 0) ---");
     start(&toolset, "sleep 0.2; seq 1 3; exit 9").await;
     let mut seen = String::new();
     while !seen.contains("--- SESSION TERMINATED") {
@@ -148,10 +295,15 @@ async fn a_command_that_takes_too_long_goes_on_and_is_seen_to_its_end() {
 async fn keys_stop_and_resume_jobs_and_the_end_of_a_session_is_the_end_of_all_of_it() {
     let world = World::new();
     let toolset = terminals(&world);
-    start(&toolset, "sleep 300").await;
+    // It says by itself that it has the terminal.
+    let sleeps = "sh -c 'printf r\\\\145ady; exec sleep 300'";
+    start(&toolset, sleeps).await;
+    until_shown(&toolset, "\nready").await;
     let stopped = finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
     assert!(stopped.ends_with("--- COMMAND FINISHED (exit code 130) ---"), "{stopped}");
-    start(&toolset, "sleep 300").await;
+    exec(&toolset, "clear").await;
+    start(&toolset, sleeps).await;
+    until_shown(&toolset, "\nready").await;
     let suspended = finished(&toolset, press(&toolset, &["ctrl-z"]).await).await;
     assert!(suspended.contains("Stopped"), "{suspended}");
     assert!(exec(&toolset, "jobs").await.text.contains("sleep 300"));
@@ -185,7 +337,7 @@ async fn at_a_prompt_only_whole_lines_are_typed_so_that_no_unjudged_command_is_m
     }
     assert_eq!(exec(&toolset, "touch x").await.code.as_deref(), Some("COMMAND_BLOCKED"));
     assert!(!world.directory.path().join("x").exists());
-    assert_eq!(write(&toolset, "echo typed").await.text, "typed\n--- COMMAND FINISHED (exit code 0) ---");
+    assert_eq!(typed(&toolset, "echo typed").await, "typed\n--- COMMAND FINISHED (exit code 0) ---");
     let asking = world.toolset(json!({ "tools": ["terminal"], "requireExecuteApproval": true }));
     for (tool, input) in [
         ("shell_exec", json!({ "id": "s", "command": "true" })),
@@ -203,7 +355,7 @@ async fn prompts_without_a_line_end_are_seen_and_answered() {
     let world = World::new();
     let toolset = terminals(&world);
     // As `ssh` and `sudo` ask: on the terminal itself, without an echo.
-    let asks = "printf 'Password: ' >/dev/tty; stty -echo; read -r p </dev/tty; stty echo; echo; [ \"$p\" = sesame ] && echo welcome";
+    let asks = "stty -echo; printf 'Password: ' >/dev/tty; read -r p </dev/tty; stty echo; echo; [ \"$p\" = sesame ] && echo welcome";
     start(&toolset, asks).await;
     until_shown(&toolset, "\nPassword:").await;
     write(&toolset, "sesame").await;

@@ -214,8 +214,9 @@ pub(super) struct ShellWrite {
 }
 
 impl ShellWrite {
-    fn bytes(&self) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
+    /// The text with its return, and the keys, as a program reads them.
+    fn parts(&self) -> Result<(Vec<u8>, Vec<u8>)> {
+        let mut typed = Vec::new();
         if let Some(text) = &self.command {
             if text.len() > TEXT_BYTES {
                 return Err(Error::invalid(format!("At most {TEXT_BYTES} bytes are typed in one call.")));
@@ -223,22 +224,28 @@ impl ShellWrite {
             if text.chars().any(|character| character.is_control() && !"\t\n".contains(character)) {
                 return Err(Error::invalid("`command` holds control characters; press keys by name with `keys`."));
             }
-            bytes.extend(text.replace('\n', "\r").into_bytes());
+            typed.extend(text.replace('\n', "\r").into_bytes());
             if self.enter.unwrap_or(true) {
-                bytes.push(b'\r');
+                typed.push(b'\r');
             }
         }
         let keys = self.keys.as_deref().unwrap_or_default();
         if keys.len() > KEYS {
             return Err(Error::invalid(format!("At most {KEYS} keys are pressed in one call.")));
         }
-        for key in keys {
-            bytes.extend(bytes_of(key)?);
-        }
-        if bytes.is_empty() {
+        let pressed = keys.iter().map(|key| bytes_of(key)).collect::<Result<Vec<_>>>()?.concat();
+        if typed.is_empty() && pressed.is_empty() {
             return Err(Error::invalid("Give `command`, `keys` or both."));
         }
-        Ok(bytes)
+        Ok((typed, pressed))
+    }
+
+    /// What is typed: at the prompt of a plain shell a line that says where its output begins.
+    fn typed(&self, at_prompt_of: Option<&Terminal>) -> Result<Vec<u8>> {
+        let (text, keys) = self.parts()?;
+        let line = at_prompt_of.filter(|terminal| terminal.is_plain()).zip(self.command.as_ref());
+        let text = line.map_or(text, |(terminal, command)| terminal.line(command).into_bytes());
+        Ok([text, keys].concat())
     }
 
     /// At a shell's prompt only whole lines are typed, each judged as a command: pieces would make up one that nobody
@@ -273,7 +280,7 @@ impl Tool for ShellWrite {
     };
 
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
-        self.bytes()?;
+        self.parts()?;
         let lines = self.command.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty());
         let mut accesses: Vec<Access> = lines
             .map(|line| Access::Command { command: line.to_owned(), working_directory: working_directory.clone() })
@@ -319,7 +326,8 @@ impl Tool for ShellWrite {
                 terminal.mark_count()
             });
             let given = process.position();
-            process.write(&self.bytes()?, deadline).await?;
+            let at_prompt_of = session.terminal.as_ref().filter(|_| state == Some(ShellState::AtPrompt));
+            process.write(&self.typed(at_prompt_of)?, deadline).await?;
             let is_ready = || {
                 session.terminal.as_ref().is_some_and(|terminal| {
                     terminal.ended_since(before).is_some() && terminal.state() == ShellState::AtPrompt
@@ -462,9 +470,11 @@ impl Tool for ShellHelp {
             let given = session.process.position();
             session.process.write(&typed, &view.call.deadline).await?;
             settle(&session.process, COLLECT, Some(given), &view.call.deadline, || false).await?;
-            let output = plain(&session.fresh_printed(view.limits.output_bytes));
-            let text = format!("The person answered; session '{}' went on:\n{output}", session.id);
-            Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true })))
+            let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
+            let fresh = session.fresh_printed(view.limits.output_bytes);
+            let shown = super::terminal_view::shown(&session, &fresh, code);
+            let text = format!("The person answered; session '{}' went on:\n{}", session.id, shown.text);
+            Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true, "exitCode": code })))
         })
     }
 }

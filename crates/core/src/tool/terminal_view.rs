@@ -65,7 +65,9 @@ impl Tool for ShellView {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
             let terminal = terminal_of(&session)?;
-            if let Some(seconds) = self.wait.filter(|seconds| *seconds > 0.0) {
+            // An end whose output was shown already is news too.
+            let wait = self.wait.filter(|seconds| *seconds > 0.0 && !session.has_untold_end(terminal));
+            if let Some(seconds) = wait {
                 session.wait_for_fresh(Duration::from_secs_f64(seconds), &view.call.deadline).await?;
             }
             let ended = session.process.ended().is_some();

@@ -247,7 +247,10 @@ async fn open_terminal(backend: &dyn Backend, arguments: OpenTerminal, call: &Ca
         environment: arguments.env.unwrap_or_default().into_iter().collect(),
         size,
         limits: arguments.limits.unwrap_or_default().into(),
-        tap: Some(Box::new(move |bytes| drawn.lock().draw(bytes))),
+        tap: Some(Box::new(move |bytes| {
+            drawn.lock().draw(bytes);
+            false
+        })),
     };
     let process = shell.open_terminal(request, call).await?;
     Ok(Reply { process: Some(Running { process, screen: Some(screen) }), ..Reply::default() })
