@@ -16,8 +16,8 @@ pub(super) const COMMANDS: usize = 1_000;
 /// 200 texts inside texts (`sh -c`, back-quotes, here-documents), at most 8 deep.
 const NESTED: usize = 200;
 const NESTED_DEPTH: usize = 8;
-/// 32 commands, each of which starts the next: nobody writes more, and each is listed with all behind it.
-pub(super) const WRAPPED: usize = 32;
+/// 16 commands, each of which starts the next: nobody writes more, and each is listed with all behind it.
+pub(super) const WRAPPED: usize = 16;
 
 pub(super) struct Analyzer<'a> {
     context: &'a CommandContext,
@@ -301,7 +301,10 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> CommandAnalysis {
+    pub(super) fn finish(mut self) -> CommandAnalysis {
+        if self.places.is_full() {
+            self.exceed("it names too many files");
+        }
         let refused = self.allow_list.and_then(|list| list.refusal(self.parsed, !self.commands.is_empty()));
         let verdict = match (self.denied, refused, self.unresolved.first()) {
             (Some(reason), _, _) => {

@@ -59,6 +59,8 @@ pub(super) struct Places<'a> {
     functions: Vec<String>,
     repeats: bool,
     places: Vec<Place>,
+    /// Whether there were more files than are noted.
+    is_full: bool,
     reads: Vec<String>,
     writes: Vec<String>,
 }
@@ -74,6 +76,7 @@ impl<'a> Places<'a> {
             functions: Vec::new(),
             repeats: false,
             places: Vec::new(),
+            is_full: false,
             reads: Vec::new(),
             writes: Vec::new(),
         }
@@ -90,6 +93,11 @@ impl<'a> Places<'a> {
     pub(super) fn see_script(&mut self, functions: impl Iterator<Item = String>, repeats: bool) {
         self.functions.extend(functions);
         self.repeats |= repeats;
+    }
+
+    /// Whether some files were not noted, since there are too many.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Every directory that was seen to be entered.
@@ -129,7 +137,11 @@ impl<'a> Places<'a> {
     /// Notes that a file is touched.
     pub(super) fn add(&mut self, word: &Argument, what: Use) {
         let path = word.marked();
-        if path.is_empty() || path == "-" || self.places.len() >= PLACES {
+        if path.is_empty() || path == "-" {
+            return;
+        }
+        if self.places.len() >= PLACES {
+            self.is_full = true;
             return;
         }
         let lists = match what {

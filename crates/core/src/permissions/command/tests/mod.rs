@@ -341,6 +341,8 @@ fn limits_fail_closed() {
         "`a`".repeat(500),
         "eval ".repeat(50) + "x",
         "env ".repeat(70) + "x",
+        // The last file was out of the sight of rules.
+        (0..2_100).fold("cat".to_owned(), |command, file| command + &format!(" f{file}")) + " .env",
     ] {
         let start = &command[..30];
         // What is not looked at may be anything on the deny list (R-CMD-5).
