@@ -1,4 +1,4 @@
-//! How far a terminal's output is plain text.
+//! How far a terminal's output is plain text, and whether a text is ASCII.
 
 /// Bytes that are looked at together.
 const BLOCK: usize = 64;
@@ -15,6 +15,11 @@ pub fn plain_text(bytes: &[u8]) -> usize {
     let whole =
         blocks.iter().take_while(|block| block.iter().fold(true, |all, byte| all & is_plain(*byte))).count() * BLOCK;
     whole + bytes[whole..].iter().take_while(|byte| is_plain(**byte)).count()
+}
+
+/// Whether all bytes are ASCII.
+pub fn is_ascii(bytes: &[u8]) -> bool {
+    bytes.is_ascii()
 }
 
 #[cfg(test)]

@@ -13,8 +13,6 @@ const MAX_PATTERN_BYTES: usize = 8 << 10;
 pub(super) const MAX_REGEX_BYTES: usize = 8 << 20;
 /// 128 bytes: a longer pattern takes its time to compile.
 const QUICK_PATTERN_BYTES: usize = 128;
-/// 256 KiB for the states that a pattern remembers which is kept itself.
-const QUICK_DFA_BYTES: usize = 256 << 10;
 /// 100 groups within each other (R-FS-10).
 const MAX_NESTING: u32 = 100;
 
@@ -35,17 +33,20 @@ pub(super) fn compile(query: &GrepQuery) -> Result<(RegexMatcher, Pace)> {
 }
 
 /// The same for content of ASCII alone, where a pattern means the same without Unicode, and compiles in a fraction of the time.
-/// `None` where it does not compile without.
-pub(super) fn compile_ascii(query: &GrepQuery) -> Option<(RegexMatcher, Pace)> {
+/// One thread remembers states in so many bytes. `None` where it does not compile without.
+pub(super) fn compile_ascii(query: &GrepQuery, dfa_bytes: usize) -> Option<(RegexMatcher, Pace)> {
     let weight = check(query).ok()?;
-    let matcher = builder(query).unicode(false).dfa_size_limit(QUICK_DFA_BYTES).build(&query.pattern).ok()?;
+    let matcher = builder(query).unicode(false).dfa_size_limit(dfa_bytes).build(&query.pattern).ok()?;
     Some((matcher, Pace::of_weight(weight)))
 }
 
 /// The steps that a byte of ASCII takes at most, roughly; `None` for a pattern that is not valid, or whose compilation takes
 /// longer than most searches.
 pub(super) fn quick_weight(query: &GrepQuery) -> Option<u64> {
-    let is_quick = query.literal || !["{", "(?", "\\p", "\\P"].iter().any(|costly| query.pattern.contains(costly));
+    // Groups that capture nothing are no more costly than others.
+    let costly = ["{", "\\p", "\\P"].iter().any(|costly| query.pattern.contains(costly))
+        || query.pattern.matches("(?").count() > query.pattern.matches("(?:").count();
+    let is_quick = query.literal || !costly;
     if !is_quick || !query.pattern.is_ascii() || query.pattern.len() > QUICK_PATTERN_BYTES {
         return None;
     }
@@ -164,6 +165,18 @@ mod tests {
     use super::*;
     use crate::path::VirtualPath;
 
+    /// What is matched without Unicode first compiles with it when a text asks for that, so that no answer depends on the texts.
+    #[test]
+    fn whatever_is_quick_compiles_for_any_text() {
+        for part in [r"\w", r"\W", r"\S", r"\B", "[^a]", "[k-s]", ".", "(.)*", r"(?:\w+)+", "|a"] {
+            for (case, word) in [(CaseMode::Sensitive, false), (CaseMode::Insensitive, true)] {
+                let pattern = part.repeat(QUICK_PATTERN_BYTES / part.len());
+                let query = GrepQuery { case, word, ..GrepQuery::new(pattern, VirtualPath::root()) };
+                assert!(quick_weight(&query).is_some() && compile(&query).is_ok(), "{part}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn a_pattern_means_the_same_in_ascii(
@@ -175,7 +188,7 @@ mod tests {
             let case = if insensitive { CaseMode::Insensitive } else { CaseMode::Sensitive };
             let query = GrepQuery { case, word, ..GrepQuery::new(pattern, VirtualPath::root()) };
             // What needs Unicode does not compile without it, and is then compiled with it.
-            if let Some((ascii, _)) = compile_ascii(&query) {
+            if let Some((ascii, _)) = compile_ascii(&query, MAX_REGEX_BYTES) {
                 let found = |matcher: &RegexMatcher| matcher.find(lines.as_bytes()).unwrap();
                 prop_assert_eq!(found(&compile(&query).unwrap().0), found(&ascii));
             }

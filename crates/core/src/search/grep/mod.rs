@@ -5,10 +5,11 @@
 
 use std::sync::atomic::AtomicU64;
 
-use grep_matcher::Matcher;
 use parking_lot::Mutex;
 
+use self::engines::{AsciiFirst, Engines, One};
 use self::look_around::LookAround;
+use self::matcher::MAX_REGEX_BYTES;
 use self::pace::Pace;
 use self::page::{MAX_TEXT_BYTES, Page};
 pub(crate) use self::quick::{LastPattern, Quick};
@@ -27,6 +28,7 @@ use crate::backend::Call;
 use crate::error::Result;
 use crate::limits::Limits;
 
+mod engines;
 mod line;
 mod look_around;
 mod matcher;
@@ -40,10 +42,15 @@ mod worker;
 /// with `InvalidInput` for a pattern, glob or type that is not valid and, as the tree does, for a path that cannot be
 /// opened. A file that is named is searched whatever the globs say, also when it looks binary.
 pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) -> Result<GrepOutcome> {
+    if matcher::quick_weight(query).is_some()
+        && let Some((ascii, pace)) = matcher::compile_ascii(query, MAX_REGEX_BYTES)
+    {
+        return grep_with(tree, query, (&AsciiFirst::new(query, ascii), pace), call, limits);
+    }
     let linear = matcher::compile(query);
     if linear.is_ok() || !query.look_around || query.literal {
         let (matcher, pace) = linear?;
-        return grep_with(tree, query, (&matcher, pace), call, limits);
+        return grep_with(tree, query, (&One(&matcher), pace), call, limits);
     }
     let matcher = match (LookAround::compile(query), linear) {
         (Ok(matcher), _) => matcher,
@@ -51,16 +58,16 @@ pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) 
         (Err(_), Err(error)) if !matcher::needs_look_around(&query.pattern) => return Err(error),
         (Err(error), _) => return Err(error),
     };
-    let mut outcome = grep_with(tree, query, (&matcher, look_around::PACE), call, limits)?;
+    let mut outcome = grep_with(tree, query, (&One(&matcher), look_around::PACE), call, limits)?;
     outcome.incomplete |= matcher.exceeded();
     outcome.truncated |= outcome.incomplete;
     Ok(outcome)
 }
 
-fn grep_with<T: Tree, M: Matcher + Sync>(
+fn grep_with<T: Tree, E: Engines>(
     tree: &T,
     query: &GrepQuery,
-    (matcher, pace): (&M, Pace),
+    (engines, pace): (&E, Pace),
     call: &Call,
     limits: &Limits,
 ) -> Result<GrepOutcome> {
@@ -77,7 +84,7 @@ fn grep_with<T: Tree, M: Matcher + Sync>(
         guard,
         names: &names,
         query,
-        matcher,
+        engines,
         pace,
         deadline: &deadline,
         keep: Keep { matches: keep_matches, bytes: MAX_TEXT_BYTES, line_chars: limits.line_chars },

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use grep_regex::RegexMatcher;
 use parking_lot::Mutex;
 
+use super::engines::One;
 use super::matcher;
 use super::pace::Pace;
 use super::{GrepOutcome, GrepQuery, Limits, Tree, grep_with};
@@ -15,6 +16,9 @@ use crate::search::query::CaseMode;
 
 /// 128 Ki steps between two looks at the clock while a search is tried: a quarter of a millisecond at the slowest.
 const TRIAL_STEPS: u64 = 128 << 10;
+
+/// 256 KiB for the states that a pattern remembers which is kept itself.
+const DFA_BYTES: usize = 256 << 10;
 
 /// A compiled pattern for content of ASCII alone.
 pub(crate) struct Quick {
@@ -51,7 +55,7 @@ impl Quick {
         call: &Call,
         limits: &Limits,
     ) -> Result<GrepOutcome> {
-        grep_with(tree, query, (&self.matcher, self.pace), call, limits)
+        grep_with(tree, query, (&One(&self.matcher), self.pace), call, limits)
     }
 
     /// The same, as far as `limits.search_timeout` allows, with many looks at the clock: the automaton takes one step for most
@@ -65,7 +69,7 @@ impl Quick {
     ) -> Result<Option<GrepOutcome>> {
         let piece = usize::try_from(TRIAL_STEPS / self.weight.max(1)).unwrap_or(usize::MAX);
         let pace = Pace { piece, longest: piece };
-        match grep_with(tree, query, (&self.matcher, pace), call, limits) {
+        match grep_with(tree, query, (&One(&self.matcher), pace), call, limits) {
             Ok(outcome) => Ok((!outcome.incomplete).then_some(outcome)),
             Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
             Err(error) => Err(error),
@@ -85,7 +89,7 @@ impl LastPattern {
             return Some(Arc::clone(last));
         }
         let weight = matcher::quick_weight(query)?;
-        let (matcher, pace) = matcher::compile_ascii(query)?;
+        let (matcher, pace) = matcher::compile_ascii(query, DFA_BYTES)?;
         let GrepQuery { pattern, case, literal, word, multiline, .. } = query;
         let (pattern, case, literal) = (pattern.clone(), *case, *literal);
         let quick = Quick { pattern, case, literal, word: *word, multiline: *multiline, weight, pace, matcher };

@@ -8,6 +8,7 @@ use grep_matcher::{LineMatchKind, Matcher};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use parking_lot::Mutex;
 
+use super::engines::Engines;
 use super::pace::{Pace, Paced};
 use super::page::Page;
 use super::sink::{FileSink, Keep};
@@ -29,12 +30,12 @@ const MAX_HELD_BYTES: usize = 16 << 20;
 const MAX_CONTEXT: u32 = 1000;
 
 /// What all workers of one search share.
-pub(super) struct Job<'a, T, M> {
+pub(super) struct Job<'a, T, E> {
     pub(super) tree: &'a T,
     pub(super) guard: &'a dyn Guard,
     pub(super) names: &'a Names,
     pub(super) query: &'a GrepQuery,
-    pub(super) matcher: &'a M,
+    pub(super) engines: &'a E,
     pub(super) pace: Pace,
     pub(super) deadline: &'a Deadline,
     pub(super) keep: Keep,
@@ -49,7 +50,7 @@ pub(super) struct Job<'a, T, M> {
 /// What is done with a file whose lines are shown.
 const OPERATIONS: &[Operation] = &[Operation::Grep, Operation::Read];
 
-impl<T: Tree, M> Job<'_, T, M> {
+impl<T: Tree, E> Job<'_, T, E> {
     /// Opens the file that the link at `path` leads to, when the guard lets that be searched.
     fn open_target(&self, path: &[u8]) -> Option<(T::File, Metadata)> {
         let path = VirtualPath::absolute(std::str::from_utf8(path).ok()?).ok()?;
@@ -60,9 +61,18 @@ impl<T: Tree, M> Job<'_, T, M> {
     }
 }
 
+/// What is known of a file that is searched.
+#[derive(Clone, Copy)]
+struct Named<'a> {
+    path: &'a str,
+    modified_ns: Option<i64>,
+    /// Whether the caller named it, so that it counts as text.
+    is_named: bool,
+}
+
 /// One thread's part of a search for lines.
-pub(super) struct Worker<'a, T, M> {
-    job: &'a Job<'a, T, M>,
+pub(super) struct Worker<'a, T, E> {
+    job: &'a Job<'a, T, E>,
     searcher: Searcher,
     /// For text without a mark of its encoding, of which matches are counted only.
     counter: Searcher,
@@ -77,8 +87,8 @@ pub(super) struct Worker<'a, T, M> {
     pub(super) exceeded: bool,
 }
 
-impl<'a, T: Tree, M: Matcher> Worker<'a, T, M> {
-    pub(super) fn new(job: &'a Job<'a, T, M>, page: Page) -> Self {
+impl<'a, T: Tree, E: Engines> Worker<'a, T, E> {
+    pub(super) fn new(job: &'a Job<'a, T, E>, page: Page) -> Self {
         let query = job.query;
         let shows_lines = !query.files_only && !query.count_only;
         let context = |lines: u32| if shows_lines { lines.min(MAX_CONTEXT) as usize } else { 0 };
@@ -97,7 +107,7 @@ impl<'a, T: Tree, M: Matcher> Worker<'a, T, M> {
             .after_context(context(query.after))
             .bom_sniffing(true)
             .build();
-        let is_line_oriented = !query.multiline && job.matcher.line_terminator() == Some(searcher.line_terminator());
+        let is_line_oriented = !query.multiline && job.engines.line_terminator() == Some(searcher.line_terminator());
         let buffer = Vec::new();
         Self { job, searcher, counter, is_line_oriented, buffer, page, searched: 0, too_large: 0, exceeded: false }
     }
@@ -121,12 +131,9 @@ impl<'a, T: Tree, M: Matcher> Worker<'a, T, M> {
             return Err(io::Error::other("the search has read as much as it may"));
         }
         let job = self.job;
-        let wants_matches = self.page.wants_matches(modified_ns, path);
-        let keep = if wants_matches { job.keep } else { Keep { matches: 0, ..job.keep } };
-        let mut sink = FileSink::new(job.matcher, job.deadline, path, keep);
+        let named = Named { path, modified_ns, is_named };
         if let Some(held) = T::held(&file).filter(|held| held.len() <= WHOLE_FILE_BYTES) {
-            let result = self.search_bytes(held, io::empty(), held.len() as u64, is_named, &mut sink);
-            return self.keep(result, sink, modified_ns);
+            return self.search_bytes(held, io::empty(), held.len() as u64, named);
         }
         let mut buffer = std::mem::take(&mut self.buffer);
         if buffer.is_empty() {
@@ -134,10 +141,7 @@ impl<'a, T: Tree, M: Matcher> Worker<'a, T, M> {
         }
         let filled = fill(&mut file, &mut buffer, size);
         let result = match filled {
-            Ok(length) => {
-                let result = self.search_bytes(&buffer[..length], file, size, is_named, &mut sink);
-                self.keep(result, sink, modified_ns)
-            }
+            Ok(length) => self.search_bytes(&buffer[..length], file, size, named),
             // It cannot be read: it is left out, like one that cannot be opened.
             Err(_) => Ok(()),
         };
@@ -145,24 +149,40 @@ impl<'a, T: Tree, M: Matcher> Worker<'a, T, M> {
         result
     }
 
-    fn search_bytes(
+    /// Searches a file of which the first bytes are read, and adds what is found to the page.
+    fn search_bytes(&mut self, head: &[u8], rest: impl Read, size: u64, named: Named<'_>) -> io::Result<()> {
+        let job = self.job;
+        let is_whole = head.len() < WHOLE_FILE_BYTES || size == head.len() as u64;
+        let is_ascii = is_whole && gloveport_lines::is_ascii(head);
+        // Before anything is compiled for it: nearly every folder has a picture.
+        if !is_ascii && !named.is_named && matches!(sniff(head), Content::Binary(_)) {
+            return Ok(());
+        }
+        let engine = if is_ascii { job.engines.ascii() } else { job.engines.any() };
+        let engine = engine.ok_or_else(|| io::Error::other("the pattern is too large for this text"))?;
+        let wants_matches = self.page.wants_matches(named.modified_ns, named.path);
+        let keep = if wants_matches { job.keep } else { Keep { matches: 0, ..job.keep } };
+        let mut sink = FileSink::new(engine, job.deadline, named.path, keep);
+        let matcher = Paced::new(engine, job.deadline, job.pace);
+        let result = self.search_with(&matcher, head, rest, (is_whole, named.is_named), &mut sink);
+        self.exceeded |= matcher.exceeded();
+        self.keep(result, sink, named.modified_ns)
+    }
+
+    fn search_with(
         &mut self,
+        matcher: &Paced<'_, E::Matcher>,
         head: &[u8],
         rest: impl Read,
-        size: u64,
-        is_named: bool,
-        sink: &mut FileSink<'_, M>,
+        (is_whole, is_named): (bool, bool),
+        sink: &mut FileSink<'_, E::Matcher>,
     ) -> io::Result<()> {
-        let is_whole = head.len() < WHOLE_FILE_BYTES || size == head.len() as u64;
         let has_wide_bom = matches!(head, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]);
         // A whole file is searched behind its mark; one in pieces, or in UTF-16, is left to the searcher's decoder.
         let text = if is_whole { head.strip_prefix(Encoding::Utf8Bom.bom()).unwrap_or(head) } else { head };
-        let matcher = Paced::new(self.job.matcher, self.job.deadline, self.job.pace);
         let (mut confirmed, mut first) = (false, None);
         if is_whole && self.is_line_oriented && !has_wide_bom {
-            let candidate = matcher.find_candidate_line(text).map_err(|_| io::Error::other("the call must end"))?;
-            self.exceeded |= matcher.exceeded();
-            match candidate {
+            match matcher.find_candidate_line(text).map_err(|_| io::Error::other("the call must end"))? {
                 None => {
                     self.searched += 1;
                     return Ok(());
@@ -179,23 +199,26 @@ impl<'a, T: Tree, M: Matcher> Worker<'a, T, M> {
             sink.count = 1;
             return Ok(());
         }
-        let result = if is_whole && !sink.keeps() && !has_wide_bom {
+        if is_whole && !sink.keeps() && !has_wide_bom {
             // What stands before the first line that may match was looked at above.
             let start = first.map_or(0, |first| line_start(text, first));
-            self.counter.search_slice(&matcher, &text[start..], sink)
+            self.counter.search_slice(matcher, &text[start..], sink)
         } else if is_whole {
-            self.searcher.search_slice(&matcher, text, sink)
+            self.searcher.search_slice(matcher, text, sink)
         } else {
             let _large = self.job.large.lock();
             let rest = Checked { inner: rest, deadline: self.job.deadline, left: self.job.max_file_bytes };
-            self.searcher.search_reader(&matcher, head.chain(rest), sink)
-        };
-        self.exceeded |= matcher.exceeded();
-        result
+            self.searcher.search_reader(matcher, head.chain(rest), sink)
+        }
     }
 
     /// Adds what was found in a file to the page.
-    fn keep(&mut self, result: io::Result<()>, sink: FileSink<'_, M>, modified_ns: Option<i64>) -> io::Result<()> {
+    fn keep(
+        &mut self,
+        result: io::Result<()>,
+        sink: FileSink<'_, E::Matcher>,
+        modified_ns: Option<i64>,
+    ) -> io::Result<()> {
         if let Err(error) = result {
             self.job.deadline.check().map_err(|_| error)?;
             // A line beyond the heap limit, or a file that stopped being readable half-way.
@@ -209,7 +232,7 @@ impl<'a, T: Tree, M: Matcher> Worker<'a, T, M> {
     }
 }
 
-impl<T: Tree, M: Matcher + Sync> Visitor<T> for Worker<'_, T, M> {
+impl<T: Tree, E: Engines> Visitor<T> for Worker<'_, T, E> {
     fn visit(&mut self, entry: Entry<'_, T>) -> ControlFlow<()> {
         let job = self.job;
         let shown = job.names.shown(entry.path);

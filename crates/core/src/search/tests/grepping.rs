@@ -264,6 +264,28 @@ fn links_to_files_are_searched_where_that_is_asked_for() {
     assert_eq!(matched(&tree, &linked), ["/w/dir/a:1: x", "/w/link:1: x", "/w/real:1: x"]);
 }
 
+/// Files of ASCII are matched without Unicode, and others with it.
+#[test]
+fn each_text_is_matched_by_what_its_characters_are() {
+    let tree = HostTree::new(&[
+        ("ascii", "Kelvin\nx y\n"),
+        ("letters", "\u{212A}elvin\né à\n"),
+        ("marked", "\u{FEFF}kelvin\nß\n"),
+        ("picture", "\0kelvin é\n"),
+    ]);
+    let long = "x\n".repeat(200_000);
+    tree.add("long", &format!("{long}kelvin é\n"));
+    let insensitive = |pattern| GrepQuery { case: CaseMode::Insensitive, ..lines(pattern) };
+    let all = ["/w/ascii:1: Kelvin", "/w/letters:1: \u{212A}elvin", "/w/long:200001: kelvin é", "/w/marked:1: kelvin"];
+    assert_eq!(matched(&tree, &insensitive("kelvin")), all);
+    assert_eq!(matched(&tree, &insensitive(r"^(?:k)elvin\b")), all);
+    assert_eq!(matched(&tree, &lines(r"^\w \w$")), ["/w/ascii:2: x y", "/w/letters:2: é à"]);
+    let total = |query: &GrepQuery| grep(&tree, query).unwrap().total_matches;
+    assert_eq!(total(&GrepQuery { word: true, ..lines(r"\w") }), 4 + 200_000);
+    assert_eq!(total(&lines(r"^.$")), 1 + 200_000);
+    assert_eq!(matched(&tree, &lines(r"^\W+$")), Vec::<String>::new());
+}
+
 /// What is counted only goes another way than what is shown.
 #[test]
 fn counting_finds_what_showing_finds() {
