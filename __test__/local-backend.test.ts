@@ -71,6 +71,7 @@ test('every method of a backend answers in the shape of its type', async () => {
     totalMatches: 1,
     totalFiles: 1,
     searchedFiles: 1,
+    ignored: 0,
     truncated: false,
   })
   await backend.remove('deep', { recursive: true })

@@ -123,7 +123,7 @@ const glob = (pattern: string, options: GlobOptions = {}): Act => [
   async ({ backend, at }) => {
     const path = at(options.path ?? '')
     const found = await backend.glob(pattern, { sort: 'path', ...options, path })
-    const more = found.truncated ? ', truncated' : ''
+    const more = (found.ignored > 0 ? `, ${found.ignored} ignored` : '') + (found.truncated ? ', truncated' : '')
     return `${found.files.map((file) => file.path).join(' ')} of ${found.total}${more}`
   },
 ]
@@ -137,7 +137,7 @@ const grep = (pattern: string, options: GrepOptions = {}): Act => [
       ...after.map((near) => `${path}-${near.lineNumber}-${near.line}`),
     ])
     const files = found.files.map(({ path, count }) => `[${path} ${count}]`)
-    const more = found.truncated ? ', truncated' : ''
+    const more = (found.ignored > 0 ? `, ${found.ignored} ignored` : '') + (found.truncated ? ', truncated' : '')
     return [...lines, ...files, `${found.totalMatches} in ${found.totalFiles}${more}`].join(' ')
   },
 ]
@@ -503,8 +503,9 @@ export const CASES: readonly Case[] = [
     step(write('a.log', 'text\n'), 'created 5'),
     step(write('build/out.txt', 'text\n'), 'created 5'),
     step(write('kept.txt', 'text\n'), 'created 5'),
-    step(glob('**'), '/kept.txt of 1'),
-    step(grep('text'), '/kept.txt:1:text [/kept.txt 1] 1 in 1'),
+    step(glob('**'), '/kept.txt of 1, 2 ignored'),
+    step(glob('*.log'), ' of 0, 1 ignored'),
+    step(grep('text'), '/kept.txt:1:text [/kept.txt 1] 1 in 1, 2 ignored'),
     step(glob('**', { ignore: false }), '/a.log /build/out.txt /kept.txt of 3'),
   ),
   a(

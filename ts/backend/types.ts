@@ -187,6 +187,8 @@ export interface FindResult {
   readonly files: readonly FileInfo[]
   /** All that fit; a lower bound when time cut the search short. */
   readonly total: number
+  /** What `.gitignore` and `.ignore` files left out: files, and directories that were not looked into. */
+  readonly ignored: number
   readonly truncated: boolean
   /** The `offset` of the next page; absent at the end. */
   readonly nextOffset?: number
@@ -221,6 +223,8 @@ export interface GlobResult {
   readonly files: readonly FileInfo[]
   /** All that matched; a lower bound when time cut the search short. */
   readonly total: number
+  /** What `.gitignore` and `.ignore` files left out: files of matching names, and directories that were not looked into. */
+  readonly ignored: number
   readonly truncated: boolean
   /** The `offset` of the next page; absent at the end. */
   readonly nextOffset?: number
@@ -295,6 +299,8 @@ export interface GrepResult {
   readonly totalMatches: number
   readonly totalFiles: number
   readonly searchedFiles: number
+  /** What `.gitignore` and `.ignore` files left out: files, and directories that were not looked into. */
+  readonly ignored: number
   readonly truncated: boolean
   /** The `offset` of the next page; absent at the end. */
   readonly nextOffset?: number

@@ -20,13 +20,13 @@ pub(super) async fn find<F: FileSystem + ?Sized>(files: &F, query: &FindQuery, c
         ..GlobQuery::new("**", query.path.clone())
     };
     let found = files.glob(&glob, call).await?;
-    let incomplete = found.truncated;
+    let (ignored, incomplete) = (found.ignored, found.truncated);
     let mut files = found.files;
     let total = search::in_order(&mut files, &query.query, &query.path, &query.above)?;
     files.drain(..query.offset.min(total));
     files.truncate(query.limit);
     let truncated = incomplete || query.offset.saturating_add(files.len()) < total;
-    Ok(FindOutcome { files, total, truncated, incomplete })
+    Ok(FindOutcome { files, total, ignored, truncated, incomplete })
 }
 
 /// See [`FileSystem::outline`].

@@ -38,7 +38,7 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
     let keep = query.offset.saturating_add(limit);
     let collector =
         || Collector { tree, guard, names: &names, query, total: 0, before: 0, first: First::new(query.sort, keep) };
-    let (collected, incomplete) = match start {
+    let (collected, ignored, incomplete) = match start {
         Start::File(opened) => {
             let mut collector = collector();
             let name = opened.file.as_deref().unwrap_or_default();
@@ -46,7 +46,7 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
                 let path = opened.resolved.as_str().as_bytes();
                 let _ = collector.visit(Entry { directory: &opened.directory, name, path, kind: EntryKind::File });
             }
-            (collector, false)
+            (collector, 0, false)
         }
         Start::Directory(root) => {
             let walk = Walk {
@@ -67,7 +67,7 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
                 all.before += part.before;
                 all.first.merge(part.first);
             }
-            (all, walked.incomplete)
+            (all, walked.left_out, walked.incomplete)
         }
     };
     let page = collected.first.into_page(query.offset);
@@ -82,6 +82,7 @@ pub fn glob<T: Tree>(tree: &T, query: &GlobQuery, call: &Call, limits: &Limits) 
         next,
         total: collected.total,
         before: collected.before,
+        ignored,
         truncated: incomplete || has_more,
         incomplete,
     })

@@ -104,6 +104,8 @@ pub struct GlobOutcome {
     pub total: usize,
     /// How many of them do not come after the query's cursor.
     pub before: usize,
+    /// What ignore files left out: files of matching names, and directories that were therefore not looked into.
+    pub ignored: u64,
     /// Whether more matched than the page holds, or the search was cut short.
     pub truncated: bool,
     /// Whether time or a budget ended the walk, so that `total` is a lower bound.
@@ -191,6 +193,8 @@ pub struct FindOutcome {
     pub files: Vec<FileInfo>,
     /// All that fit; a lower bound when the search itself was cut short.
     pub total: usize,
+    /// What ignore files left out: files that fit or not, and directories that were therefore not looked into.
+    pub ignored: u64,
     /// Whether more fit than the page holds, or the search was cut short.
     pub truncated: bool,
     /// Whether time or a budget ended the walk, so that `total` is a lower bound.
@@ -386,6 +390,8 @@ pub struct GrepOutcome {
     pub searched_files: u64,
     /// Files that were left out because they, or a line of theirs, are larger than a search takes.
     pub too_large_files: u64,
+    /// What ignore files left out: files, and directories that were therefore not looked into.
+    pub ignored: u64,
     /// Whether more was found than is returned, or the search was cut short.
     pub truncated: bool,
     /// Whether time or a budget ended the search, so that totals are lower bounds.

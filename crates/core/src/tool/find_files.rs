@@ -10,7 +10,7 @@ use crate::backend::BoxFuture;
 use crate::error::{Result, Shown};
 use crate::path::VirtualPath;
 use crate::search::{FindOutcome, FindQuery};
-use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View, ignored};
 
 /// 20: what fits best is at the top; who must look further down remembers too little.
 const PAGE: usize = 20;
@@ -96,6 +96,9 @@ fn shape(query: &FindQuery, outcome: FindOutcome) -> ToolResult {
         0 => format!("No files like '{asked}' in {}", query.path),
         total => format!("Found {total} file(s) like '{asked}', best fit first:"),
     };
+    if outcome.total == 0 {
+        text.push_str(&ignored::note(outcome.ignored));
+    }
     for file in &outcome.files {
         text.push_str(&format!("\n{}", Shown(&file.path)));
     }
@@ -110,6 +113,7 @@ fn shape(query: &FindQuery, outcome: FindOutcome) -> ToolResult {
     let data = json!({
         "files": outcome.files,
         "total": outcome.total,
+        "ignored": outcome.ignored,
         "truncated": outcome.truncated,
         "nextOffset": (left > 0).then_some(seen),
     });

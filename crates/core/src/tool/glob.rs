@@ -10,7 +10,7 @@ use crate::backend::BoxFuture;
 use crate::error::{Result, Shown};
 use crate::path::VirtualPath;
 use crate::search::{EntryFilter, GlobOutcome, GlobQuery, SortOrder};
-use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View, ignored};
 
 /// 100: paths on one page; as BE-101.
 const PAGE: usize = 100;
@@ -88,6 +88,10 @@ impl Glob {
         } else {
             format!("Found {} file(s) matching '{pattern}':", outcome.total)
         };
+        // Who found something is not told what else there may be, at the price of words on every search.
+        if outcome.total == 0 {
+            text.push_str(&ignored::note(outcome.ignored));
+        }
         for file in &outcome.files {
             text.push_str(&format!("\n{}", Shown(&file.path)));
         }
@@ -104,6 +108,7 @@ impl Glob {
         let data = json!({
             "files": outcome.files,
             "total": outcome.total,
+            "ignored": outcome.ignored,
             "truncated": outcome.truncated,
             "nextOffset": (left > 0).then_some(seen),
         });

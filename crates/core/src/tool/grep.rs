@@ -12,7 +12,7 @@ use crate::backend::BoxFuture;
 use crate::error::{Result, Shown};
 use crate::path::VirtualPath;
 use crate::search::{CaseMode, GrepMatch, GrepOutcome, GrepQuery};
-use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View, ignored};
 
 /// 50: matches or files on one page unless the model asks for another count; as BE-101.
 const PAGE: usize = 50;
@@ -150,6 +150,10 @@ impl Grep {
                 format!("Found {} match(es) for '{pattern}' in {files} file(s):", outcome.total_matches)
             }
         };
+        // Who found something is not told what else there may be, at the price of words on every search.
+        if outcome.total_files == 0 {
+            text.push_str(&ignored::note(outcome.ignored));
+        }
         let (shown, total, noun) = match self.output_mode {
             OutputMode::FilesWithMatches => {
                 for file in &outcome.files {
@@ -191,6 +195,7 @@ impl Grep {
             "totalMatches": outcome.total_matches,
             "totalFiles": outcome.total_files,
             "searchedFiles": outcome.searched_files,
+            "ignored": outcome.ignored,
             "truncated": outcome.truncated,
             "nextOffset": (left > 0 && shown > 0).then_some(seen),
         });

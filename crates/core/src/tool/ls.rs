@@ -10,7 +10,7 @@ use crate::backend::{BoxFuture, FileKind, Listing};
 use crate::error::{Error, Result, Shown};
 use crate::path::VirtualPath;
 use crate::search::{self, Outline, OutlineEntry, OutlineQuery};
-use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View, ignored};
 
 /// 1,000: entries in the text; a longer list teaches a model nothing, `data` holds up to `Limits::list_entries`.
 const SHOWN_ENTRIES: usize = 1_000;
@@ -131,12 +131,7 @@ fn shape(path: &VirtualPath, mut outline: Outline) -> ToolResult {
     } else if outline.incomplete {
         text.push_str("\n  ... the walk was cut short by its time limit: there may be more");
     }
-    if outline.ignored > 0 {
-        text.push_str(&format!(
-            "\n({} that .gitignore or .ignore exclude left out; `include_ignored` shows them)",
-            if outline.ignored == 1 { "1 entry".to_owned() } else { format!("{} entries", outline.ignored) }
-        ));
-    }
+    text.push_str(&ignored::note(outline.ignored));
     let truncated = outline.truncated || left > 0;
     ToolResult { truncated, ..ToolResult::new(text, data) }
 }

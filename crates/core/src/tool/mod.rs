@@ -24,6 +24,7 @@ mod execute;
 mod find_files;
 mod glob;
 mod grep;
+mod ignored;
 mod ls;
 mod mkdir;
 mod move_file;

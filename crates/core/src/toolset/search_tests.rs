@@ -38,7 +38,11 @@ async fn searches_answer_with_these_texts() {
     for (tool, input, expected) in [
         ("glob", json!({ "pattern": "**/*.ts" }), "Found 2 file(s) matching '**/*.ts':\n/src/a.ts\n/src/b.ts"),
         ("glob", json!({ "pattern": "*.{js,py}" }), "No files matching '*.{js,py}' in /"),
-        ("glob", json!({ "pattern": "**/*.js" }), "No files matching '**/*.js' in /"),
+        (
+            "glob",
+            json!({ "pattern": "**/*.js" }),
+            "No files matching '**/*.js' in /\n(1 entry that .gitignore or .ignore exclude left out; `include_ignored` shows them)",
+        ),
         (
             "glob",
             json!({ "pattern": "**/*.js", "include_ignored": true }),
@@ -61,7 +65,12 @@ async fn searches_answer_with_these_texts() {
             json!({ "pattern": "x", "output_mode": "count" }),
             "Found 4 match(es) for 'x' in 3 file(s):\n/src/a.ts: 1\n/src/b.ts: 2\n/README.md: 1",
         ),
-        ("grep", json!({ "pattern": "nothing" }), "No matches for 'nothing'"),
+        (
+            "grep",
+            json!({ "pattern": "nothing" }),
+            "No matches for 'nothing'\n(1 entry that .gitignore or .ignore exclude left out; `include_ignored` shows them)",
+        ),
+        ("grep", json!({ "pattern": "nothing", "include_ignored": true }), "No matches for 'nothing'"),
         (
             "grep",
             json!({ "pattern": "two", "output_mode": "content", "context": 1 }),
@@ -80,7 +89,11 @@ async fn searches_answer_with_these_texts() {
             "Files containing 'x':\n/.env\n/dist/c.js\n... and 3 more files; continue with offset=2",
         ),
         ("find_files", json!({ "query": "readme" }), "Found 1 file(s) like 'readme', best fit first:\n/README.md"),
-        ("find_files", json!({ "query": "zebra" }), "No files like 'zebra' in /"),
+        (
+            "find_files",
+            json!({ "query": "zebra" }),
+            "No files like 'zebra' in /\n(1 entry that .gitignore or .ignore exclude left out; `include_ignored` shows them)",
+        ),
         (
             "ls",
             json!({}),

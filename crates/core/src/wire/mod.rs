@@ -193,7 +193,7 @@ async fn find(files: &dyn FileSystem, arguments: Find, call: &Call) -> Result<Re
     let outcome = files.find(&query, call).await?;
     let next = query.offset + outcome.files.len();
     let value = json!({
-        "files": outcome.files, "total": outcome.total, "truncated": outcome.truncated,
+        "files": outcome.files, "total": outcome.total, "ignored": outcome.ignored, "truncated": outcome.truncated,
         "nextOffset": (next < outcome.total && !outcome.files.is_empty()).then_some(next),
     });
     Ok(value.into())
@@ -206,7 +206,7 @@ async fn glob(files: &dyn FileSystem, arguments: Glob, call: &Call) -> Result<Re
     // Counted from the first result of all, as `offset` is without a cursor.
     let next = outcome.before + query.offset + outcome.files.len();
     let value = json!({
-        "files": outcome.files, "total": outcome.total, "truncated": outcome.truncated,
+        "files": outcome.files, "total": outcome.total, "ignored": outcome.ignored, "truncated": outcome.truncated,
         "nextOffset": (next < outcome.total && !outcome.files.is_empty()).then_some(next),
         "nextCursor": outcome.next.map(|next| next.to_string()),
     });
@@ -226,7 +226,7 @@ async fn grep(files: &dyn FileSystem, arguments: Grep, call: &Call) -> Result<Re
     let value = json!({
         "matches": outcome.matches, "files": outcome.files, "totalMatches": outcome.total_matches,
         "totalFiles": outcome.total_files, "searchedFiles": outcome.searched_files,
-        "truncated": outcome.truncated, "nextOffset": (next < total && shown > 0).then_some(next),
+        "ignored": outcome.ignored, "truncated": outcome.truncated, "nextOffset": (next < total && shown > 0).then_some(next),
     });
     Ok(value.into())
 }

@@ -177,7 +177,7 @@ async fn answer(step: &Step, backend: &dyn Backend, base: &VirtualPath, call: &C
             adjust(&mut query);
             let found = files.glob(&query, call).await?;
             let paths: Vec<_> = found.files.iter().map(|info| info.path.as_str()).collect();
-            let more = if found.truncated { ", truncated" } else { "" };
+            let more = more(found.ignored, found.truncated);
             format!("{} of {}{more}", paths.join(" "), found.total)
         }
         Step::Find(words, path, adjust) => {
@@ -185,7 +185,7 @@ async fn answer(step: &Step, backend: &dyn Backend, base: &VirtualPath, call: &C
             adjust(&mut query);
             let found = files.find(&query, call).await?;
             let paths: Vec<_> = found.files.iter().map(|info| info.path.as_str()).collect();
-            let more = if found.truncated { ", truncated" } else { "" };
+            let more = more(found.ignored, found.truncated);
             format!("{} of {}{more}", paths.join(" "), found.total)
         }
         Step::Outline(path, depth, adjust) => {
@@ -221,10 +221,16 @@ async fn answer(step: &Step, backend: &dyn Backend, base: &VirtualPath, call: &C
             for file in &found.files {
                 let _ = write!(text, "[{} {}] ", file.path, file.count);
             }
-            let more = if found.truncated { ", truncated" } else { "" };
+            let more = more(found.ignored, found.truncated);
             format!("{}{} in {}{more}", text, found.total_matches, found.total_files)
         }
     })
+}
+
+/// What is said behind the results of a search.
+fn more(ignored: u64, truncated: bool) -> String {
+    let ignored = if ignored > 0 { format!(", {ignored} ignored") } else { String::new() };
+    ignored + if truncated { ", truncated" } else { "" }
 }
 
 fn writer(backend: &dyn Backend) -> Result<&dyn WritableFileSystem> {

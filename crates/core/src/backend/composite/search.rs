@@ -59,6 +59,7 @@ impl CompositeBackend {
             all.total += found.total;
             all.incomplete |= found.incomplete;
             all.before += found.before;
+            all.ignored += found.ignored;
         }
         let added = self.directories_between(&shared, query.entries, call).await?;
         all.total += added.len();
@@ -93,6 +94,7 @@ impl CompositeBackend {
             all.ranks.extend(found.ranks);
             all.total = found.total;
             all.before = found.before;
+            all.ignored = found.ignored;
             all.incomplete |= found.incomplete;
             if ended || all.files.len() >= wanted.min(all.total.saturating_sub(all.before)) {
                 return Ok(all);
@@ -181,6 +183,7 @@ impl CompositeBackend {
             all.total_files += found.total_files;
             all.searched_files += found.searched_files;
             all.too_large_files += found.too_large_files;
+            all.ignored += found.ignored;
             all.incomplete |= found.incomplete;
         }
         put_in_order(&mut all, query.sort);
@@ -259,6 +262,7 @@ impl CompositeBackend {
             };
             all.files.extend(found.files);
             all.total += found.total;
+            all.ignored += found.ignored;
             all.incomplete |= found.incomplete;
         }
         search::in_order(&mut all.files, &query.query, &query.path, &query.above)?;
@@ -284,6 +288,7 @@ impl CompositeBackend {
             let ended = found.files.is_empty();
             all.files.extend(found.files);
             all.total = found.total;
+            all.ignored = found.ignored;
             all.incomplete |= found.incomplete;
             if ended || all.files.len() >= wanted.min(all.total) {
                 return Ok(all);

@@ -69,7 +69,7 @@ pub fn find<T: Tree>(tree: &T, query: &FindQuery, call: &Call, limits: &Limits) 
     }
     let files: Vec<FileInfo> = first.into_page(query.offset).into_iter().map(Fit::into_info).collect();
     let truncated = walked.incomplete || query.offset.saturating_add(files.len()) < total;
-    Ok(FindOutcome { files, total, truncated, incomplete: walked.incomplete })
+    Ok(FindOutcome { files, total, ignored: walked.left_out, truncated, incomplete: walked.incomplete })
 }
 
 /// Bytes of a path below `directory` that say no more than that it lies there.

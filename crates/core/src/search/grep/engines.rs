@@ -6,9 +6,10 @@
 
 use std::sync::OnceLock;
 
-use grep_matcher::{LineTerminator, Matcher};
+use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
 
+use super::look_around::LookAround;
 use super::matcher;
 use crate::search::query::GrepQuery;
 
@@ -21,55 +22,47 @@ pub(super) trait Engines: Sync {
 
     /// What any text is matched with; `None` when it cannot be.
     fn any(&self) -> Option<&Self::Matcher>;
-
-    /// What no match spans.
-    fn line_terminator(&self) -> Option<LineTerminator>;
 }
 
-/// One form for all texts.
-pub(super) struct One<'a, M>(pub(super) &'a M);
-
-impl<M: Matcher + Sync> Engines for One<'_, M> {
-    type Matcher = M;
-
-    fn ascii(&self) -> Option<&M> {
-        Some(self.0)
-    }
-
-    fn any(&self) -> Option<&M> {
-        Some(self.0)
-    }
-
-    fn line_terminator(&self) -> Option<LineTerminator> {
-        self.0.line_terminator()
-    }
-}
-
-/// A form for ASCII, and one for all else that is compiled when it is needed.
-pub(super) struct AsciiFirst<'a> {
+/// The forms of a pattern without look-around.
+pub(super) struct Linear<'a> {
     query: &'a GrepQuery,
-    ascii: RegexMatcher,
+    ascii: Option<&'a RegexMatcher>,
     any: OnceLock<Option<RegexMatcher>>,
 }
 
-impl<'a> AsciiFirst<'a> {
-    pub(super) fn new(query: &'a GrepQuery, ascii: RegexMatcher) -> Self {
-        Self { query, ascii, any: OnceLock::new() }
+impl<'a> Linear<'a> {
+    /// One form for all texts.
+    pub(super) fn new(query: &'a GrepQuery, matcher: RegexMatcher) -> Self {
+        Self { query, ascii: None, any: OnceLock::from(Some(matcher)) }
+    }
+
+    /// A form for ASCII, and one for all else that is compiled when it is needed.
+    pub(super) fn ascii_first(query: &'a GrepQuery, ascii: &'a RegexMatcher) -> Self {
+        Self { query, ascii: Some(ascii), any: OnceLock::new() }
     }
 }
 
-impl Engines for AsciiFirst<'_> {
+impl Engines for Linear<'_> {
     type Matcher = RegexMatcher;
 
     fn ascii(&self) -> Option<&RegexMatcher> {
-        Some(&self.ascii)
+        self.ascii.or_else(|| self.any())
     }
 
     fn any(&self) -> Option<&RegexMatcher> {
         self.any.get_or_init(|| matcher::compile(self.query).ok().map(|(matcher, _)| matcher)).as_ref()
     }
+}
 
-    fn line_terminator(&self) -> Option<LineTerminator> {
-        self.ascii.line_terminator()
+impl Engines for LookAround {
+    type Matcher = Self;
+
+    fn ascii(&self) -> Option<&Self> {
+        Some(self)
+    }
+
+    fn any(&self) -> Option<&Self> {
+        Some(self)
     }
 }

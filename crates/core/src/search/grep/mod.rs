@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 
-use self::engines::{AsciiFirst, Engines, One};
+use self::engines::{Engines, Linear};
 use self::look_around::LookAround;
 use self::matcher::MAX_REGEX_BYTES;
 use self::pace::Pace;
@@ -45,12 +45,12 @@ pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) 
     if matcher::quick_weight(query).is_some()
         && let Some((ascii, pace)) = matcher::compile_ascii(query, MAX_REGEX_BYTES)
     {
-        return grep_with(tree, query, (&AsciiFirst::new(query, ascii), pace), call, limits);
+        return grep_with(tree, query, (&Linear::ascii_first(query, &ascii), pace), call, limits);
     }
     let linear = matcher::compile(query);
     if linear.is_ok() || !query.look_around || query.literal {
         let (matcher, pace) = linear?;
-        return grep_with(tree, query, (&One(&matcher), pace), call, limits);
+        return grep_with(tree, query, (&Linear::new(query, matcher), pace), call, limits);
     }
     let matcher = match (LookAround::compile(query), linear) {
         (Ok(matcher), _) => matcher,
@@ -58,7 +58,7 @@ pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) 
         (Err(_), Err(error)) if !matcher::needs_look_around(&query.pattern) => return Err(error),
         (Err(error), _) => return Err(error),
     };
-    let mut outcome = grep_with(tree, query, (&One(&matcher), look_around::PACE), call, limits)?;
+    let mut outcome = grep_with(tree, query, (&matcher, look_around::PACE), call, limits)?;
     outcome.incomplete |= matcher.exceeded();
     outcome.truncated |= outcome.incomplete;
     Ok(outcome)
@@ -93,7 +93,7 @@ fn grep_with<T: Tree, E: Engines>(
         large: Mutex::new(()),
     };
     let worker = || Worker::new(&job, Page::new(query.sort, keep_files, keep_matches));
-    let (workers, incomplete) = match start {
+    let (workers, ignored, incomplete) = match start {
         Start::File(opened) => {
             guard.check(Operation::Read, &opened.resolved)?;
             let (file, metadata) = tree.open_named(&opened, &query.path)?;
@@ -103,7 +103,7 @@ fn grep_with<T: Tree, E: Engines>(
             if deadline.cancel.is_cancelled() {
                 deadline.check()?;
             }
-            (vec![worker], ended)
+            (vec![worker], 0, ended)
         }
         Start::Directory(root) => {
             let filter = Filter::of_globs(&query.globs, &types::globs(&query.types)?, &query.path, query.hidden)?;
@@ -119,7 +119,7 @@ fn grep_with<T: Tree, E: Engines>(
                 deadline: &deadline,
             };
             let walked = walk.run(root, worker)?;
-            (walked.visitors, walked.incomplete)
+            (walked.visitors, walked.left_out, walked.incomplete)
         }
     };
     let mut page = Page::new(query.sort, keep_files, keep_matches);
@@ -151,6 +151,7 @@ fn grep_with<T: Tree, E: Engines>(
         total_files,
         searched_files,
         too_large_files,
+        ignored,
         truncated,
         incomplete,
     })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use grep_regex::RegexMatcher;
 use parking_lot::Mutex;
 
-use super::engines::One;
+use super::engines::Linear;
 use super::matcher;
 use super::pace::Pace;
 use super::{GrepOutcome, GrepQuery, Limits, Tree, grep_with};
@@ -55,7 +55,7 @@ impl Quick {
         call: &Call,
         limits: &Limits,
     ) -> Result<GrepOutcome> {
-        grep_with(tree, query, (&One(&self.matcher), self.pace), call, limits)
+        grep_with(tree, query, (&Linear::ascii_first(query, &self.matcher), self.pace), call, limits)
     }
 
     /// The same, as far as `limits.search_timeout` allows, with many looks at the clock: the automaton takes one step for most
@@ -69,7 +69,7 @@ impl Quick {
     ) -> Result<Option<GrepOutcome>> {
         let piece = usize::try_from(TRIAL_STEPS / self.weight.max(1)).unwrap_or(usize::MAX);
         let pace = Pace { piece, longest: piece };
-        match grep_with(tree, query, (&One(&self.matcher), pace), call, limits) {
+        match grep_with(tree, query, (&Linear::ascii_first(query, &self.matcher), pace), call, limits) {
             Ok(outcome) => Ok((!outcome.incomplete).then_some(outcome)),
             Err(error) if error.kind() == ErrorKind::Timeout => Ok(None),
             Err(error) => Err(error),

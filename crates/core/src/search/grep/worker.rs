@@ -107,7 +107,8 @@ impl<'a, T: Tree, E: Engines> Worker<'a, T, E> {
             .after_context(context(query.after))
             .bom_sniffing(true)
             .build();
-        let is_line_oriented = !query.multiline && job.engines.line_terminator() == Some(searcher.line_terminator());
+        let is_line_oriented = !query.multiline
+            && job.engines.ascii().and_then(Matcher::line_terminator) == Some(searcher.line_terminator());
         let buffer = Vec::new();
         Self { job, searcher, counter, is_line_oriented, buffer, page, searched: 0, too_large: 0, exceeded: false }
     }
@@ -130,7 +131,6 @@ impl<'a, T: Tree, E: Engines> Worker<'a, T, E> {
         if self.job.bytes_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spent).is_err() {
             return Err(io::Error::other("the search has read as much as it may"));
         }
-        let job = self.job;
         let named = Named { path, modified_ns, is_named };
         if let Some(held) = T::held(&file).filter(|held| held.len() <= WHOLE_FILE_BYTES) {
             return self.search_bytes(held, io::empty(), held.len() as u64, named);

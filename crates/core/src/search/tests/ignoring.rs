@@ -1,4 +1,5 @@
 use super::*;
+use crate::search::EntryFilter;
 
 #[test]
 fn ignore_files_are_honoured_nested_and_outside_a_repository() {
@@ -30,6 +31,13 @@ fn ignore_files_are_honoured_nested_and_outside_a_repository() {
     assert_eq!(found(&tree, &pattern("node_modules/**/*.js")), ["/w/node_modules/m/index.js"]);
     assert_eq!(found(&tree, &pattern("a.log")), ["/w/a.log"]);
     assert_eq!(found(&tree, &pattern("*/m/*.js")), [""; 0]);
+    // What was left out is told: files of matching names, and directories that might have held some.
+    let ignored = |query: &GlobQuery| glob(&tree, query).unwrap().ignored;
+    assert_eq!(ignored(&pattern("**")), 6);
+    assert_eq!(ignored(&pattern("*.log")), 1);
+    assert_eq!(ignored(&pattern("*.md")), 0);
+    assert_eq!(ignored(&GlobQuery { entries: EntryFilter::Any, hidden: true, ..pattern("**") }), 6);
+    assert_eq!(grep(&tree, &lines("x")).unwrap().ignored, 6);
     let everything = GlobQuery { respect_ignore: false, ..pattern("**") };
     assert_eq!(found(&tree, &everything).len(), 11);
 }

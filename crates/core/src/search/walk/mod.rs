@@ -85,6 +85,8 @@ pub(crate) struct Walked<V> {
     pub(crate) visitors: Vec<V>,
     /// Entries that ignore files left out, whatever lies below them not counted.
     pub(crate) ignored: u64,
+    /// Those that would have been hits or looked into.
+    pub(crate) left_out: u64,
     /// Whether time or a budget ended it, or something could not be looked into for want of descriptors.
     pub(crate) incomplete: bool,
 }
@@ -133,7 +135,7 @@ impl<T: Tree> Walk<'_, T> {
         let mut first_visitor = visitor();
         let mut first = Worker::new(&shared, &mut first_visitor);
         first.list(root.directory, path, 1, self.filter.start(), root.rules);
-        let mut ignored = 0;
+        let (mut ignored, mut left_out) = (0, 0);
         let mut visitors = Vec::with_capacity(self.threads.max(1));
         std::thread::scope(|scope| {
             let mut helpers = Vec::new();
@@ -146,28 +148,30 @@ impl<T: Tree> Walk<'_, T> {
                     let mut visitor = visitor();
                     let mut worker = Worker::new(shared, &mut visitor);
                     worker.run(&mut |_| {});
-                    let ignored = worker.ignored;
-                    (visitor, ignored)
+                    let counts = (worker.ignored, worker.left_out);
+                    (visitor, counts)
                 };
                 // Without another thread the walk is slower, not wrong.
                 helpers.extend(std::thread::Builder::new().name("search".into()).spawn_scoped(scope, helper));
             });
             for helper in helpers {
                 match helper.join() {
-                    Ok((visitor, left_out)) => {
+                    Ok((visitor, counts)) => {
                         visitors.push(visitor);
-                        ignored += left_out;
+                        ignored += counts.0;
+                        left_out += counts.1;
                     }
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
         });
         ignored += first.ignored;
+        left_out += first.left_out;
         visitors.push(first_visitor);
         if self.deadline.cancel.is_cancelled() {
             self.deadline.check()?;
         }
-        Ok(Walked { visitors, ignored, incomplete: queue.incomplete.load(Ordering::Relaxed) })
+        Ok(Walked { visitors, ignored, left_out, incomplete: queue.incomplete.load(Ordering::Relaxed) })
     }
 
     fn wants(&self, kind: EntryKind) -> bool {
@@ -206,6 +210,8 @@ struct Worker<'s, 'a, T: Tree> {
     seen: u32,
     /// Entries that ignore files left out.
     ignored: u64,
+    /// Those that would have been hits or looked into.
+    left_out: u64,
 }
 
 /// The names of one directory, one after the other.
@@ -237,6 +243,7 @@ impl<'s, 'a, T: Tree> Worker<'s, 'a, T> {
             path: Vec::new(),
             seen: 0,
             ignored: 0,
+            left_out: 0,
         }
     }
 
@@ -370,13 +377,15 @@ impl<'s, 'a, T: Tree> Worker<'s, 'a, T> {
             },
             known @ (EntryKind::File | EntryKind::Directory | EntryKind::Link | EntryKind::Other) => known,
         };
+        let mut is_left_out = false;
         let hit = match kind {
             EntryKind::Directory => {
                 let entered = if node.level < walk.levels { walk.filter.enter(&node.place, name) } else { None };
-                if let Some((place, hit)) = entered
-                    && (hit == Hit::Named || !self.is_ignored(node, name, true))
-                {
-                    self.enter_later(node, name, place);
+                if let Some((place, hit)) = entered {
+                    is_left_out = hit != Hit::Named && self.is_ignored(node, name, true);
+                    if !is_left_out {
+                        self.enter_later(node, name, place);
+                    }
                 }
                 if walk.wants(kind) { walk.filter.entry(&node.place, name) } else { Hit::No }
             }
@@ -389,9 +398,12 @@ impl<'s, 'a, T: Tree> Worker<'s, 'a, T> {
             Hit::Pattern => {
                 let is_ignored = self.is_ignored(node, name, kind == EntryKind::Directory);
                 self.ignored += u64::from(is_ignored);
+                is_left_out |= is_ignored;
                 !is_ignored
             }
         };
+        // Nobody misses what git keeps for itself.
+        self.left_out += u64::from(is_left_out && name != b".git");
         taken.then_some(kind)
     }
 
