@@ -1,10 +1,10 @@
-//! Files piece by piece. A writer is one blocking task that holds what is being written: pieces come to it one after
-//! another, and when nobody sends any more the half-written file goes.
+//! Files piece by piece. A writer holds what is being written between the pieces; each is a task of its own, and when the
+//! writer goes before it is finished the half-written file goes with it.
 
 use std::fs::File;
 use std::sync::Arc;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::runtime::Handle;
 
 use super::Inner;
 use super::errors::{Explain, busy, stale};
@@ -14,10 +14,11 @@ use super::options::Durability;
 use super::resolve::Place;
 use super::system::{self, FileType, type_of};
 use super::tree;
-use super::update::{MAX_SWAPS, NewFile, look, require_replaceable};
+use super::update::{MAX_SWAPS, NewFile, Unnamed, look, require_replaceable};
 use crate::access::Operation;
 use crate::backend::stream::{FileReader, FileWriter};
 use crate::backend::{BoxFuture, Call, Updated};
+use crate::blocking::{Lost, blocking};
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::file_too_large;
@@ -41,7 +42,7 @@ impl FileReader for LocalReader {
             self.inner.require_open()?;
             call.deadline.check()?;
             let file = Arc::clone(&self.file);
-            let task = tokio::task::spawn_blocking(move || {
+            let task = blocking(move || {
                 let mut bytes = vec![0; length];
                 let read = (&*file).read_at(offset, &mut bytes)?;
                 bytes.truncate(read);
@@ -58,124 +59,124 @@ impl FileReader for LocalReader {
     }
 }
 
-/// What is asked of the task that writes.
-enum Order {
-    Write(Vec<u8>, oneshot::Sender<Result<()>>),
-    Finish(oneshot::Sender<Result<Updated>>),
-    Abandon(oneshot::Sender<Result<()>>),
-}
-
-/// A file that is being written.
-pub(super) struct LocalWriter(mpsc::Sender<Order>);
+/// A file that is being written; none once it is finished, given up or could not be written. Between two pieces it holds open
+/// files and no thread.
+pub(super) struct LocalWriter(Option<Writing>);
 
 impl LocalWriter {
     /// Begins beside the file at `path`, whose parents are made.
     pub(super) async fn open(inner: Arc<Inner>, path: VirtualPath, call: &Call) -> Result<Self> {
-        let (orders, mut received) = mpsc::channel(1);
-        let (begun, beginning) = oneshot::channel();
         let call = call.clone();
-        tokio::task::spawn_blocking(move || {
-            let mut begun = Some(begun);
-            // Why it could not begin is told to whoever opens; all that follows, to whoever writes.
-            if let Err(error) = write_all(&inner, &path, &call, &mut begun, &mut received)
-                && let Some(begun) = begun
-            {
-                let _ = begun.send(Err(error));
-            }
-        });
-        beginning.await.map_err(|_| Error::internal("A write stopped unexpectedly."))??;
-        Ok(Self(orders))
+        let begun = blocking(move || Writing::begin(inner, path, &call)).await;
+        Ok(Self(Some(begun.map_err(|Lost| stopped())??)))
     }
 
-    async fn order<T>(&self, order: impl FnOnce(oneshot::Sender<Result<T>>) -> Order) -> Result<T> {
-        let ended = |_| Error::internal("A write stopped before its end.");
-        let (answer, answered) = oneshot::channel();
-        self.0.send(order(answer)).await.map_err(|_| ended(()))?;
-        answered.await.map_err(|_| ended(()))?
+    /// Takes one step off this thread. Where nobody waits for it any more, what is being written goes with it.
+    async fn step<T: Send + 'static>(&mut self, step: impl FnOnce(Writing) -> T + Send + 'static) -> Result<T> {
+        let writing = self.0.take().ok_or_else(stopped)?;
+        blocking(move || step(writing)).await.map_err(|Lost| stopped())
     }
+}
+
+fn stopped() -> Error {
+    Error::internal("A write stopped before its end.")
 }
 
 impl FileWriter for LocalWriter {
     fn write<'a>(&'a mut self, bytes: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             call.deadline.check()?;
-            self.order(|answer| Order::Write(bytes, answer)).await
+            let writing = self.step(move |writing| writing.write(&bytes)).await??;
+            self.0 = Some(writing);
+            Ok(())
         })
     }
 
-    fn finish<'a>(self: Box<Self>, call: &'a Call) -> BoxFuture<'a, Result<Updated>>
+    fn finish<'a>(mut self: Box<Self>, call: &'a Call) -> BoxFuture<'a, Result<Updated>>
     where
         Self: 'a,
     {
         Box::pin(async move {
             call.deadline.check()?;
-            self.order(Order::Finish).await
+            self.step(Writing::finish).await?
         })
     }
 
-    fn abandon<'a>(self: Box<Self>) -> BoxFuture<'a, ()>
+    fn abandon<'a>(mut self: Box<Self>) -> BoxFuture<'a, ()>
     where
         Self: 'a,
     {
-        // A task that has ended left nothing.
-        Box::pin(async move { drop(self.order(Order::Abandon).await) })
+        // One that has ended left nothing.
+        Box::pin(async move { drop(self.step(drop).await) })
     }
 }
 
-/// Writes what is ordered, until it is finished or nobody orders any more.
-fn write_all(
-    inner: &Inner,
-    path: &VirtualPath,
-    call: &Call,
-    begun: &mut Option<oneshot::Sender<Result<()>>>,
-    orders: &mut mpsc::Receiver<Order>,
-) -> Result<()> {
-    let table = inner.resolver.table();
-    inner.require_writable(path)?;
-    table.check_suffix(path)?;
-    let place = target(inner, path, call)?;
-    let mut new = {
-        // Under the lock, so that nobody takes the file for one that a crash left before it says that it is in use.
-        let locked = lock(&place.directory, path, table, call)?;
-        inner.cleaned.before_writing(&place.directory, &locked);
-        let mut new = NewFile::create(&place.directory, None, path, table)?;
-        let _ = system::lock_file(new.file());
-        new
-    };
-    let limit = table.max_file_bytes(&place.path).unwrap_or(u64::MAX);
-    let mut size = 0;
-    if let Some(begun) = begun.take() {
-        let _ = begun.send(Ok(()));
-    }
-    while let Some(order) = orders.blocking_recv() {
-        match order {
-            Order::Write(bytes, answer) => {
-                size += bytes.len() as u64;
-                let written = if size > limit {
-                    Err(file_too_large(path.as_str(), size, limit))
-                } else {
-                    inner.require_open().and_then(|()| new.write(&bytes, call))
-                };
-                if written.is_err() {
-                    // Gone before anybody is told.
-                    drop(new);
-                    let _ = answer.send(written);
-                    return Ok(());
-                }
-                let _ = answer.send(written);
-            }
-            Order::Abandon(answer) => {
-                drop(new);
-                let _ = answer.send(Ok(()));
-                return Ok(());
-            }
-            Order::Finish(answer) => {
-                let _ = answer.send(inner.require_open().and_then(|()| finish(inner, &place, new, path, call)));
-                return Ok(());
-            }
+impl Drop for LocalWriter {
+    fn drop(&mut self) {
+        if let (Some(writing), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            drop(runtime.spawn_blocking(move || drop(writing)));
         }
     }
-    Ok(())
+}
+
+/// A file beside the one whose place it is to take. Dropped before that, it is removed.
+struct Writing {
+    inner: Arc<Inner>,
+    path: VirtualPath,
+    place: Place,
+    new: Option<Unnamed>,
+    size: u64,
+    limit: u64,
+    /// That of whoever opened it; each step looks at it.
+    call: Call,
+}
+
+impl Writing {
+    fn begin(inner: Arc<Inner>, path: VirtualPath, call: &Call) -> Result<Self> {
+        let table = inner.resolver.table();
+        inner.require_writable(&path)?;
+        table.check_suffix(&path)?;
+        let place = target(&inner, &path, call)?;
+        let new = {
+            // Under the lock, so that nobody takes the file for one that a crash left before it says that it is in use.
+            let locked = lock(&place.directory, &path, table, call)?;
+            inner.cleaned.before_writing(&place.directory, &locked);
+            let new = NewFile::create(&place.directory, None, &path, table)?;
+            let _ = system::lock_file(new.file());
+            new.unnamed()
+        };
+        let limit = table.max_file_bytes(&place.path).unwrap_or(u64::MAX);
+        Ok(Self { inner, path, place, new, size: 0, limit, call: call.clone() })
+    }
+
+    /// One more piece. Where that fails the file is gone before anybody is told.
+    fn write(mut self, bytes: &[u8]) -> Result<Self> {
+        self.size += bytes.len() as u64;
+        if self.size > self.limit {
+            return Err(file_too_large(self.path.as_str(), self.size, self.limit));
+        }
+        self.inner.require_open()?;
+        let mut new =
+            self.new.take().ok_or_else(stopped)?.of(&self.place.directory, &self.path, self.inner.resolver.table());
+        new.write(bytes, &self.call)?;
+        self.new = new.unnamed();
+        Ok(self)
+    }
+
+    fn finish(mut self) -> Result<Updated> {
+        self.inner.require_open()?;
+        let new = self.new.take().ok_or_else(stopped)?;
+        let Self { inner, path, place, call, .. } = &self;
+        finish(inner, place, new.of(&place.directory, path, inner.resolver.table()), path, call)
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        if let Some(new) = self.new.take() {
+            drop(new.of(&self.place.directory, &self.path, self.inner.resolver.table()));
+        }
+    }
 }
 
 /// Where the file is to be: at the end of a link that stays inside.

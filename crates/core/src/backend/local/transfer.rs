@@ -125,12 +125,13 @@ fn copy_bytes(inner: &Inner, source: OpenFile, target: &Place, to: &VirtualPath,
         return Err(file_too_large(to.as_str(), size, limit));
     }
     let source_facts = source.facts;
-    let mut new = NewFile::create(&target.directory, Some(&source_facts), to, table)?;
+    let new = NewFile::create(&target.directory, Some(&source_facts), to, table)?;
     let mut reader = File::from(source.handle);
     let mut copied = 0;
     loop {
         call.deadline.check()?;
-        let chunk = std::io::copy(&mut (&mut reader).take(CHUNK), new.file()).map_err(|error| new.unwritten(&error))?;
+        let chunk =
+            std::io::copy(&mut (&mut reader).take(CHUNK), &mut new.file()).map_err(|error| new.unwritten(&error))?;
         copied += chunk;
         if copied > limit {
             return Err(file_too_large(to.as_str(), copied, limit));

@@ -7,6 +7,7 @@
 
 use std::fs::File;
 use std::io::Write;
+use std::sync::Arc;
 
 use super::Inner;
 use super::errors::{Explain, busy, explain, is_directory, not_a_file, stale};
@@ -230,9 +231,22 @@ fn write_protected(path: &VirtualPath) -> Error {
 pub(super) struct NewFile<'a> {
     directory: &'a Directory,
     temporary: Option<String>,
-    file: File,
+    file: Arc<File>,
     asked: &'a VirtualPath,
     table: &'a MountTable,
+}
+
+/// A [`NewFile`] between two pieces of a stream, of which somebody else knows the place. Dropping it leaves the file.
+pub(super) struct Unnamed {
+    temporary: String,
+    file: Arc<File>,
+}
+
+impl Unnamed {
+    /// The file again, in the directory where it was made.
+    pub(super) fn of<'a>(self, directory: &'a Directory, asked: &'a VirtualPath, table: &'a MountTable) -> NewFile<'a> {
+        NewFile { directory, temporary: Some(self.temporary), file: self.file, asked, table }
+    }
 }
 
 impl<'a> NewFile<'a> {
@@ -248,7 +262,7 @@ impl<'a> NewFile<'a> {
         // The bits of a new file are left to the kernel, which knows the umask.
         let mode = if like.is_some() { Mode::RUSR | Mode::WUSR } else { Mode::from_raw_mode(0o666) };
         let handle = openat(&directory.handle, &temporary, NEW, mode).explain(asked, table)?;
-        let new = Self { directory, temporary: Some(temporary), file: File::from(handle), asked, table };
+        let new = Self { directory, temporary: Some(temporary), file: Arc::new(File::from(handle)), asked, table };
         if let Some(like) = like {
             new.resemble(like)?;
         }
@@ -264,14 +278,19 @@ impl<'a> NewFile<'a> {
     pub(super) fn write(&mut self, bytes: &[u8], call: &Call) -> Result<()> {
         for chunk in bytes.chunks(CHUNK) {
             call.deadline.check()?;
-            self.file.write_all(chunk).map_err(|error| self.unwritten(&error))?;
+            (&*self.file).write_all(chunk).map_err(|error| self.unwritten(&error))?;
         }
         Ok(())
     }
 
     /// The open file, for a copy.
-    pub(super) fn file(&mut self) -> &mut File {
-        &mut self.file
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The file without its place; nothing when it has its name.
+    pub(super) fn unnamed(mut self) -> Option<Unnamed> {
+        Some(Unnamed { temporary: self.temporary.take()?, file: Arc::clone(&self.file) })
     }
 
     pub(super) fn unwritten(&self, error: &std::io::Error) -> Error {

@@ -59,6 +59,30 @@ async fn a_file_that_is_half_written_is_gone_when_its_writer_has_given_up_or_fai
     }
 }
 
+/// An open writer held one of the threads that all of a process share.
+#[test]
+fn any_number_of_files_is_written_at_once_on_two_threads() {
+    let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(2).build().unwrap();
+    let base = tempfile::tempdir().unwrap();
+    let backend = whole(base.path(), Strategy::Kernel);
+    let call = Call::default();
+    runtime.block_on(async {
+        let mut writers = Vec::new();
+        for number in 0..20 {
+            let path = at(&format!("/{number}"));
+            let mut writer = backend.writer().unwrap().open_writer(&path, &call).await.unwrap().unwrap();
+            writer.write(b"one ".to_vec(), &call).await.unwrap();
+            writers.push(writer);
+        }
+        for mut writer in writers {
+            writer.write(b"two".to_vec(), &call).await.unwrap();
+            assert_eq!(writer.finish(&call).await.unwrap().size, 7);
+        }
+    });
+    let names = fs::read_dir(host(base.path(), "")).unwrap();
+    assert!(names.map(|entry| fs::read(entry.unwrap().path()).unwrap()).eq((0..20).map(|_| b"one two")));
+}
+
 #[tokio::test]
 async fn an_error_of_the_transform_leaves_the_file_and_no_temporary() {
     let base = tempfile::tempdir().unwrap();
