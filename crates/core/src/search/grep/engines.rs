@@ -1,6 +1,6 @@
 //! Which compiled form of a pattern a text is matched with.
 //!
-//! A class such as `\\w` takes milliseconds to compile for all of Unicode, longer than the search of a small project takes, and
+//! A class such as `\w` takes milliseconds to compile for all of Unicode, longer than the search of a small project takes, and
 //! most files are ASCII. Those are matched without Unicode, where a pattern means the same, and the other form is compiled for
 //! the first text that needs it.
 
