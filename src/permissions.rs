@@ -54,6 +54,7 @@ struct ContextJson {
     home: Option<String>,
     roots: Vec<String>,
     allowed_commands: Option<Vec<String>>,
+    continues: bool,
 }
 
 /// The parsed picture of a command, as JSON in `value`.
@@ -67,6 +68,7 @@ pub fn analyze_command(command: String, context_json: String) -> NativeOutcome {
             home: context.home,
             roots: context.roots,
             allowed_commands: context.allowed_commands,
+            continues: context.continues,
             deny_dangerous: true,
         };
         permissions::analyze(&command, &context)

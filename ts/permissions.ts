@@ -85,6 +85,8 @@ export interface CommandContext {
   readonly roots?: readonly string[] | undefined
   /** Beginnings of commands that may run, such as `git status`; an empty list allows none. */
   readonly allowedCommands?: readonly string[] | undefined
+  /** Whether the shell ran other command lines before, which may have given variables any value. Default false. */
+  readonly continues?: boolean | undefined
 }
 
 /** The parsed picture of a command line. */

@@ -243,8 +243,60 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Control characters, zero-width characters and bidirectional overrides: invisible, or able to reorder a line.
+/// Characters that cannot be seen, or that reorder the line around them: control and format characters, separators of lines
+/// and paragraphs, variation selectors, tags, fillers, the blank of braille. Marks that are drawn around numbers are seen.
+///
+/// The ranges are those of Unicode 16; a test holds them to the tables that the regular expressions bring along.
 pub fn is_deceptive(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_ascii_control();
+    }
     character.is_control()
-        || matches!(character, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}')
+        || matches!(
+            character,
+            '\u{AD}'
+                | '\u{34F}'
+                | '\u{61C}'
+                | '\u{115F}'
+                | '\u{1160}'
+                | '\u{17B4}'
+                | '\u{17B5}'
+                | '\u{180B}'..='\u{180F}'
+                | '\u{200B}'..='\u{200F}'
+                | '\u{2028}'..='\u{202E}'
+                | '\u{2060}'..='\u{206F}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{FE00}'..='\u{FE0F}'
+                | '\u{FEFF}'
+                | '\u{FFA0}'
+                | '\u{FFF0}'..='\u{FFFB}'
+                | '\u{13430}'..='\u{1343F}'
+                | '\u{1BCA0}'..='\u{1BCA3}'
+                | '\u{1D173}'..='\u{1D17A}'
+                | '\u{E0000}'..='\u{E0FFF}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use regex_syntax::hir::{Class, HirKind};
+
+    use super::*;
+
+    /// U+00AD (the soft hyphen) and some 400 others were shown to approvers as they are.
+    #[test]
+    fn deceptive_are_the_characters_that_unicode_says_are_not_drawn() {
+        let hidden =
+            r"[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{2800}]--[\p{Prepended_Concatenation_Mark}]]";
+        let parsed = regex_syntax::parse(hidden).unwrap();
+        let HirKind::Class(Class::Unicode(class)) = parsed.kind() else { panic!("a class") };
+        let listed =
+            |character: char| class.ranges().iter().any(|range| (range.start()..=range.end()).contains(&character));
+        let wrong: Vec<char> = (0..=0x10_FFFF)
+            .filter_map(char::from_u32)
+            .filter(|character| is_deceptive(*character) != listed(*character))
+            .collect();
+        assert_eq!(wrong, Vec::<char>::new());
+    }
 }

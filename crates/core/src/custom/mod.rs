@@ -296,9 +296,11 @@ impl DecodedCall for CustomCall {
             return Ok(if self.tool.spec.read_only { Vec::new() } else { vec![Access::Anything] });
         };
         let access = |touch: &CustomTouch| match (&touch.path, &touch.command) {
-            (None, Some(command)) => {
-                Ok(Access::Command { command: command.clone(), working_directory: working_directory.clone() })
-            }
+            (None, Some(command)) => Ok(Access::Command {
+                command: command.clone(),
+                working_directory: working_directory.clone(),
+                continues: false,
+            }),
             (path, _) => Ok(Access::Path {
                 operation: touch.operation,
                 path: VirtualPath::parse(path.as_deref().unwrap_or_default(), working_directory)?,

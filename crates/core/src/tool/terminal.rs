@@ -85,7 +85,11 @@ impl Tool for ShellExec {
         if self.timeout.is_some_and(|seconds| !(0.0..=MAX_WAIT_S).contains(&seconds)) {
             return Err(Error::invalid(format!("`timeout` must be from 0 to {MAX_WAIT_S} seconds.")));
         }
-        command_access(&self.command, self.cwd.as_deref(), working_directory)
+        let mut accesses = command_access(&self.command, self.cwd.as_deref(), working_directory)?;
+        if let [Access::Command { continues, .. }] = accesses.as_mut_slice() {
+            *continues = true;
+        }
+        Ok(accesses)
     }
 
     fn describe(&self) -> String {
@@ -251,7 +255,9 @@ impl ShellWrite {
     /// At a shell's prompt only whole lines are typed, each judged as a command: pieces would make up one that nobody
     /// judged, and keys would recall one.
     fn check_at_prompt(&self) -> Result<()> {
-        let is_line = self.command.is_none() || self.enter.unwrap_or(true);
+        // A tab completes names: `sud` and a tab are `sudo`, which nobody judged.
+        let completes = self.command.as_ref().is_some_and(|text| text.contains('\t'));
+        let is_line = self.command.is_none() || (self.enter.unwrap_or(true) && !completes);
         let keys_are_harmless =
             self.keys.iter().flatten().all(|key| KEYS_AT_A_PROMPT.contains(&key.to_ascii_lowercase().as_str()));
         if is_line && keys_are_harmless {
@@ -283,7 +289,11 @@ impl Tool for ShellWrite {
         self.parts()?;
         let lines = self.command.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty());
         let mut accesses: Vec<Access> = lines
-            .map(|line| Access::Command { command: line.to_owned(), working_directory: working_directory.clone() })
+            .map(|line| Access::Command {
+                command: line.to_owned(),
+                working_directory: working_directory.clone(),
+                continues: true,
+            })
             .collect();
         if accesses.is_empty() {
             accesses.push(Access::Session { id: self.id.clone() });

@@ -6,7 +6,7 @@
 use serde_json::json;
 
 use super::guard::denied;
-use super::policy::Policy;
+use super::policy::{Policy, Start};
 use crate::access::{Access, Operation};
 use crate::approval::Touch;
 use crate::backend::{Backend, Call, FileSystem};
@@ -50,8 +50,8 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
     for access in accesses {
         match access {
             Access::Path { operation, path } => plan.judge_path(policy, backend, operation, path, call).await?,
-            Access::Command { command, working_directory } => {
-                plan.judge_command(judges, command, &working_directory).await?;
+            Access::Command { command, working_directory, continues } => {
+                plan.judge_command(judges, command, Start { working_directory: &working_directory, continues }).await?;
             }
             Access::Anything => plan.judge_anything(policy, judges.info.tool)?,
             Access::Session { id } => {
@@ -130,15 +130,10 @@ impl Plan {
         Ok(())
     }
 
-    async fn judge_command(
-        &mut self,
-        judges: &Judges<'_>,
-        command: String,
-        working_directory: &VirtualPath,
-    ) -> Result<()> {
+    async fn judge_command(&mut self, judges: &Judges<'_>, command: String, start: Start<'_>) -> Result<()> {
         let (verdict, analysis) = match judges.commands {
-            None => judges.policy.command(&command, working_directory),
-            Some(judge) => judge_by_application(judges, judge, &command, working_directory).await?,
+            None => judges.policy.command(&command, start),
+            Some(judge) => judge_by_application(judges, judge, &command, start).await?,
         };
         match verdict.action {
             Action::Deny => {
@@ -181,9 +176,9 @@ async fn judge_by_application(
     judges: &Judges<'_>,
     judge: &dyn CommandJudge,
     command: &str,
-    working_directory: &VirtualPath,
+    start: Start<'_>,
 ) -> Result<(Verdict, CommandAnalysis)> {
-    let (by_rules, analysis) = judges.policy.command_rules(command, working_directory);
+    let (by_rules, analysis) = judges.policy.command_rules(command, start);
     if by_rules.action == Action::Deny {
         return Ok((by_rules, analysis));
     }

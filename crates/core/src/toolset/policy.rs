@@ -8,6 +8,15 @@ use crate::permissions::{
     Action, CommandAnalysis, CommandContext, CommandJudgement, CommandVerdict, PermissionChecker, Verdict, analyze,
 };
 
+/// What a command line starts from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start<'a> {
+    /// The directory that it runs in.
+    pub(super) working_directory: &'a VirtualPath,
+    /// Whether its shell ran other commands before.
+    pub(super) continues: bool,
+}
+
 /// Judges operations. Pure: no I/O, no clock.
 #[derive(Debug)]
 pub(super) struct Policy {
@@ -60,10 +69,9 @@ impl Policy {
         (read.action == Action::Deny).then_some(read.reason)
     }
 
-    /// The verdict on a command line that runs in `working_directory`, and what the parser saw of it.
-    pub(super) fn command(&self, command: &str, working_directory: &VirtualPath) -> (Verdict, CommandAnalysis) {
-        let context =
-            CommandContext { working_directory: working_directory.as_str().to_owned(), ..self.commands.clone() };
+    /// The verdict on a command line, and what the parser saw of it.
+    pub(super) fn command(&self, command: &str, start: Start<'_>) -> (Verdict, CommandAnalysis) {
+        let context = self.context(start);
         match &self.rules {
             Rules::Flags { .. } => {
                 let analysis = analyze(command, &context);
@@ -77,11 +85,18 @@ impl Policy {
         }
     }
 
+    fn context(&self, start: Start<'_>) -> CommandContext {
+        CommandContext {
+            working_directory: start.working_directory.as_str().to_owned(),
+            continues: start.continues,
+            ..self.commands.clone()
+        }
+    }
+
     /// What the rules alone say of a command that the application's own policy judges: its built-in defaults and lists
     /// stand back, what a rule denies or asks about does not.
-    pub(super) fn command_rules(&self, command: &str, working_directory: &VirtualPath) -> (Verdict, CommandAnalysis) {
-        let context =
-            CommandContext { working_directory: working_directory.as_str().to_owned(), ..self.commands.clone() };
+    pub(super) fn command_rules(&self, command: &str, start: Start<'_>) -> (Verdict, CommandAnalysis) {
+        let context = self.context(start);
         let analysis = analyze(command, &context);
         let verdict = match &self.rules {
             Rules::Flags { .. } => Verdict { action: Action::Allow, rule: None, reason: String::new() },

@@ -5,7 +5,7 @@ use super::argument::Argument;
 use super::script::Script;
 
 /// Options that make a harmless program run others or write files; listed entries must name them.
-const DANGEROUS_OPTIONS: [(&str, &[&str]); 17] = [
+const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
     ("find", &["-exec", "-execdir", "-ok", "-okdir", "-delete", "-fprint", "-fprint0", "-fprintf", "-fls"]),
     ("fd", &["-x", "-X", "--exec", "--exec-batch"]),
     ("sed", &["-i", "--in-place", "-s", "-f", "--file"]),
@@ -52,6 +52,45 @@ const DANGEROUS_OPTIONS: [(&str, &[&str]); 17] = [
             "--checkpoint-action",
             "-F",
             "--info-script",
+        ],
+    ),
+    ("cargo", &["--config", "--manifest-path", "-Z", "-C"]),
+    (
+        "curl",
+        &[
+            "-o",
+            "-O",
+            "-K",
+            "-T",
+            "-D",
+            "-c",
+            "--output",
+            "--remote-name",
+            "--config",
+            "--upload-file",
+            "--dump-header",
+            "--cookie-jar",
+            "--trace",
+            "--trace-ascii",
+            "--output-dir",
+        ],
+    ),
+    ("go", &["-C", "-exec", "-toolexec", "-vettool", "-overlay", "-modfile"]),
+    ("pytest", &["-c", "-p", "--rootdir", "--confcutdir"]),
+    (
+        "wget",
+        &[
+            "-O",
+            "-P",
+            "-e",
+            "-i",
+            "-o",
+            "-a",
+            "--output-document",
+            "--directory-prefix",
+            "--execute",
+            "--post-file",
+            "--output-file",
         ],
     ),
     ("man", &["-P", "--pager", "-H", "--html"]),

@@ -20,6 +20,8 @@ pub struct CommandContext {
     /// Beginnings of commands that may run, such as `git status` or `npm run *`, where a `*` stands for any part of one
     /// word; nothing else may. An empty list allows nothing; absent, every command that is not denied may run.
     pub allowed_commands: Option<Vec<String>>,
+    /// Whether the shell ran other command lines before, which may have given variables any value.
+    pub continues: bool,
     /// Whether the built-in list of dangerous commands counts. On, unless an application has a policy of its own.
     pub deny_dangerous: bool,
 }
@@ -33,6 +35,7 @@ impl Default for CommandContext {
             roots: Vec::new(),
             fence: false,
             allowed_commands: None,
+            continues: false,
             deny_dangerous: true,
         }
     }

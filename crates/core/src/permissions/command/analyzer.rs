@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 use super::super::Action;
 use super::analysis::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand};
 use super::argument::{Argument, Variables};
+use super::numbers::Numbers;
 use super::paths::{self, Places};
 use super::script::{NestedKind, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
-use super::{allow, deny, doubt, parser, variables, wrappers};
+use super::{allow, bombs, deny, doubt, parser, variables, wrappers};
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
 pub(super) const COMMANDS: usize = 1_000;
@@ -19,9 +20,14 @@ const NESTED_DEPTH: usize = 8;
 /// 16 commands, each of which starts the next: nobody writes more, and each is listed with all behind it.
 pub(super) const WRAPPED: usize = 16;
 
+/// 50,000 words of all commands together, of which 64 KiB can hold 32,000 in one.
+const WORDS: usize = 50_000;
+
 pub(super) struct Analyzer<'a> {
     context: &'a CommandContext,
     commands: Vec<SimpleCommand>,
+    /// How many words they have.
+    words: usize,
     pub(super) places: Places<'a>,
     unresolved: Vec<String>,
     parsed: bool,
@@ -35,6 +41,7 @@ pub(super) struct Analyzer<'a> {
     /// Whether commands may run in another order than that of the text.
     pub(super) reorders: bool,
     allow_list: Option<allow::AllowList>,
+    numbers: Numbers,
 }
 
 impl<'a> Analyzer<'a> {
@@ -42,6 +49,7 @@ impl<'a> Analyzer<'a> {
         Self {
             context,
             commands: Vec::new(),
+            words: 0,
             places: Places::new(context, maybe),
             unresolved: Vec::new(),
             parsed: true,
@@ -52,6 +60,7 @@ impl<'a> Analyzer<'a> {
             functions: Vec::new(),
             reorders: false,
             allow_list: context.allowed_commands.as_deref().map(allow::AllowList::new),
+            numbers: Numbers::default(),
         }
     }
 
@@ -84,7 +93,7 @@ impl<'a> Analyzer<'a> {
         if script.constructs.indirection {
             self.unresolve("it expands a variable in a way that can run code ('${!…}', '${…@…}')");
         }
-        if let Some(name) = deny::fork_bomb(&script) {
+        if let Some(name) = bombs::fork_bomb(&script) {
             self.deny(&format!("the function '{name}' starts itself without end (a fork bomb)"));
         }
         self.reorders |= script.constructs.repeats || depth > 0;
@@ -104,11 +113,17 @@ impl<'a> Analyzer<'a> {
             }
         }
         self.functions.extend(script.functions.iter().map(|function| function.name.clone()));
-        if script.loop_words.iter().any(|word| doubt::is_subscript_with_code(word)) {
+        let is_code = |word: &Word| word.literal().is_some_and(|text| doubt::is_subscript_with_code(&text));
+        if script.given.iter().any(|(_, word)| is_code(word)) {
             self.unresolve("the value of a loop's variable runs a command where it is taken for a number");
         }
-        for name in &script.loop_variables {
+        self.numbers.see_script(&script, &self.functions);
+        let in_sums = script.numbers.read.iter().chain(&script.numbers.set);
+        for name in script.loop_variables.iter().chain(in_sums) {
             self.see_assignment(name);
+        }
+        if let Some(name) = bombs::endless_forks(&script) {
+            self.deny(&format!("a loop starts '{name}' in the background without end (a fork bomb)"));
         }
         let variables = Variables::of(&script, self.context);
         for (index, command) in script.commands.iter().enumerate() {
@@ -204,10 +219,12 @@ impl<'a> Analyzer<'a> {
         let mut seen = 0;
         while let Some(layer) = layers.pop() {
             seen += 1;
-            if seen > WRAPPED {
+            self.words += layer.arguments.len();
+            let is_deep = seen > WRAPPED || self.words > WORDS;
+            if is_deep {
                 self.exceed("too many commands start each other");
             }
-            if seen > WRAPPED || self.commands.len() > COMMANDS {
+            if is_deep || self.commands.len() > COMMANDS {
                 return;
             }
             let name = unwrap::command_name(&layer.arguments, &self.places);
@@ -304,6 +321,9 @@ impl<'a> Analyzer<'a> {
     pub(super) fn finish(mut self) -> CommandAnalysis {
         if self.places.is_full() {
             self.exceed("it names too many files");
+        }
+        if let Some(reason) = self.numbers.doubt(self.context.continues) {
+            self.unresolve(&reason);
         }
         let refused = self.allow_list.and_then(|list| list.refusal(self.parsed, !self.commands.is_empty()));
         let verdict = match (self.denied, refused, self.unresolved.first()) {

@@ -76,7 +76,8 @@ impl<'a> Variables<'a> {
     pub(super) fn of(script: &'a Script, context: &'a CommandContext) -> Self {
         let mut variables =
             Self { known: HashMap::new(), context, touched: HashMap::new(), moves: false, hidden: false };
-        for name in &script.loop_variables {
+        let numbers = script.numbers.read.iter().chain(&script.numbers.set);
+        for name in script.loop_variables.iter().chain(numbers) {
             variables.touch(name);
         }
         for command in &script.commands {
@@ -154,7 +155,7 @@ impl<'a> Variables<'a> {
         for part in &mut whole.parts {
             match part {
                 Part::Text { quoted, .. } | Part::Variable { quoted, .. } => *quoted = true,
-                Part::Dynamic => {}
+                Part::Number | Part::Output { .. } | Part::Dynamic => {}
             }
         }
         self.single(&whole, command)
@@ -185,7 +186,7 @@ impl<'a> Variables<'a> {
                     }
                     Some(_) | None => characters.push((ANYTHING, true)),
                 },
-                Part::Dynamic => characters.push((ANYTHING, true)),
+                Part::Number | Part::Output { .. } | Part::Dynamic => characters.push((ANYTHING, true)),
             }
         }
         self.expand_tilde(&mut characters);

@@ -1,7 +1,7 @@
 //! `awk`: programs that run commands or open files, and what it loads besides its program.
 
 use super::argument::Argument;
-use super::unwrap::is_input;
+use super::shells::is_input;
 
 /// Whether a call of `awk` can run commands, write files, or do what nobody sees here. A program in a file is a script like
 /// any other, whose name is what there is to judge.

@@ -4,14 +4,11 @@
 //! users and kernel modules; other users' rights) and nothing that a project needs. It is a seat belt: see the module
 //! above for what it cannot hold.
 
-use std::collections::HashMap;
-
 use super::argument::{ANY_NAME, Argument};
 use super::paths::{Places, may_match};
-use super::script::{Script, Word};
 
 /// Commands that are never a project's business, and what they do (TT-23, JV-8).
-const COMMANDS: [(&[&str], &str); 11] = [
+const COMMANDS: &[(&[&str], &str)] = &[
     (
         &[
             "sudo", "su", "doas", "pkexec", "runuser", "newgrp", "sg", "setpriv", "visudo", "sudoedit", "sudo-rs",
@@ -42,6 +39,20 @@ const COMMANDS: [(&[&str], &str); 11] = [
             "newfs",
             "blkdiscard",
             "hdparm",
+            "e2fsck",
+            "tune2fs",
+            "resize2fs",
+            "debugfs",
+            "badblocks",
+            "mdadm",
+            "dmsetup",
+            "lvremove",
+            "vgremove",
+            "pvremove",
+            "pvcreate",
+            "partx",
+            "kpartx",
+            "sg_format",
         ],
         "changes disks",
     ),
@@ -55,10 +66,13 @@ const COMMANDS: [(&[&str], &str); 11] = [
     ),
     (&["crontab", "at", "batch"], "starts something later, outside this call"),
     (
-        &["useradd", "userdel", "usermod", "adduser", "deluser", "groupadd", "groupdel", "passwd", "chpasswd"],
+        &[
+            "useradd", "userdel", "usermod", "adduser", "deluser", "groupadd", "groupdel", "passwd", "chpasswd",
+            "chsh", "vipw", "vigr", "gpasswd", "groupmod", "chage", "newusers",
+        ],
         "changes users",
     ),
-    (&["modprobe", "rmmod", "insmod", "lsmod", "depmod"], "touches kernel modules"),
+    (&["modprobe", "rmmod", "insmod", "lsmod", "depmod", "kmod"], "touches kernel modules"),
     (&["chown", "chgrp"], "gives files to another user"),
 ];
 
@@ -73,7 +87,7 @@ const SYSTEM: [&str; 15] = [
 
 /// Why a command is dangerous, when it is. `name` is that of [`super::unwrap::command_name`].
 pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
-    for (names, what) in COMMANDS {
+    for &(names, what) in COMMANDS {
         if names.contains(&name) {
             return Some(format!("'{name}' {what}"));
         }
@@ -120,6 +134,27 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             let all = name == "killall5" || arguments.iter().skip(1).any(|word| word.exact() == Some("-1"));
             all.then(|| format!("'{name}' ends every process"))
         }
+        "pkill" | "killall" | "skill" => {
+            let everything = |word: &Argument| matches!(word.exact(), Some("" | "." | ".*" | "^"));
+            let of_user = |word: &Argument| matches!(word.exact(), Some("-u" | "-U" | "--user" | "--euid" | "--uid"));
+            // The word behind `-u` is the user.
+            let ends_user = arguments.iter().any(of_user) && operands(arguments).count() < 2;
+            (ends_user || operands(arguments).any(everything)).then(|| format!("'{name}' ends every process"))
+        }
+        "mknod" => {
+            let is_kind = |word: &Argument| matches!(word.exact(), Some("b" | "c" | "u"));
+            operands(arguments)
+                .skip(1)
+                .find(|word| is_kind(word))
+                .map(|_| "'mknod' gives a device another name".to_owned())
+        }
+        "zpool" | "zfs" | "nvme" => {
+            let destroys = matches!(
+                operands(arguments).next().and_then(Argument::exact),
+                Some("destroy" | "labelclear" | "format" | "sanitize")
+            );
+            destroys.then(|| format!("'{name}' destroys what disks hold"))
+        }
         _ => None,
     }
 }
@@ -130,10 +165,13 @@ pub(super) fn device_write(target: &Argument, places: &Places<'_>) -> Option<Str
 }
 
 fn device_at(normal: &str, target: &Argument) -> Option<String> {
+    if normal.starts_with("/proc/") && normal.ends_with("/mem") {
+        return Some("it writes into the memory of a process".to_owned());
+    }
     if normal == "/proc/sysrq-trigger" || normal.starts_with("/sys/power/") {
         return Some("it stops or restarts the machine".to_owned());
     }
-    if normal.starts_with("/proc/sys/") {
+    if normal.starts_with("/proc/sys/") || normal.starts_with("/sys/") {
         return Some("it changes settings of the operating system's kernel".to_owned());
     }
     let (directory, device) = normal.strip_prefix('/')?.split_once('/')?;
@@ -196,35 +234,7 @@ fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     {
         return Some(reason);
     }
-    let deletes = arguments.iter().enumerate().any(|(index, word)| {
-        word.exact() == Some("-delete")
-            || (matches!(word.exact(), Some("-exec" | "-execdir"))
-                && arguments
-                    .get(index + 1)
-                    .and_then(Argument::exact)
-                    .is_some_and(|name| matches!(name.rsplit('/').next(), Some("rm" | "unlink" | "shred" | "rmdir"))))
-    });
-    if !deletes {
-        return None;
-    }
-    let is_test = |word: &Argument| {
-        let tests = [
-            "-name",
-            "-iname",
-            "-path",
-            "-ipath",
-            "-wholename",
-            "-regex",
-            "-iregex",
-            "-empty",
-            "-mtime",
-            "-mmin",
-            "-newer",
-            "-size",
-        ];
-        word.exact().is_some_and(|word| tests.contains(&word))
-    };
-    let filtered = arguments.iter().any(is_test);
+    let filtered = deletes_filtered(arguments)?;
     let starts: Vec<&Argument> = arguments
         .iter()
         .skip_while(|word| matches!(word.exact(), Some("-H" | "-L" | "-P")))
@@ -237,6 +247,59 @@ fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
         // `find . -name '*.pyc' -delete` cleans a project; a test does not make the same harmless in `/`.
         (!filtered || !places.is_own(start)).then(|| format!("'find' deletes {what}"))
     })
+}
+
+/// Whether a test of names, times or sizes stands before everything that deletes; `None` where nothing deletes.
+fn deletes_filtered(arguments: &[Argument]) -> Option<bool> {
+    const TESTS: [&str; 12] = [
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-regex",
+        "-iregex",
+        "-empty",
+        "-mtime",
+        "-mmin",
+        "-newer",
+        "-size",
+    ];
+    let word = |index: usize| arguments.get(index).and_then(Argument::exact).unwrap_or_default();
+    let mut deletes = false;
+    let mut all_filtered = true;
+    let mut filtered = false;
+    let mut depth = 0_usize;
+    for index in 0..arguments.len() {
+        match word(index) {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            // What stands behind an "or" knows nothing of the tests before it.
+            "-o" | "-or" | "," if depth == 0 => filtered = false,
+            "!" | "-not" => {}
+            test if TESTS.contains(&test) => {
+                let negated = index > 0 && matches!(word(index - 1), "!" | "-not");
+                filtered |= !negated && !is_any(word(index + 1));
+            }
+            "-delete" => {
+                deletes = true;
+                all_filtered &= filtered;
+            }
+            "-exec" | "-execdir"
+                if matches!(word(index + 1).rsplit('/').next(), Some("rm" | "unlink" | "shred" | "rmdir")) =>
+            {
+                deletes = true;
+                all_filtered &= filtered;
+            }
+            _ => {}
+        }
+    }
+    deletes.then_some(all_filtered)
+}
+
+/// Whether a pattern of `find` fits every name.
+fn is_any(pattern: &str) -> bool {
+    !pattern.is_empty() && pattern.bytes().all(|byte| b"*?./+^$0".contains(&byte))
 }
 
 fn chmod(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
@@ -272,94 +335,11 @@ fn chmod(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     })
 }
 
-/// A function that runs itself, be it through others, into a pipe or in the background: it doubles until the machine
-/// stands.
-pub(super) fn fork_bomb(script: &Script) -> Option<&str> {
-    let index_of: HashMap<&str, usize> =
-        script.functions.iter().enumerate().map(|(index, function)| (function.name.as_str(), index)).collect();
-    // For each function the ones that it calls, and whether that call doubles.
-    let calls: Vec<Vec<(usize, bool)>> = script
-        .functions
-        .iter()
-        .map(|function| {
-            let body = script.commands.get(function.first..function.end.min(script.commands.len())).unwrap_or_default();
-            body.iter()
-                .filter_map(|command| {
-                    let name = command.words.first().and_then(Word::literal)?;
-                    let doubles = function.forks || command.piped_out || command.piped_in || command.background;
-                    Some((*index_of.get(name.as_str())?, doubles))
-                })
-                .collect()
-        })
-        .collect();
-    let circle = circles(&calls);
-    let is_bomb =
-        |index: usize| calls[index].iter().any(|(called, doubles)| *doubles && circle[*called] == circle[index]);
-    (0..calls.len()).find(|index| is_bomb(*index)).map(|index| script.functions[index].name.as_str())
-}
-
-/// For each function the number of the circle that it is in: functions that reach each other have the same one. (Tarjan's
-/// strongly connected components, without recursion; one pass, however many functions there are.) A function that calls
-/// itself is a circle with its own number.
-fn circles(calls: &[Vec<(usize, bool)>]) -> Vec<usize> {
-    const UNSEEN: usize = usize::MAX;
-    let mut circle = vec![UNSEEN; calls.len()];
-    let mut order = vec![UNSEEN; calls.len()];
-    let mut lowest = vec![UNSEEN; calls.len()];
-    let mut seen = 0;
-    let mut open: Vec<usize> = Vec::new();
-    // What is being looked at, with the number of its next call.
-    let mut path: Vec<(usize, usize)> = Vec::new();
-    for start in 0..calls.len() {
-        if order[start] == UNSEEN {
-            path.push((start, 0));
-        }
-        while let Some((at, next)) = path.pop() {
-            if next == 0 {
-                order[at] = seen;
-                lowest[at] = seen;
-                seen += 1;
-                open.push(at);
-            }
-            if let Some((called, _)) = calls[at].get(next) {
-                path.push((at, next + 1));
-                if order[*called] == UNSEEN {
-                    path.push((*called, 0));
-                } else if circle[*called] == UNSEEN {
-                    lowest[at] = lowest[at].min(order[*called]);
-                }
-                continue;
-            }
-            if lowest[at] == order[at] {
-                while let Some(member) = open.pop() {
-                    circle[member] = at;
-                    if member == at {
-                        break;
-                    }
-                }
-            }
-            if let Some((caller, _)) = path.last() {
-                lowest[*caller] = lowest[*caller].min(lowest[at]);
-            }
-        }
-    }
-    circle
-}
-
-/// The well-known spelling that no shell even parses without its blanks.
-pub(super) fn is_fork_bomb_text(text: &str) -> bool {
-    const BOMB: &str = ":(){:|:&};:";
-    text.contains(":|") && text.split_whitespace().collect::<String>().contains(BOMB)
-}
-
 /// Whether a path's last name is a pattern that stands for everything in its directory.
 pub(super) fn is_everything(name: &str) -> bool {
     let any: String = [ANY_NAME].iter().collect();
     !name.is_empty()
         && name.contains(ANY_NAME)
-        && name
-            .trim_start_matches('.')
-            .chars()
-            .all(|character| character == ANY_NAME || character == super::argument::ANY_CHARACTER)
+        && name.chars().all(|character| matches!(character, ANY_NAME | super::argument::ANY_CHARACTER | '.'))
         || name == any
 }

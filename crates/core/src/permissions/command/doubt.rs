@@ -1,7 +1,7 @@
 //! What is asked about though its name is harmless: words that a builtin takes for code, and deletions of what nobody
 //! knows.
 
-use super::argument::Argument;
+use super::argument::{ANY_CHARACTER, ANYTHING, Argument};
 use super::builtins::{EVALUATORS, SETTERS};
 use super::deny::{has_option, operands};
 use super::paths::{Places, normalised};
@@ -23,7 +23,8 @@ pub(super) fn variables_set(name: &str, arguments: &[Argument]) -> Vec<String> {
     let base = |word: &Argument| {
         let text = word.marked();
         let text = if name == "printf" { text.strip_prefix("-v").unwrap_or(text) } else { text };
-        text.split(['=', '+', '[']).next().unwrap_or_default().to_owned()
+        // A subscript looks like a pattern for names of files.
+        text.split(['=', '+', '[', ANY_CHARACTER]).next().unwrap_or_default().to_owned()
     };
     let count = if name == "printf" { 2 } else { arguments.len() };
     let sets = name != "printf" || arguments.first().is_some_and(|word| word.marked().starts_with("-v"));
@@ -32,10 +33,14 @@ pub(super) fn variables_set(name: &str, arguments: &[Argument]) -> Vec<String> {
 
 /// Why a command is not simply allowed, when it is not.
 pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
-    let unknown = || arguments.iter().any(Argument::is_dynamic);
+    let leads_anywhere = |word: &Argument| places.all(word.marked()).iter().any(|path| path.starts_with(ANYTHING));
+    let unknown = || arguments.iter().any(Argument::is_dynamic) || operands(arguments).any(leads_anywhere);
     let has = |option: &str| arguments.iter().any(|word| word.marked().starts_with(option));
     if EVALUATORS.contains(&name) && arguments.iter().any(|word| is_subscript_with_code(word.marked())) {
         return Some(format!("'{name}' runs a command in the subscript of a variable"));
+    }
+    if let Some(reason) = names_unknown(name, arguments) {
+        return Some(reason);
     }
     let is_variable_test = |word: &Argument| word.exact() == Some("-v");
     match name {
@@ -48,7 +53,8 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             Some(format!("'{name}' gives a variable another name"))
         }
         "hash" if has("-p") => Some("'hash' gives a name to another program".to_owned()),
-        "enable" | "bind" | "compgen" | "complete" | "fc" if !arguments.is_empty() => {
+        "fc" => Some("'fc' runs earlier commands again".to_owned()),
+        "enable" | "bind" | "compgen" | "complete" if !arguments.is_empty() => {
             Some(format!("'{name}' changes what commands do, or runs some"))
         }
         "mapfile" | "readarray" if arguments.iter().any(|word| is_short(word, 'C')) => {
@@ -69,6 +75,40 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "find" => find(arguments, places),
         _ => disk(name, arguments, places),
     }
+}
+
+/// Builtins that are handed the name of a variable that nobody knows: a subscript in it may run a command, and `PATH` may be
+/// that name.
+fn names_unknown(name: &str, arguments: &[Argument]) -> Option<String> {
+    let is_unknown = |word: &Argument| {
+        let text = word.marked();
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        name.contains(ANYTHING)
+    };
+    let operands = || arguments.iter().filter(|word| !word.marked().starts_with('-'));
+    let found = match name {
+        "declare" | "typeset" | "local" | "readonly" | "export" | "unset" | "mapfile" | "readarray" | "getopts" => {
+            operands().any(is_unknown)
+        }
+        "printf" | "wait" => arguments.windows(2).any(|pair| {
+            let option = if name == "printf" { "-v" } else { "-p" };
+            is_unknown(&pair[1]) && pair[0].exact() == Some(option)
+        }),
+        "read" => {
+            // The last letter of `-rp` takes the next word.
+            let takes = |word: &Argument| {
+                word.exact()
+                    .is_some_and(|text| text.starts_with('-') && text.ends_with(['p', 'd', 'i', 'n', 'N', 't', 'u']))
+            };
+            let mut after_option = false;
+            arguments.iter().any(|word| {
+                let is_value = std::mem::replace(&mut after_option, takes(word));
+                !is_value && is_unknown(word) && !word.marked().starts_with('-')
+            })
+        }
+        _ => false,
+    };
+    found.then(|| format!("the name of a variable that '{name}' is given is known only when it runs"))
 }
 
 /// Whether the word is a cluster of short options with that letter.

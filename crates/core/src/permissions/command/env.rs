@@ -1,7 +1,8 @@
 //! `env`: its own options and settings stand before the command that it starts.
 
 use super::argument::Argument;
-use super::unwrap::{Layer, Unwrapped, texts};
+use super::shells::texts;
+use super::unwrap::{Layer, Unwrapped};
 use super::wrappers::FLAGS;
 
 /// What a call of `env` starts, and what it sets for that.

@@ -20,6 +20,10 @@ pub(super) struct Frame {
     pub(super) inner: Vec<Inner>,
     /// Here-documents whose text begins on the next line.
     pub(super) documents: Vec<PendingDocument>,
+    /// The variable of the `for` that is being read.
+    pub(super) variable: String,
+    /// The number of its first command in the script.
+    pub(super) first: usize,
     /// The next command reads from a pipe.
     pub(super) piped: bool,
     /// The next command depends on the one before.
@@ -31,7 +35,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn new(close: Close) -> Self {
+    pub(super) fn new(close: Close, first: usize) -> Self {
         Self {
             close,
             at: At::Command,
@@ -41,6 +45,8 @@ impl Frame {
             compounds: Vec::new(),
             inner: Vec::new(),
             documents: Vec::new(),
+            variable: String::new(),
+            first,
             piped: false,
             conditional: false,
             joined: false,
@@ -111,9 +117,20 @@ pub(super) enum Inner {
     /// The body of a here-document: like double quotes, but a `"` is a character.
     Template,
     /// `${ … }`, inside double quotes or not.
-    Parameter { quoted: bool },
+    Parameter { quoted: bool, region: Region },
     /// `$(( … ))`, with so many parentheses open inside.
     Arithmetic { open: u32 },
+}
+
+/// What in `${ … }` is being read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Region {
+    /// Text.
+    Text,
+    /// A number, up to the `]`.
+    Subscript,
+    /// Numbers, up to the end.
+    Offset,
 }
 
 /// A here-document whose text has not come yet.

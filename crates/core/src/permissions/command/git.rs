@@ -1,7 +1,8 @@
 //! `git`: its global options stand before the subcommand and hide it from rules, and some of what it does is running others.
 
 use super::argument::Argument;
-use super::unwrap::{Layer, Unwrapped, texts};
+use super::shells::texts;
+use super::unwrap::{Layer, Unwrapped};
 
 /// Global options that take the next word, unless their value is glued to them by a `=`.
 const VALUES: [&str; 6] = ["-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"];
@@ -38,8 +39,33 @@ const SETTINGS: [&str; 8] = [
 /// Settings with the one value that runs nothing.
 const SAFE: [&str; 4] = ["core.pager=cat", "core.pager=", "commit.gpgsign=false", "tag.gpgsign=false"];
 
+/// Subcommands of git whose business is to run programs that settings, files or their own words name.
+const GIT_STARTERS: [&str; 21] = [
+    "citool",
+    "cvsexportcommit",
+    "cvsimport",
+    "cvsserver",
+    "daemon",
+    "difftool",
+    "for-each-repo",
+    "gui",
+    "hook",
+    "instaweb",
+    "maintenance",
+    "merge-index",
+    "mergetool",
+    "p4",
+    "quiltimport",
+    "remote-ext",
+    "remote-fd",
+    "send-email",
+    "shell",
+    "submodule--helper",
+    "web--browse",
+];
+
 /// Whether `setting` (`key=value`) runs nothing.
-pub(super) fn is_harmless_setting(setting: &str) -> bool {
+fn is_harmless_setting(setting: &str) -> bool {
     let setting = setting.to_ascii_lowercase();
     SAFE.contains(&setting.as_str()) || SETTINGS.iter().any(|known| setting.starts_with(known))
 }
@@ -131,5 +157,49 @@ fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         found.unresolved.push("an address of 'git' runs a command".to_owned());
     } else if is(0, "config") && rest.iter().any(|word| word.marked().starts_with('!')) {
         found.unresolved.push("a setting of 'git' gives a name to a command".to_owned());
+    }
+}
+
+/// Whether this is a subcommand of git by the name of its own program.
+pub(super) fn is_starter(name: &str) -> bool {
+    let base = name.rsplit('/').next().unwrap_or(name);
+    base.strip_prefix("git-").is_some_and(|subcommand| GIT_STARTERS.contains(&subcommand))
+}
+
+/// `git config` that sets what may name a program, `git archive --exec`, `git grep -O`.
+pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
+    let is = |name: &str| rest.first().and_then(Argument::exact) == Some(name);
+    let has = |option: &str| rest.iter().any(|word| word.marked().starts_with(option));
+    let subcommand = rest.first().and_then(Argument::exact).unwrap_or_default();
+    if GIT_STARTERS.contains(&subcommand) {
+        found.unresolved.push(format!("'git {subcommand}' starts other programs"));
+    } else if matches!(subcommand, "push" | "send-pack" | "fetch-pack") && has("--exec") {
+        found.unresolved.push("an option of 'git' runs another program".to_owned());
+    } else if subcommand == "apply" && has("--unsafe") {
+        found.unresolved.push("'git apply' may write outside of the repository".to_owned());
+    } else if subcommand == "init" && has("--temp") {
+        found.unresolved.push("the template of a repository may hold hooks".to_owned());
+    } else if is("config") {
+        let reads = ["--get", "--list", "-l", "--unset", "--show", "--help"].iter().any(|option| has(option));
+        let words: Vec<&Argument> =
+            rest[1..].iter().filter(|word| !word.marked().starts_with('-') || word.marked() == "-").collect();
+        let harmless = match words.as_slice() {
+            [key, value] => is_harmless_setting(&format!("{}={}", key.marked(), value.marked())),
+            _ => false,
+        };
+        if words.len() > 1 && !reads && !harmless {
+            found.unresolved.push("a setting of 'git' may name a program".to_owned());
+        }
+    } else if (is("archive") && has("--exec")) || (is("grep") && has("-O")) {
+        found.unresolved.push("an option of 'git' runs another program".to_owned());
+    } else if is("clone") && (has("-c") || has("--co") || has("-u") || has("--te")) {
+        let words: Vec<Option<&str>> = rest.iter().map(Argument::exact).collect();
+        let is_glued = |word: &&Argument| word.marked().starts_with("-c") && word.marked() != "-c";
+        let glued = has("-u") || has("--config=") || has("--te") || rest.iter().any(|word| is_glued(&word));
+        let settings = words.windows(2).filter(|pair| matches!(pair[0], Some("-c" | "--config")));
+        let mut settings = settings.map(|pair| pair[1].is_some_and(is_harmless_setting));
+        if glued || settings.any(|harmless| !harmless) {
+            found.unresolved.push("an option of 'git' may name a program".to_owned());
+        }
     }
 }

@@ -27,17 +27,22 @@ mod ansi;
 mod approval;
 pub(crate) mod argument;
 mod awk;
+mod bombs;
 mod builtins;
 mod deny;
 mod doubt;
+mod each;
 mod env;
 mod frame;
 mod git;
+mod numbers;
 mod parser;
 pub(crate) mod paths;
 mod runners;
 mod script;
 mod sed;
+mod shells;
+mod tar;
 #[cfg(test)]
 mod tests;
 mod unwrap;
@@ -69,14 +74,19 @@ fn analyze_from<'a>(command: &str, context: &'a CommandContext, maybe: Vec<Strin
     } else {
         analyzer.read_all(command);
     }
-    if deny::is_fork_bomb_text(command) {
+    if bombs::is_fork_bomb_text(command) {
         analyzer.deny("it starts itself without end (a fork bomb)");
     }
     analyzer
 }
 
-/// Why a text is not even looked at.
+/// Why a text is not even looked at. A variation selector behind a picture (`❤️`) only says how that is drawn.
 fn unreadable(command: &str) -> Option<&'static str> {
-    let is_hidden = |character: char| is_deceptive(character) && !matches!(character, '\n' | '\t' | '\r');
-    command.contains(is_hidden).then_some("it holds invisible or control characters")
+    let mut last = ' ';
+    let hides = command.chars().any(|character| {
+        let before = std::mem::replace(&mut last, character);
+        let draws = matches!(character, '\u{FE0E}' | '\u{FE0F}') && !before.is_ascii() && !is_deceptive(before);
+        is_deceptive(character) && !draws && !matches!(character, '\n' | '\t' | '\r')
+    });
+    hides.then_some("it holds invisible or control characters")
 }

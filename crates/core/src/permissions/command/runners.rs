@@ -2,11 +2,12 @@
 
 use super::allow::is_option;
 use super::argument::Argument;
-use super::git::is_harmless_setting;
-use super::unwrap::{Layer, Unwrapped, is_input};
+use super::git;
+use super::shells::is_input;
+use super::unwrap::{Layer, Unwrapped};
 
 /// Options that name a program, or hand over program text.
-const OPTIONS: [(&[&str], &[&str]); 32] = [
+const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["rg"], &["--pre", "--hostname-bin"]),
     (&["ag", "ack", "bat", "batcat", "delta"], &["--pager"]),
     (&["sort"], &["--compress-program"]),
@@ -39,10 +40,18 @@ const OPTIONS: [(&[&str], &[&str]); 32] = [
     (&["svn"], &["--config-option", "--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-dir"]),
     (&["cargo-watch"], &["-s", "-x", "--shell", "--exec"]),
     (&["ctags"], &["--options"]),
+    (&["apt", "apt-get"], &["-o", "--option", "-c", "--config-file"]),
+    (&["bazel", "bazelisk"], &["--run_under"]),
+    (&["ctest"], &["--build-and-test", "--test-command", "-S", "-SP", "--script"]),
+    (&["gradle", "gradlew", "./gradlew"], &["-I", "--init-script"]),
+    (&["mix"], &["-e", "--eval"]),
+    (&["openssl"], &["-engine", "-provider", "-provider-path"]),
+    (&["protoc"], &["--plugin"]),
+    (&["rake"], &["-e", "-E", "-p", "--execute"]),
 ];
 
 /// Programs that start what stands behind a subcommand, and how many words stand between.
-const SUBCOMMANDS: [(&str, &[&str], usize); 39] = [
+const SUBCOMMANDS: &[(&str, &[&str], usize)] = &[
     ("npm", &["exec", "x"], 0),
     ("pnpm", &["exec", "dlx"], 0),
     ("yarn", &["exec", "dlx"], 0),
@@ -82,6 +91,23 @@ const SUBCOMMANDS: [(&str, &[&str], usize); 39] = [
     ("pixi", &["run"], 0),
     ("mamba", &["run"], 0),
     ("micromamba", &["run"], 0),
+    ("composer", &["exec"], 0),
+    ("foreman", &["run"], 0),
+    ("gem", &["exec"], 0),
+    ("honcho", &["run"], 0),
+    ("rvm", &["do"], 0),
+    ("uv", &["tool"], 1),
+];
+/// Subcommands that are handed program text, or commands for elsewhere.
+const TEXTS: &[(&str, &[&str])] = &[
+    ("crystal", &["eval"]),
+    ("docker-compose", &["run", "exec"]),
+    ("jupyter", &["console", "run"]),
+    ("mix", &["eval"]),
+    ("openssl", &["engine"]),
+    ("podman-compose", &["run", "exec"]),
+    ("rails", &["runner", "r", "console", "c"]),
+    ("sops", &["exec-env", "exec-file"]),
 ];
 /// Programs that start what their own words say.
 const DIRECT: [&str; 7] = ["npx", "bunx", "pnpx", "uvx", "cross-env", "dotenv", "corepack"];
@@ -103,30 +129,6 @@ const VALUED: [&str; 13] = [
 ];
 /// Programs that do what a file of rules says, and can be told to read it from their input.
 const MAKERS: [&str; 8] = ["make", "gmake", "bmake", "ninja", "just", "rake", "task", "ant"];
-/// Subcommands of git whose business is to run programs that settings, files or their own words name.
-const GIT_STARTERS: [&str; 21] = [
-    "citool",
-    "cvsexportcommit",
-    "cvsimport",
-    "cvsserver",
-    "daemon",
-    "difftool",
-    "for-each-repo",
-    "gui",
-    "hook",
-    "instaweb",
-    "maintenance",
-    "merge-index",
-    "mergetool",
-    "p4",
-    "quiltimport",
-    "remote-ext",
-    "remote-fd",
-    "send-email",
-    "shell",
-    "submodule--helper",
-    "web--browse",
-];
 /// Options of those that take no further word.
 const FLAGS: [&str; 8] = ["-y", "--yes", "--no", "-q", "--quiet", "--silent", "--no-install", "--"];
 
@@ -140,11 +142,25 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
     let is_first = |names: &[&str]| first_operand(rest).is_some_and(|(_, word)| names.contains(&word));
     match name {
         "fd" | "fdfind" => fd(rest, found),
-        "git" => git(rest, found),
-        "docker" | "podman" | "nerdctl" if is_first(&["run", "exec", "create", "container", "cp"]) => {
+        "git" => git::starters(rest, found),
+        "docker" | "podman" | "nerdctl" if in_container(rest) => {
             found.unresolved.push(format!("'{name}' runs commands in a container, which are not read here"));
         }
         _ if MAKERS.contains(&name) => make(name, rest, found),
+        "zip" if rest.iter().any(|word| word.marked().starts_with("-TT")) => {
+            found.unresolved.push("'-TT' of 'zip' runs another program".to_owned());
+        }
+        "gh" if is_first(&["alias", "config", "extension"]) && rest.iter().any(|word| word.exact() == Some("set")) => {
+            found.unresolved.push("a setting of 'gh' may name a program".to_owned());
+        }
+        "mvn" | "mvnw" | "./mvnw" if rest.iter().any(|word| word.marked().starts_with("exec:")) => {
+            found.unresolved.push(format!("'{name}' starts a program that its settings name"));
+        }
+        _ if TEXTS.iter().any(|(known, subcommands)| *known == name && is_first(subcommands)) => {
+            found.unresolved.push(format!("'{name}' runs text or commands that are not read here"));
+        }
+        _ if git::is_starter(name) => found.unresolved.push(format!("'{name}' starts other programs")),
+        _ if emulates(name) => found.unresolved.push(format!("'{name}' runs a program on another machine's processor")),
         "rustc" if rest.iter().any(|word| word.marked().contains("linker=")) => {
             found.unresolved.push("the linker of 'rustc' is another program".to_owned());
         }
@@ -191,6 +207,23 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
             }
         }
     }
+}
+
+/// Whether a call of docker runs something in a container, wherever its own options end.
+fn in_container(rest: &[Argument]) -> bool {
+    let words = || rest.iter().filter_map(Argument::exact);
+    let starts = |names: &[&str]| words().take(6).any(|word| names.contains(&word));
+    match first_operand(rest) {
+        // These take names that say nothing of what is done.
+        Some((_, "build" | "buildx" | "pull" | "push" | "tag" | "images" | "logs" | "inspect")) => false,
+        _ => starts(&["run", "exec", "create", "container", "cp"]),
+    }
+}
+
+/// `qemu-aarch64 program` and its kin.
+fn emulates(name: &str) -> bool {
+    const OTHERS: [&str; 6] = ["img", "io", "nbd", "ga", "pr-helper", "storage-daemon"];
+    name.strip_prefix("qemu-").is_some_and(|kind| !OTHERS.contains(&kind))
 }
 
 /// The first word that is no option, with its place.
@@ -275,7 +308,9 @@ fn sets_program(rest: &[Argument]) -> bool {
 fn started(name: &str, words: &[Argument], found: &mut Unwrapped) {
     let is_skipped = |word: &&Argument| {
         let text = word.marked();
-        FLAGS.contains(&text) || (name == "cross-env" && text.contains('='))
+        FLAGS.contains(&text)
+            || (name == "cross-env" && text.contains('='))
+            || (text == "run" && matches!(name, "dotenv" | "uv"))
     };
     let skipped = words.iter().take_while(is_skipped).count();
     let command = &words[skipped..];
@@ -305,43 +340,5 @@ fn fd(rest: &[Argument], found: &mut Unwrapped) {
         arguments.push(Argument::unknown());
         found.inner.push(Layer { arguments, has_terminal_input: false, restated: false, silent: false });
         return;
-    }
-}
-
-/// `git config` that sets what may name a program, `git archive --exec`, `git grep -O`.
-fn git(rest: &[Argument], found: &mut Unwrapped) {
-    let is = |name: &str| rest.first().and_then(Argument::exact) == Some(name);
-    let has = |option: &str| rest.iter().any(|word| word.marked().starts_with(option));
-    let subcommand = rest.first().and_then(Argument::exact).unwrap_or_default();
-    if GIT_STARTERS.contains(&subcommand) {
-        found.unresolved.push(format!("'git {subcommand}' starts other programs"));
-    } else if matches!(subcommand, "push" | "send-pack" | "fetch-pack") && has("--exec") {
-        found.unresolved.push("an option of 'git' runs another program".to_owned());
-    } else if subcommand == "apply" && has("--unsafe") {
-        found.unresolved.push("'git apply' may write outside of the repository".to_owned());
-    } else if subcommand == "init" && has("--temp") {
-        found.unresolved.push("the template of a repository may hold hooks".to_owned());
-    } else if is("config") {
-        let reads = ["--get", "--list", "-l", "--unset", "--show", "--help"].iter().any(|option| has(option));
-        let words: Vec<&Argument> =
-            rest[1..].iter().filter(|word| !word.marked().starts_with('-') || word.marked() == "-").collect();
-        let harmless = match words.as_slice() {
-            [key, value] => is_harmless_setting(&format!("{}={}", key.marked(), value.marked())),
-            _ => false,
-        };
-        if words.len() > 1 && !reads && !harmless {
-            found.unresolved.push("a setting of 'git' may name a program".to_owned());
-        }
-    } else if (is("archive") && has("--exec")) || (is("grep") && has("-O")) {
-        found.unresolved.push("an option of 'git' runs another program".to_owned());
-    } else if is("clone") && (has("-c") || has("--co") || has("-u") || has("--te")) {
-        let words: Vec<Option<&str>> = rest.iter().map(Argument::exact).collect();
-        let is_glued = |word: &&Argument| word.marked().starts_with("-c") && word.marked() != "-c";
-        let glued = has("-u") || has("--config=") || has("--te") || rest.iter().any(|word| is_glued(&word));
-        let settings = words.windows(2).filter(|pair| matches!(pair[0], Some("-c" | "--config")));
-        let mut settings = settings.map(|pair| pair[1].is_some_and(is_harmless_setting));
-        if glued || settings.any(|harmless| !harmless) {
-            found.unresolved.push("an option of 'git' may name a program".to_owned());
-        }
     }
 }

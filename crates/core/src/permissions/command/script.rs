@@ -7,14 +7,18 @@ pub(super) struct Script {
     pub(super) commands: Vec<RawCommand>,
     /// Functions, with the range of commands in their bodies.
     pub(super) functions: Vec<Function>,
+    /// Loops, in the order in which they begin.
+    pub(super) loops: Vec<Loop>,
     /// Text that a shell will read as code or as a template of its own: to be parsed next.
     pub(super) nested: Vec<Nested>,
     /// The bodies of here-documents.
     pub(super) bodies: Vec<Body>,
     /// Variables that loops and `${x=y}` set.
     pub(super) loop_variables: Vec<String>,
-    /// What loops set them to, as far as it is plain text.
-    pub(super) loop_words: Vec<String>,
+    /// What loops and `${x=y}` set them to.
+    pub(super) given: Vec<(String, Word)>,
+    /// What is taken for a number.
+    pub(super) numbers: Taken,
     /// What the script does besides running simple commands.
     pub(super) constructs: Constructs,
     /// Why the text was not understood to its end; `commands` then holds what came before.
@@ -29,6 +33,33 @@ pub(super) struct Function {
     pub(super) end: usize,
     /// Whether anything in its body runs in the background, be it a group of commands.
     pub(super) forks: bool,
+}
+
+/// A loop.
+#[derive(Debug)]
+pub(super) struct Loop {
+    /// Its first command, which is its condition where it has one.
+    pub(super) first: usize,
+    /// The first command of its body, and the one behind its last.
+    pub(super) body: usize,
+    pub(super) end: usize,
+    /// Whether it runs for each of some words.
+    pub(super) counted: bool,
+    /// Whether anything in its body runs in the background.
+    pub(super) forks: bool,
+}
+
+/// What a script takes for numbers: in sums, subscripts and the like.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// Variables whose text is evaluated.
+    pub(super) read: Vec<String>,
+    /// Variables that a sum gives a value.
+    pub(super) set: Vec<String>,
+    /// Substitutions whose output is evaluated.
+    pub(super) outputs: Vec<Part>,
+    /// Whether anything else is.
+    pub(super) unknown: bool,
 }
 
 /// Text inside a script that is read by itself.
@@ -86,6 +117,8 @@ pub(super) struct RawCommand {
     pub(super) background: bool,
     /// A descriptor becomes another one's copy, or a text goes to a descriptor that is not its input.
     pub(super) juggles_input: bool,
+    /// Its output goes to a file by `&>`, which for a plain `sh` ends the command.
+    pub(super) joins_output: bool,
     /// It stands after `&&`, and right before that a simple command.
     pub(super) joined: bool,
     /// It certainly runs, once, in the script's own shell: not inside a compound, and neither after `&&` nor in a pipe.
@@ -138,9 +171,13 @@ pub(super) struct Word {
 pub(super) enum Part {
     /// Text as it is; unquoted text may hold patterns.
     Text { text: String, quoted: bool },
-    /// `$name` or `${name}`.
+    /// `$name` or `${name}`; the positional ones share a name that no variable can have.
     Variable { name: String, quoted: bool },
-    /// Anything that is known only when it runs.
+    /// A number that is known only when it runs.
+    Number,
+    /// The output of a substitution: of the commands from `first` to before `end`.
+    Output { first: usize, end: usize },
+    /// Anything else that is known only when it runs.
     Dynamic,
 }
 
@@ -168,7 +205,7 @@ impl Word {
             .iter()
             .map(|part| match part {
                 Part::Text { text, .. } => Some(text.as_str()),
-                Part::Variable { .. } | Part::Dynamic => None,
+                Part::Variable { .. } | Part::Number | Part::Output { .. } | Part::Dynamic => None,
             })
             .collect()
     }

@@ -14,7 +14,7 @@ pub(super) fn may_run(words: &[Argument]) -> bool {
 
 /// Whether a file is the command's own input, whose text nobody sees.
 fn is_input(file: &str) -> bool {
-    super::unwrap::is_input(&Argument::known(file))
+    super::shells::is_input(&Argument::known(file))
 }
 
 /// The program texts among the words; `None` where an option is not known. A program in a file is a script like any other,

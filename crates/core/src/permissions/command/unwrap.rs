@@ -2,11 +2,11 @@
 
 use super::analyzer::Input;
 use super::argument::Argument;
-use super::paths::{Places, normalised};
+use super::each::{find, xargs_marks};
+use super::paths::Places;
 use super::runners;
-use super::wrappers::{
-    FLAGS, FOREIGN_SHELLS, GNU, INTERPRETER_OPTIONS, INTERPRETERS, OPAQUE, SHELLS, SHELLS_WITH_MORE, WRAPPERS, Wrapper,
-};
+use super::shells::{alias, interpreter, is_input, shell, text_option, texts};
+use super::wrappers::{FLAGS, FOREIGN_SHELLS, GNU, INTERPRETERS, OPAQUE, SHELLS, WRAPPERS, Wrapper};
 
 /// A command that is to be looked into.
 #[derive(Debug, Clone)]
@@ -85,6 +85,18 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             Some(Some(_)) | None => {}
         },
         "alias" => alias(rest, &mut found),
+        "jobs" => {
+            if let Some(command) = rest.split_first().filter(|(option, _)| option.exact() == Some("-x")).map(|(_, c)| c)
+                && !command.is_empty()
+            {
+                found.inner.push(Layer {
+                    arguments: command.to_vec(),
+                    has_terminal_input: false,
+                    restated: false,
+                    silent: false,
+                });
+            }
+        }
         "shopt" | "setopt" => found.unresolved.push(format!("'{name}' changes how the shell reads what follows")),
         "source" | "." => {
             if rest.first().is_some_and(|file| file.is_dynamic() || is_input(file)) {
@@ -93,11 +105,7 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
         }
         "git" => super::git::git(arguments, layer, &mut found),
         "tar" | "gtar" | "bsdtar" => {
-            if rest
-                .iter()
-                .enumerate()
-                .any(|(index, word)| word.exact().is_none_or(|text| tar_may_run(text, index == 0)))
-            {
+            if super::tar::may_run(rest) {
                 found.unresolved.push("'tar' may start another program".to_owned());
             }
         }
@@ -139,49 +147,6 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
         }
     }
     found
-}
-
-/// `-c text`, in a cluster, glued or long.
-fn text_option(rest: &[Argument], name: &str, found: &mut Unwrapped) {
-    for (index, word) in rest.iter().enumerate() {
-        let text = word.marked();
-        let long = text.strip_prefix("--").filter(|long| !long.is_empty());
-        let glued = match long {
-            Some(long) => match long.split_once('=') {
-                Some((option, value)) if "command".starts_with(option) => Some(value),
-                None if "command".starts_with(long) => Some(""),
-                Some(_) | None => None,
-            },
-            None => text.strip_prefix('-').and_then(|short| Some(&short[short.find('c')? + 1..])),
-        };
-        match glued {
-            Some("") => texts(rest.get(index + 1..index + 2).unwrap_or_default(), name, found),
-            Some(value) => texts(&[Argument::known(value)], name, found),
-            None => {}
-        }
-    }
-}
-
-/// Whether a word names the command's own input.
-pub(super) fn is_input(word: &Argument) -> bool {
-    word.exact().is_some_and(|text| {
-        let path = normalised(text, "/");
-        text == "-"
-            || text.starts_with('/')
-                && (path == "/dev/stdin"
-                    || path.starts_with("/dev/fd/")
-                    || (path.starts_with("/proc/") && path.contains("/fd/")))
-    })
-}
-
-/// Whether a word of `tar` is an option that starts a program: `-I`, `-F`, in whatever cluster, or a long one or its
-/// beginning. The first word is a cluster also without a dash.
-fn tar_may_run(text: &str, first: bool) -> bool {
-    const LONG: [&str; 7] = ["--use-c", "--to-c", "--checkpoint-a", "--info-s", "--new-v", "--rsh-c", "--rmt-c"];
-    if text.starts_with("--") {
-        return LONG.iter().any(|option| text.starts_with(option));
-    }
-    (first || text.starts_with('-')) && text.contains(['I', 'F'])
 }
 
 /// How many words of `words` are options, with the values that they take.
@@ -262,167 +227,8 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
     });
 }
 
-/// The texts that `xargs` replaces by what it reads.
-fn xargs_marks(options: &[Argument]) -> Vec<String> {
-    let mut marks = Vec::new();
-    for (index, word) in options.iter().enumerate() {
-        let text = word.marked();
-        if let Some(long) = text.strip_prefix("--") {
-            match long.split_once('=') {
-                Some((name, mark)) if "replace".starts_with(name) => marks.push(mark.to_owned()),
-                None if !long.is_empty() && "replace".starts_with(long) => marks.push("{}".to_owned()),
-                Some(_) | None => {}
-            }
-        } else if let Some(position) = text.find(['I', 'J', 'i']).filter(|_| text.starts_with('-')) {
-            let glued = &text[position + 1..];
-            match options.get(index + 1).map(Argument::marked) {
-                _ if !glued.is_empty() => marks.push(glued.to_owned()),
-                Some(next) if !text[position..].starts_with('i') => marks.push(next.to_owned()),
-                Some(_) | None => marks.push("{}".to_owned()),
-            }
-        }
-    }
-    marks.retain(|mark| !mark.is_empty());
-    marks
-}
-
 fn is_setting(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
     })
-}
-
-fn find(rest: &[Argument], found: &mut Unwrapped) {
-    let mut words = rest.iter();
-    while let Some(word) = words.next() {
-        if word.is_dynamic() {
-            // Quoted or not, an unknown word may be a predicate that runs something.
-            found.unresolved.push("an argument of 'find' is known only when it runs".to_owned());
-        }
-        if matches!(word.exact(), Some("-execdir" | "-okdir")) {
-            found.unresolved.push("'find -execdir' runs commands in directories that are known only then".to_owned());
-        }
-        if matches!(word.exact(), Some("-exec" | "-execdir" | "-ok" | "-okdir")) {
-            let mut arguments: Vec<Argument> = Vec::new();
-            let mut after_name = false;
-            for word in words.by_ref() {
-                // A `+` ends the command behind `{}` only.
-                if word.exact() == Some(";") || (after_name && word.exact() == Some("+")) {
-                    break;
-                }
-                after_name = word.exact() == Some("{}");
-                arguments.push(if word.marked().contains("{}") { Argument::unknown() } else { word.clone() });
-            }
-            if !arguments.is_empty() {
-                found.inner.push(Layer { arguments, has_terminal_input: false, restated: false, silent: false });
-            }
-        }
-    }
-}
-
-/// Words that are joined and handed to a shell.
-pub(super) fn texts(words: &[Argument], name: &str, found: &mut Unwrapped) {
-    if words.is_empty() {
-        return;
-    }
-    match words.iter().map(Argument::exact).collect::<Option<Vec<&str>>>() {
-        Some(words) => found.scripts.push(words.join(" ")),
-        None => found.unresolved.push(format!("'{name}' runs what is known only when it runs")),
-    }
-}
-
-fn alias(rest: &[Argument], found: &mut Unwrapped) {
-    for word in rest {
-        match word.exact().map(|text| text.split_once('=')) {
-            Some(Some((name, text))) => {
-                found.scripts.push(text.to_owned());
-                found.unresolved.push(format!("it gives '{name}' another meaning"));
-            }
-            Some(None) => {}
-            None => found.unresolved.push("'alias' gives a command another meaning".to_owned()),
-        }
-    }
-}
-
-fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Unwrapped) {
-    if SHELLS_WITH_MORE.contains(&name) && !rest.is_empty() {
-        found.unresolved.push(format!("'{name}' understands more than is read here"));
-    }
-    let mut index = 0;
-    let mut takes_text = false;
-    let mut takes_input = false;
-    while let Some(word) = rest.get(index) {
-        let Some(text) = word.exact() else {
-            found.unresolved.push(format!("what '{name}' runs is known only when it runs"));
-            return;
-        };
-        if text == "--" || text == "-" {
-            index += 1;
-            break;
-        }
-        if !text.starts_with(['-', '+']) || text.len() == 1 {
-            break;
-        }
-        index += 1;
-        if let Some(long) = text.strip_prefix("--") {
-            index += usize::from(matches!(long, "rcfile" | "init-file"));
-            if matches!(long, "rcfile" | "init-file") {
-                found.unresolved.push(format!("'{name}' reads a start-up file"));
-            }
-            continue;
-        }
-        takes_text |= text.starts_with('-') && text.contains('c');
-        takes_input |= text.contains('s');
-        index += text.matches(['o', 'O']).count();
-    }
-    let operand = rest.get(index);
-    match operand {
-        _ if takes_text => texts(rest.get(index..=index).unwrap_or_default(), name, found),
-        Some(file) if !takes_input && !is_input(file) => {
-            if file.is_dynamic() {
-                found.unresolved.push(format!("what '{name}' runs is known only when it runs"));
-            }
-        }
-        Some(_) | None => match input {
-            Input::Text(text) => found.scripts.push(text.clone()),
-            Input::Inherited | Input::Unknown => {
-                found.unresolved.push(format!("'{name}' runs what it reads from its input"));
-            }
-        },
-    }
-}
-
-fn interpreter(rest: &[Argument], name: &str, letters: &str, found: &mut Unwrapped) {
-    for word in rest {
-        let Some(text) = word.exact() else {
-            if word.is_dynamic() {
-                found.unresolved.push(format!("an argument of '{name}' is known only when it runs"));
-            }
-            continue;
-        };
-        let is_text_option = if let Some(long) = text.strip_prefix("--") {
-            INTERPRETER_OPTIONS.iter().any(|option| long == &option[2..] || text.starts_with(&format!("{option}=")))
-        } else {
-            text.strip_prefix('-').is_some_and(|short| short.chars().any(|letter| letters.contains(letter)))
-        };
-        // A module of Python that takes program text, and programs that come as or from an address.
-        let is_text = text.contains("data:") || (name == "deno" && text.contains("://"));
-        if is_text_option || is_text || (name == "deno" && text == "eval") || matches!(text, "timeit" | "pdb" | "code")
-        {
-            found.unresolved.push(format!("'{name}' runs program text that is not read here"));
-            return;
-        }
-        if is_input(word) && text != "-" {
-            found.unresolved.push(format!("'{name}' runs what it reads from its input"));
-            return;
-        }
-        if !(text.starts_with('-') || name == "deno" && text == "run") {
-            return;
-        }
-    }
-    let asks_only =
-        rest.iter().any(|word| matches!(word.exact(), Some("--version" | "-V" | "-v" | "--help" | "-h" | "-m")));
-    if rest.iter().all(|word| word.marked().starts_with('-')) && !asks_only {
-        found.unresolved.push(format!("'{name}' runs what it reads from its input"));
-    }
 }

@@ -11,7 +11,7 @@ pub(super) struct Wrapper {
     pub(super) operands: usize,
 }
 
-pub(super) const WRAPPERS: [Wrapper; 20] = [
+pub(super) const WRAPPERS: &[Wrapper] = &[
     Wrapper {
         names: &[
             "nohup",
@@ -33,6 +33,13 @@ pub(super) const WRAPPERS: [Wrapper; 20] = [
             "x86_64",
             "pseudo",
             "fakechroot",
+            "annotate-output",
+            "busybox.static",
+            "busybox-static",
+            "keep-one-running",
+            "nq",
+            "run-one",
+            "tsp",
         ],
         short: "",
         long: &[],
@@ -42,6 +49,8 @@ pub(super) const WRAPPERS: [Wrapper; 20] = [
     Wrapper { names: &["choom", "uclampset"], short: "npmMs", long: &[], operands: 0 },
     Wrapper { names: &["faketime"], short: "f", long: &[], operands: 1 },
     Wrapper { names: &["envdir", "setlock"], short: "", long: &[], operands: 1 },
+    Wrapper { names: &["logsave", "lckdo", "kcov"], short: "", long: &[], operands: 1 },
+    Wrapper { names: &["xcrun"], short: "", long: &["--sdk", "--toolchain"], operands: 0 },
     Wrapper { names: &["arch"], short: "de", long: &[], operands: 0 },
     Wrapper { names: &["exec"], short: "a", long: &[], operands: 0 },
     Wrapper { names: &["command"], short: "", long: &[], operands: 0 },
@@ -70,7 +79,7 @@ pub(super) const WRAPPERS: [Wrapper; 20] = [
 ];
 
 /// Long options of wrappers that take no further word. Any other might take the name of the command for its value.
-pub(super) const FLAGS: [&str; 34] = [
+pub(super) const FLAGS: &[&str] = &[
     "append",
     "close",
     "ctty",
@@ -108,10 +117,15 @@ pub(super) const FLAGS: [&str; 34] = [
 ];
 
 /// Programs that start others in ways that are not read here.
-pub(super) const OPAQUE: [&str; 121] = [
+pub(super) const OPAQUE: &[&str] = &[
     "adb",
     "ansible",
+    "apptainer",
+    "autossh",
     "box64",
+    "bpftrace",
+    "buildah",
+    "busctl",
     "bwrap",
     "cgexec",
     "chokidar",
@@ -120,25 +134,34 @@ pub(super) const OPAQUE: [&str; 121] = [
     "cmd",
     "concurrently",
     "cpulimit",
+    "crun",
     "cscope",
+    "ctr",
     "daemonize",
+    "dbclient",
     "dbus-run-session",
+    "dbus-send",
     "dc",
     "distrobox",
     "dtach",
     "dtrace",
+    "dtruss",
     "ed",
     "emacs",
     "emacsclient",
     "entr",
     "env-cmd",
     "ex",
+    "execlineb",
     "expect",
     "fakeroot",
     "firejail",
+    "flamegraph",
     "flatpak",
     "flatpak-spawn",
     "gdb",
+    "gdbserver",
+    "gdbus",
     "gio",
     "gnome-terminal",
     "gtk-launch",
@@ -148,27 +171,38 @@ pub(super) const OPAQUE: [&str; 121] = [
     "heaptrack",
     "hx",
     "hyperfine",
+    "incus",
     "jailkit",
+    "jed",
+    "joe",
     "kak",
     "kitty",
     "konsole",
+    "lf",
     "lftp",
+    "limactl",
     "lldb",
     "ltrace",
+    "lxc",
     "lxc-attach",
     "lynx",
     "m4",
     "machinectl",
+    "mc",
     "mcedit",
+    "mg",
     "micro",
     "mispipe",
     "mosh",
     "mpirun",
+    "multipass",
     "mutt",
     "nano",
+    "ne",
     "nix-build",
     "nix-instantiate",
     "nix-shell",
+    "nnn",
     "nodemon",
     "nsjail",
     "numactl",
@@ -181,29 +215,42 @@ pub(super) const OPAQUE: [&str; 121] = [
     "perf",
     "pexec",
     "pico",
+    "plink",
     "primusrun",
     "prlimit",
     "proot",
     "proxychains",
     "proxychains4",
+    "py-spy",
+    "ranger",
+    "rexec",
+    "rlogin",
     "rlwrap",
     "rr",
+    "rsh",
     "run-parts",
+    "runc",
     "rush",
     "rview",
     "rvim",
+    "s6-setuidgid",
+    "samply",
+    "sandbox-exec",
     "schroot",
     "screen",
     "sem",
     "setarch",
     "setuidgid",
     "sftp",
+    "singularity",
+    "slogin",
     "snap",
     "socat",
     "softlimit",
     "srun",
     "ssh",
     "sshpass",
+    "stap",
     "start-stop-daemon",
     "supervise",
     "systemd-cat",
@@ -212,6 +259,7 @@ pub(super) const OPAQUE: [&str; 121] = [
     "tmux",
     "toolbox",
     "torsocks",
+    "trace-cmd",
     "trickle",
     "unshare",
     "vagrant",
@@ -219,8 +267,10 @@ pub(super) const OPAQUE: [&str; 121] = [
     "vglrun",
     "vi",
     "view",
+    "vifm",
     "vim",
     "vimdiff",
+    "w3m",
     "watchexec",
     "waypipe",
     "wine",
@@ -230,10 +280,11 @@ pub(super) const OPAQUE: [&str; 121] = [
     "xterm",
     "xvfb-run",
     "zellij",
+    "zile",
 ];
 
 /// Shells whose language the parser reads.
-pub(super) const SHELLS: [&str; 21] = [
+pub(super) const SHELLS: &[&str] = &[
     "sh",
     "bash",
     "dash",
@@ -255,18 +306,21 @@ pub(super) const SHELLS: [&str; 21] = [
     "bosh",
     "rksh",
     "rzsh",
+    "sash",
+    "mrsh",
+    "loksh",
 ];
 /// Those of them that also read words that the parser does not know (`=name`, `repeat`, `noglob`).
-pub(super) const SHELLS_WITH_MORE: [&str; 10] =
-    ["zsh", "ksh", "mksh", "zsh-static", "lksh", "oksh", "pdksh", "yash", "rksh", "rzsh"];
+pub(super) const SHELLS_WITH_MORE: &[&str] =
+    &["zsh", "ksh", "mksh", "zsh-static", "lksh", "oksh", "pdksh", "yash", "rksh", "rzsh"];
 /// Programs of GNU that some systems know by a `g` before their names.
-pub(super) const GNU: [&str; 27] = [
+pub(super) const GNU: &[&str] = &[
     "rm", "rmdir", "mv", "cp", "ln", "dd", "chmod", "chown", "chgrp", "find", "xargs", "env", "nice", "nohup",
     "timeout", "stdbuf", "tee", "sort", "split", "shred", "truncate", "unlink", "install", "chroot", "touch", "cat",
-    "make",
+    "make", "time",
 ];
 /// Shells with a language of their own.
-pub(super) const FOREIGN_SHELLS: [&str; 15] = [
+pub(super) const FOREIGN_SHELLS: &[&str] = &[
     "fish",
     "csh",
     "tcsh",
@@ -284,14 +338,14 @@ pub(super) const FOREIGN_SHELLS: [&str; 15] = [
     "es",
 ];
 /// Interpreters, and the letters of the options that hand them program text.
-pub(super) const INTERPRETERS: [(&str, &str); 40] = [
+pub(super) const INTERPRETERS: &[(&str, &str)] = &[
     ("python", "c"),
     ("pypy", "c"),
     ("node", "ep"),
     ("nodejs", "ep"),
     ("deno", ""),
     ("bun", "ep"),
-    ("perl", "eEMm"),
+    ("perl", "eEMmd"),
     ("ruby", "e"),
     ("php", "rBRE"),
     ("lua", "e"),
@@ -325,11 +379,29 @@ pub(super) const INTERPRETERS: [(&str, &str); 40] = [
     ("gjs", "c"),
     ("qjs", "e"),
     ("mongosh", ""),
+    ("bpython", "c"),
+    ("clisp", "x"),
+    ("csi", "e"),
+    ("fennel", "e"),
+    ("ghc", "e"),
+    ("gosh", "e"),
+    ("graalpy", "c"),
+    ("hy", "c"),
+    ("ipython", "c"),
+    ("janet", "e"),
+    ("jrunscript", "ef"),
+    ("jython", "c"),
+    ("kotlin", "e"),
+    ("micropython", "c"),
+    ("scala", "e"),
+    ("swipl", "gt"),
+    ("tcc", ""),
+    ("zx", "e"),
 ];
-pub(super) const INTERPRETER_OPTIONS: [&str; 4] = ["--eval", "--print", "--command", "--run"];
+pub(super) const INTERPRETER_OPTIONS: &[&str] = &["--eval", "--print", "--command", "--run"];
 
 /// Names that a function must not take without a question: what stands behind them is read by what they mean.
-pub(super) const MEANINGS: [&str; 20] = [
+pub(super) const MEANINGS: &[&str] = &[
     "cd", "pushd", "popd", "chdir", "builtin", "command", "eval", "exec", "source", "trap", "alias", "set", "unset",
     "export", "declare", "typeset", "local", "readonly", "read", "sudo",
 ];

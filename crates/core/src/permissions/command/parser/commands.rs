@@ -1,6 +1,7 @@
 //! Words, and the simple commands that they make: where a word ends, what it is there, and where a command ends.
 
 use super::super::frame::{At, Compound, PendingDocument};
+use super::super::numbers::POSITIONAL;
 use super::super::script::{Body, Part, Redirect, RedirectKind, RedirectTarget, Word};
 use super::{Failure, Parser, Separator};
 
@@ -10,6 +11,10 @@ impl Parser<'_> {
         let Some(word) = frame.word.take() else { return Ok(()) };
         if let Some((kind, strip)) = frame.redirect.take() {
             return self.end_redirect(kind, strip, word);
+        }
+        if frame.command.joins_output {
+            // bash takes it for an argument, dash for the next command.
+            return Err("shells do not agree what a word behind '&>' is");
         }
         match frame.at {
             At::Command => match word.plain() {
@@ -42,6 +47,7 @@ impl Parser<'_> {
             At::ForName => {
                 frame.at = At::ForIn;
                 let name = word.literal().ok_or("a loop's variable is not plain")?;
+                self.top().variable.clone_from(&name);
                 self.script.loop_variables.push(name);
                 Ok(())
             }
@@ -52,12 +58,14 @@ impl Parser<'_> {
                 }
                 Some("do") => {
                     frame.at = At::Command;
+                    self.give_positional();
                     self.keyword("do")
                 }
                 Some(_) | None => Err("a 'for' is not understood"),
             },
             At::ForWords => {
-                self.script.loop_words.extend(word.literal());
+                let variable = frame.variable.clone();
+                self.script.given.push((variable, word));
                 Ok(())
             }
             At::CaseWord => {
@@ -107,6 +115,15 @@ impl Parser<'_> {
         }
     }
 
+    /// `for x; do`: the variable runs through the arguments of the script or function.
+    fn give_positional(&mut self) {
+        let name = std::mem::take(&mut self.top().variable);
+        if !name.is_empty() {
+            let all = Part::Variable { name: POSITIONAL.to_owned(), quoted: true };
+            self.script.given.push((name, Word { parts: vec![all], quoted: true }));
+        }
+    }
+
     pub(super) fn end_redirect(&mut self, kind: RedirectKind, strip: bool, word: Word) -> Result<(), Failure> {
         let redirect = match kind {
             RedirectKind::HereDocument => {
@@ -141,6 +158,9 @@ impl Parser<'_> {
                     function.forks = true;
                 }
             }
+            for one in self.script.loops.iter_mut().filter(|one| one.end == usize::MAX) {
+                one.forks = true;
+            }
         }
         let certain_place = self.frames.len() == 1 && self.frames[0].compounds.is_empty();
         let frame = self.top();
@@ -149,7 +169,11 @@ impl Parser<'_> {
         }
         match frame.at {
             At::ForIn | At::ForWords => {
+                let is_bare = frame.at == At::ForIn;
                 frame.at = At::Command;
+                if is_bare {
+                    self.give_positional();
+                }
                 return match separator {
                     Separator::Newline | Separator::List => Ok(()),
                     Separator::And | Separator::Or | Separator::Pipe | Separator::Background | Separator::End => {
@@ -214,7 +238,7 @@ fn is_keyword(word: &str) -> bool {
 }
 
 /// Splits `NAME=value` and `NAME+=value`.
-fn assignment(word: &Word) -> Option<(String, Word)> {
+pub(in super::super) fn assignment(word: &Word) -> Option<(String, Word)> {
     let Some(Part::Text { text, quoted: false }) = word.parts.first() else { return None };
     let equals = text.find('=')?;
     let name = &text[..equals];
@@ -234,7 +258,7 @@ fn assignment(word: &Word) -> Option<(String, Word)> {
         rest => value.parts[0] = Part::Text { text: rest.to_owned(), quoted: false },
     }
     if name.ends_with('+') {
-        value.parts.insert(0, Part::Dynamic);
+        value.parts.insert(0, Part::Variable { name: bare.to_owned(), quoted: true });
     }
     Some((bare.to_owned(), value))
 }

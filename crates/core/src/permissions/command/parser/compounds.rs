@@ -1,7 +1,7 @@
 //! Keywords and what they open and close, and the texts of here-documents.
 
 use super::super::frame::{At, Compound};
-use super::super::script::{Nested, NestedKind};
+use super::super::script::{Loop, Nested, NestedKind};
 use super::{Failure, Parser};
 
 impl Parser<'_> {
@@ -11,11 +11,11 @@ impl Parser<'_> {
         match (name, top) {
             ("if", _) => self.push_compound(IfCondition),
             ("while" | "until", _) => {
-                self.script.constructs.repeats = true;
+                self.begin_loop(false);
                 self.push_compound(LoopCondition)
             }
             ("for" | "select", _) => {
-                self.script.constructs.repeats = true;
+                self.begin_loop(true);
                 self.push_compound(For)?;
                 self.top().at = At::ForName;
                 Ok(())
@@ -37,16 +37,39 @@ impl Parser<'_> {
             ("then", Some(IfCondition)) => self.replace_compound(IfThen),
             ("elif", Some(IfThen)) => self.replace_compound(IfCondition),
             ("else", Some(IfThen)) => self.replace_compound(Else),
-            ("do", Some(For | LoopCondition)) => self.replace_compound(LoopBody),
+            ("do", Some(For | LoopCondition)) => {
+                let body = self.script.commands.len();
+                if let Some(one) = self.script.loops.iter_mut().rfind(|one| one.body == usize::MAX) {
+                    one.body = body;
+                }
+                self.replace_compound(LoopBody)
+            }
             ("fi", Some(IfThen | Else))
             | ("done", Some(LoopBody))
             | ("esac", Some(Case | CaseBody))
             | ("}", Some(Brace)) => {
                 self.depth -= 1;
                 self.top().compounds.pop();
+                if name == "done" {
+                    self.end_loop();
+                }
                 self.close_compound()
             }
             (_, _) => Err("a keyword stands where none is expected"),
+        }
+    }
+
+    fn begin_loop(&mut self, counted: bool) {
+        self.script.constructs.repeats = true;
+        let first = self.script.commands.len();
+        self.script.loops.push(Loop { first, body: usize::MAX, end: usize::MAX, counted, forks: false });
+    }
+
+    fn end_loop(&mut self) {
+        let end = self.script.commands.len();
+        let open = |one: &&mut Loop| one.end == usize::MAX && one.body != usize::MAX;
+        if let Some(one) = self.script.loops.iter_mut().rfind(open) {
+            one.end = end;
         }
     }
 

@@ -9,6 +9,8 @@
 use super::frame::{At, Close, Compound, Frame, Inner};
 use super::script::{NestedKind, RedirectKind, Script, Word};
 
+pub(super) use commands::assignment;
+
 mod commands;
 mod compounds;
 mod operators;
@@ -25,7 +27,7 @@ type Failure = &'static str;
 /// Parses a script.
 pub(super) fn parse(text: &str, kind: NestedKind) -> Script {
     let mut parser =
-        Parser { text, position: 0, frames: vec![Frame::new(Close::End)], depth: 1, script: Script::default() };
+        Parser { text, position: 0, frames: vec![Frame::new(Close::End, 0)], depth: 1, script: Script::default() };
     if kind == NestedKind::Template {
         parser.top().inner.push(Inner::Template);
         parser.top().word = Some(Word::default());
@@ -124,7 +126,8 @@ impl Parser<'_> {
 
     fn open(&mut self, close: Close) -> Result<(), Failure> {
         self.deepen()?;
-        self.frames.push(Frame::new(close));
+        let first = self.script.commands.len();
+        self.frames.push(Frame::new(close, first));
         Ok(())
     }
 
@@ -183,7 +186,9 @@ impl Parser<'_> {
                 } else if self.take('>') {
                     self.take('>');
                     self.end_word()?;
-                    self.begin_redirect(RedirectKind::Write, false)
+                    self.begin_redirect(RedirectKind::Write, false)?;
+                    self.top().command.joins_output = true;
+                    Ok(())
                 } else {
                     self.script.constructs.background = true;
                     self.end_command(Separator::Background)
@@ -230,7 +235,7 @@ impl Parser<'_> {
                         self.advance(next);
                         self.word().push(next, true);
                     }
-                    None => self.word().push('\\', true),
+                    None => return Err("it ends with a backslash, which the next line goes on"),
                 }
                 Ok(())
             }

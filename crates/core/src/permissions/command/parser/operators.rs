@@ -1,6 +1,7 @@
 //! `;`, parentheses and redirections: what a character outside words begins or ends.
 
-use super::super::frame::{At, Close, Compound};
+use super::super::frame::{At, Close, Compound, Frame};
+use super::super::numbers::names_in;
 use super::super::script::{Function, Part, RedirectKind, Word};
 use super::{Failure, Parser, Separator};
 
@@ -40,11 +41,39 @@ impl Parser<'_> {
             let name = name.as_ref().and_then(Word::literal).ok_or("a function's name is not plain")?;
             return self.begin_function(name);
         }
+        if frame.at == At::ForName && frame.word.is_none() && self.take('(') {
+            return self.counting_loop();
+        }
+        let frame = self.top();
         if frame.at == At::Command && frame.word.is_none() {
+            if self.peek() == Some('(') {
+                // A sum for bash; for other shells a subshell in a subshell, which is how it is read on.
+                let text = &self.rest()[1..];
+                let names = names_in(&text[..text.find("))").unwrap_or(text.len())]);
+                self.script.numbers.read.extend(names.read);
+                self.script.numbers.set.extend(names.set);
+            }
             self.script.constructs.control_flow = true;
             return self.open(Close::Subshell);
         }
         Err("a parenthesis stands where none is expected")
+    }
+
+    /// `for ((i = 0; i < 3; i++))`, both parentheses taken; other shells refuse it.
+    fn counting_loop(&mut self) -> Result<(), Failure> {
+        let Some(length) = self.rest().find("))") else { return Err("a parenthesis is not closed") };
+        let text = &self.text[self.position..self.position + length];
+        if text.contains(['$', '`', '[', '"', '\'', '\\', '\n', '(']) {
+            return Err("it holds arithmetic that is not understood");
+        }
+        let names = names_in(text);
+        self.script.loop_variables.extend(names.set.iter().cloned());
+        self.script.numbers.read.extend(names.read);
+        self.script.numbers.set.extend(names.set);
+        self.position += length + 2;
+        self.top().variable.clear();
+        self.top().at = At::ForIn;
+        Ok(())
     }
 
     pub(super) fn skip_blanks(&mut self) {
@@ -83,14 +112,20 @@ impl Parser<'_> {
             return Err("a parenthesis is closed that was not opened");
         }
         self.depth -= 1;
-        let close = self.frames.pop().map(|frame| frame.close);
+        let Some(Frame { close, first, .. }) = self.frames.pop() else {
+            return Err("a parenthesis is closed that was not opened");
+        };
         match close {
-            Some(Close::Subshell) => self.close_compound(),
-            Some(Close::Substitution) => {
-                self.word().parts.push(Part::Dynamic);
+            Close::Subshell => self.close_compound(),
+            Close::Substitution => {
+                let output = Part::Output { first, end: self.script.commands.len() };
+                if self.in_number() {
+                    self.script.numbers.outputs.push(output.clone());
+                }
+                self.word().parts.push(output);
                 Ok(())
             }
-            Some(Close::End) | None => Err("a parenthesis is closed that was not opened"),
+            Close::End => Err("a parenthesis is closed that was not opened"),
         }
     }
 
@@ -115,6 +150,15 @@ impl Parser<'_> {
             self.script.constructs.substitution = true;
             self.word();
             return self.open(Close::Substitution);
+        }
+        if let Some(name) = self.top().word.as_ref().and_then(Word::plain).and_then(named_descriptor) {
+            // `{name}>f`: bash puts the number of a new descriptor into the variable.
+            let name = name.to_owned();
+            if name.contains('[') {
+                return Err("it gives a descriptor's number to a subscript");
+            }
+            self.script.loop_variables.push(name);
+            self.top().word = None;
         }
         // A digit that touches the operator is a descriptor.
         let word = self.top().word.as_ref().and_then(Word::plain);
@@ -167,4 +211,13 @@ impl Parser<'_> {
         }
         Ok(())
     }
+}
+
+/// The variable in `{name}` before a redirection.
+fn named_descriptor(word: &str) -> Option<&str> {
+    let name = word.strip_prefix('{')?.strip_suffix('}')?;
+    let first = name.chars().next()?;
+    let is_name = |character: char| character == '_' || character.is_ascii_alphanumeric();
+    let bare = name.split('[').next().unwrap_or_default();
+    ((first == '_' || first.is_ascii_alphabetic()) && bare.chars().all(is_name)).then_some(name)
 }

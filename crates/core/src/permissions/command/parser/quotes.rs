@@ -1,7 +1,8 @@
 //! What stands in quotes and behind a `$`: text that separates nothing, and expansions that are known only when they run.
 
-use super::super::frame::{Close, Inner};
-use super::super::script::{Nested, NestedKind, Part};
+use super::super::frame::{Close, Inner, Region};
+use super::super::numbers::{POSITIONAL, sets};
+use super::super::script::{Nested, NestedKind, Part, Word};
 use super::{Failure, Parser};
 
 impl Parser<'_> {
@@ -62,6 +63,36 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether what is read here is taken for a number.
+    pub(super) fn in_number(&mut self) -> bool {
+        self.top().inner.iter().any(|inner| match inner {
+            Inner::Arithmetic { .. } => true,
+            Inner::Parameter { region, .. } => *region != Region::Text,
+            Inner::DoubleQuotes | Inner::Template => false,
+        })
+    }
+
+    /// Notes the variable of that name, which is read here.
+    fn read_name(&mut self, name: &str) {
+        if self.in_number() {
+            self.script.numbers.read.push(name.to_owned());
+        }
+    }
+
+    /// The rest of a name or number whose first character was taken, inside a sum.
+    fn number_word(&mut self, first: char) {
+        let length = self.name_length();
+        let start = self.position - first.len_utf8();
+        self.position += length;
+        if first.is_ascii_digit() {
+            return;
+        }
+        let name = self.text[start..self.position].to_owned();
+        let sets = sets(self.rest());
+        let numbers = &mut self.script.numbers;
+        if sets { numbers.set.push(name) } else { numbers.read.push(name) }
+    }
+
     pub(super) fn dollar(&mut self, quoted: bool) -> Result<(), Failure> {
         match self.peek() {
             Some('(') => {
@@ -69,7 +100,7 @@ impl Parser<'_> {
                 self.script.constructs.substitution = true;
                 if self.peek() == Some('(') {
                     self.advance('(');
-                    self.word().parts.push(Part::Dynamic);
+                    self.word().parts.push(Part::Number);
                     self.enter(Inner::Arithmetic { open: 0 })
                 } else {
                     self.open(Close::Substitution)
@@ -94,12 +125,19 @@ impl Parser<'_> {
                 let length = self.name_length();
                 let name = self.rest()[..length].to_owned();
                 self.position += length;
+                self.read_name(&name);
                 self.word().parts.push(Part::Variable { name, quoted });
                 Ok(())
             }
-            Some(special) if special.is_ascii_digit() || "@*#?-$!".contains(special) => {
+            Some(special) if special.is_ascii_digit() || "@*".contains(special) => {
                 self.advance(special);
-                self.word().parts.push(Part::Dynamic);
+                self.read_name(POSITIONAL);
+                self.word().parts.push(Part::Variable { name: POSITIONAL.to_owned(), quoted });
+                Ok(())
+            }
+            Some(special) if "#?-$!".contains(special) => {
+                self.advance(special);
+                self.word().parts.push(if special == '-' { Part::Dynamic } else { Part::Number });
                 Ok(())
             }
             Some(_) | None => {
@@ -119,8 +157,11 @@ impl Parser<'_> {
             return Err("it holds '${ …; }', which some shells run");
         }
         let length = self.name_length();
-        if self.rest()[length..].trim_start_matches([':', '\\', '\n']).starts_with('=') {
+        if let Some(value) = self.rest()[length..].trim_start_matches([':', '\\', '\n']).strip_prefix('=') {
             let name = self.rest()[..length].to_owned();
+            let digits = value.split('}').next().filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
+            let part = if digits.is_some() { Part::Number } else { Part::Dynamic };
+            self.script.given.push((name.clone(), Word { parts: vec![part], quoted: true }));
             self.script.loop_variables.push(name);
         }
         if length > 0
@@ -129,24 +170,85 @@ impl Parser<'_> {
         {
             let name = self.rest()[..length].to_owned();
             self.position += length + 1;
+            self.read_name(&name);
             self.word().parts.push(Part::Variable { name, quoted });
             return Ok(());
         }
         if self.rest().starts_with('!') {
             self.script.constructs.indirection = true;
         }
-        self.word().parts.push(Part::Dynamic);
-        self.enter(Inner::Parameter { quoted })
+        let is_length = self.rest().starts_with('#');
+        if self.rest().starts_with(['#', '!']) {
+            self.position += 1;
+        }
+        let name = self.parameter_name();
+        let plain = self.rest().starts_with('}');
+        match name.chars().next() {
+            _ if is_length && plain => {}
+            Some(first) if first.is_ascii_digit() || "@*".contains(first) => self.read_name(POSITIONAL),
+            Some(_) => self.read_name(&name),
+            None => self.script.numbers.unknown |= self.in_number(),
+        }
+        let region = match self.peek() {
+            Some('[') => Region::Subscript,
+            Some(':') if !self.rest()[1..].trim_start_matches(['\\', '\n']).starts_with(['-', '=', '?', '+']) => {
+                Region::Offset
+            }
+            Some(_) | None => Region::Text,
+        };
+        if region != Region::Text {
+            self.position += 1;
+        }
+        self.word().parts.push(if is_length { Part::Number } else { Part::Dynamic });
+        self.enter(Inner::Parameter { quoted, region })
+    }
+
+    /// The name in `${name…}`, continued lines joined.
+    fn parameter_name(&mut self) -> String {
+        let mut name = String::new();
+        if let Some(all @ ('@' | '*')) = self.peek() {
+            self.advance(all);
+            name.push(all);
+            return name;
+        }
+        while let Some(character) = self.peek().filter(|c| *c == '_' || c.is_ascii_alphanumeric()) {
+            self.advance(character);
+            name.push(character);
+        }
+        name
     }
 
     pub(super) fn step_parameter(&mut self, character: char) -> Result<(), Failure> {
         let within_quotes = self.top().inner.iter().any(|inner| match inner {
             Inner::DoubleQuotes | Inner::Template => true,
-            Inner::Parameter { quoted } => *quoted,
+            Inner::Parameter { quoted, .. } => *quoted,
             Inner::Arithmetic { .. } => false,
         });
+        let region = match self.top().inner.last() {
+            Some(Inner::Parameter { region, .. }) => *region,
+            Some(_) | None => Region::Text,
+        };
         self.advance(character);
         match character {
+            ']' if region == Region::Subscript => {
+                let offset = self.peek() == Some(':') && !self.rest()[1..].starts_with(['-', '=', '?', '+']);
+                if offset {
+                    self.position += 1;
+                }
+                if let Some(Inner::Parameter { region, .. }) = self.top().inner.last_mut() {
+                    *region = if offset { Region::Offset } else { Region::Text };
+                }
+                Ok(())
+            }
+            '@' if region == Region::Subscript => Ok(()),
+            _ if region != Region::Text && (character == '_' || character.is_ascii_alphanumeric()) => {
+                self.number_word(character);
+                Ok(())
+            }
+            _ if (character == '_' || character.is_ascii_alphabetic()) && self.in_number() => {
+                self.number_word(character);
+                Ok(())
+            }
             '}' => {
                 self.leave();
                 Ok(())
@@ -155,9 +257,13 @@ impl Parser<'_> {
             '\'' => {
                 let Some(length) = self.rest().find('\'') else { return Err("a single quote is not closed") };
                 self.position += length + 1;
+                self.script.numbers.unknown |= self.in_number();
                 Ok(())
             }
-            '"' => self.enter(Inner::DoubleQuotes),
+            '"' => {
+                self.script.numbers.unknown |= self.in_number();
+                self.enter(Inner::DoubleQuotes)
+            }
             '\\' => {
                 if let Some(next) = self.rest().chars().next() {
                     self.advance(next);
@@ -201,7 +307,11 @@ impl Parser<'_> {
             }
             '$' => self.dollar(true),
             '`' => self.back_quotes(true),
-            _ if character.is_ascii_alphanumeric() || " _+-*/%<>=!&|^~?:,".contains(character) => Ok(()),
+            _ if character == '_' || character.is_ascii_alphanumeric() => {
+                self.number_word(character);
+                Ok(())
+            }
+            _ if " +-*/%<>=!&|^~?:,#".contains(character) => Ok(()),
             _ => Err("it holds arithmetic that is not understood"),
         }
     }
@@ -229,6 +339,7 @@ impl Parser<'_> {
                 _ => text.push(character),
             }
         }
+        self.script.numbers.unknown |= self.in_number();
         self.word().parts.push(Part::Dynamic);
         self.script.nested.push(Nested { text, kind: NestedKind::Script });
         Ok(())

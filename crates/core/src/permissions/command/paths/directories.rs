@@ -16,8 +16,11 @@ impl Places<'_> {
     }
 
     fn whole_path(&self, path: &str) -> Option<String> {
-        let (parent, name) = path.rsplit_once('/')?;
-        let path = if is_everything(name) { if parent.is_empty() { "/" } else { parent } } else { path };
+        let mut path = path;
+        // Everything in everything of a directory is nearly all of it.
+        while let Some((parent, _)) = path.rsplit_once('/').filter(|(_, name)| is_everything(name)) {
+            path = if parent.is_empty() { "/" } else { parent };
+        }
         if path == "/" {
             return Some("the root of the file system".to_owned());
         }

@@ -1,5 +1,7 @@
 //! Which files a command touches, where it runs, and which directories are more than a file's worth.
 
+use std::collections::HashSet;
+
 use super::CommandContext;
 use super::argument::{ANYTHING, Argument};
 
@@ -8,7 +10,7 @@ mod names;
 mod operands;
 
 pub(super) use names::may_match;
-use names::{may_be_within, without_proc};
+use names::{Disguise, disguised, may_be_within};
 use operands::divide;
 
 /// 16 directories that a command line may be in at one point; more are taken as unknown.
@@ -17,7 +19,7 @@ const DIRECTORIES: usize = 16;
 const PLACES: usize = 2_000;
 
 /// What a command does with a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Use {
     Read,
     Write,
@@ -59,6 +61,8 @@ pub(super) struct Places<'a> {
     functions: Vec<String>,
     repeats: bool,
     places: Vec<Place>,
+    /// The words that were noted since the directories changed.
+    noted: HashSet<(String, Use)>,
     /// Whether there were more files than are noted.
     is_full: bool,
     reads: Vec<String>,
@@ -76,6 +80,7 @@ impl<'a> Places<'a> {
             functions: Vec::new(),
             repeats: false,
             places: Vec::new(),
+            noted: HashSet::new(),
             is_full: false,
             reads: Vec::new(),
             writes: Vec::new(),
@@ -84,9 +89,15 @@ impl<'a> Places<'a> {
 
     /// Begins the next simple command; `joined` when it runs only if the one before succeeded.
     pub(super) fn begin(&mut self, joined: bool) {
-        if !joined {
-            self.here = None;
+        if !joined && self.here.is_some() {
+            self.lead(None);
         }
+    }
+
+    /// Notes where it is for sure from here on.
+    fn lead(&mut self, here: Option<Vec<String>>) {
+        self.here = here;
+        self.noted.clear();
     }
 
     /// Notes what a script holds before its commands come.
@@ -137,7 +148,7 @@ impl<'a> Places<'a> {
     /// Notes that a file is touched.
     pub(super) fn add(&mut self, word: &Argument, what: Use) {
         let path = word.marked();
-        if path.is_empty() || path == "-" {
+        if path.is_empty() || path == "-" || !self.noted.insert((path.to_owned(), what)) {
             return;
         }
         if self.places.len() >= PLACES {
@@ -167,13 +178,13 @@ impl<'a> Places<'a> {
         if matches!(name, "cd" | "pushd" | "chdir") {
             let moved = self.enter(arguments);
             if moved == Moved::Unknown || is_function {
-                self.here = None;
+                self.lead(None);
             }
             return moved;
         }
         if matches!(name, "popd" | "eval" | "source" | "." | "trap") || is_function {
             // They lead back, or wherever their texts do.
-            self.here = None;
+            self.lead(None);
         }
         self.see_operands(name, arguments);
         Moved::Inside
@@ -187,6 +198,7 @@ impl<'a> Places<'a> {
             return Moved::Unknown;
         };
         let reached = self.all(text);
+        self.noted.clear();
         for directory in &reached {
             if self.everywhere.contains(directory) {
                 continue;
@@ -208,7 +220,7 @@ impl<'a> Places<'a> {
             // Each turn of a loop leads one level further up.
             return Moved::Unknown;
         }
-        self.here = Some(reached);
+        self.lead(Some(reached));
         Moved::Inside
     }
 
@@ -254,10 +266,19 @@ pub(super) fn normalised(path: &str, base: &str) -> String {
             name => {
                 out.push('/');
                 out.push_str(name);
+                match disguised(&out) {
+                    None => {}
+                    Some(Disguise::Root) => out.clear(),
+                    Some(Disguise::WorkingDirectory) => {
+                        out.clear();
+                        out.push_str(base.trim_end_matches('/'));
+                    }
+                    Some(Disguise::Process) => out.truncate(out.find("/task/").unwrap_or(out.len())),
+                    Some(Disguise::Unknown) => return unknown(),
+                }
             }
         }
     }
     // A slash at the end says "a directory", which no pattern of ours needs to know.
-    let out = without_proc(out);
     if out.is_empty() { "/".to_owned() } else { out }
 }

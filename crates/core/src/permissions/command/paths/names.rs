@@ -3,15 +3,36 @@
 use super::super::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING};
 use super::is_within;
 
-/// `/proc/self/root` is `/`, for every process that a command can name.
-pub(super) fn without_proc(mut path: String) -> String {
-    while let Some((process, rest)) = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')) {
-        let is_process = matches!(process, "self" | "thread-self") || process.bytes().all(|byte| byte.is_ascii_digit());
-        let rest = rest.strip_prefix("root").filter(|rest| is_process && (rest.is_empty() || rest.starts_with('/')));
-        let Some(rest) = rest else { break };
-        path = rest.to_owned();
+/// What a path below `/proc` really is.
+pub(super) enum Disguise {
+    Root,
+    WorkingDirectory,
+    /// A thread of the process in front of it.
+    Process,
+    Unknown,
+}
+
+/// `/proc/self/root` is `/`, for every process that a command can name, and `/proc/self/cwd` the working directory; where
+/// another process works, and what a descriptor of a directory leads to, nobody knows.
+pub(super) fn disguised(path: &str) -> Option<Disguise> {
+    if let Some(descriptor) = path.strip_prefix("/dev/fd/") {
+        return descriptor.contains('/').then_some(Disguise::Unknown);
     }
-    path
+    let (process, rest) = path.strip_prefix("/proc/")?.split_once('/')?;
+    let own = matches!(process, "self" | "thread-self");
+    if !own && !process.bytes().all(|byte| byte.is_ascii_digit()) {
+        return process.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]).then_some(Disguise::Unknown);
+    }
+    match rest {
+        "root" => Some(Disguise::Root),
+        "cwd" if own => Some(Disguise::WorkingDirectory),
+        "cwd" => Some(Disguise::Unknown),
+        _ if rest.strip_prefix("task/").is_some_and(|thread| !thread.is_empty() && !thread.contains('/')) => {
+            Some(Disguise::Process)
+        }
+        _ if rest.strip_prefix("fd/").is_some_and(|descriptor| descriptor.contains('/')) => Some(Disguise::Unknown),
+        _ => None,
+    }
 }
 
 /// Whether a name with the markers of [`super::argument`] may turn out to be `name`.

@@ -455,7 +455,6 @@ pub(super) const UNRESOLVED: &[&str] = &[
     "echo $'a\\'; x'",
     "echo \"${x:-'}\"",
     "a=(1 2)",
-    "for ((i=0;i<3;i++)); do echo; done",
     "echo $[1+1]",
     "echo $((echo a) | x)",
     "ls\r",

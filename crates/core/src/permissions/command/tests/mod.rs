@@ -4,6 +4,10 @@ use super::*;
 
 mod bounds;
 mod corpus;
+mod disguises;
+mod hostile;
+mod numbers;
+mod programs;
 mod random;
 mod tricks;
 

@@ -1,0 +1,167 @@
+//! Shells and interpreters: the texts that they are handed, and what they read from where nobody sees it.
+
+use super::analyzer::Input;
+use super::argument::Argument;
+use super::paths::normalised;
+use super::unwrap::Unwrapped;
+use super::wrappers::{INTERPRETER_OPTIONS, SHELLS_WITH_MORE};
+
+/// Whether a word names the command's own input.
+pub(super) fn is_input(word: &Argument) -> bool {
+    word.exact().is_some_and(|text| {
+        let path = normalised(text, "/");
+        text == "-"
+            || text.starts_with('/')
+                && (path == "/dev/stdin"
+                    || path.starts_with("/dev/fd/")
+                    || (path.starts_with("/proc/") && path.contains("/fd/")))
+    })
+}
+
+/// Words that are joined and handed to a shell.
+pub(super) fn texts(words: &[Argument], name: &str, found: &mut Unwrapped) {
+    if words.is_empty() {
+        return;
+    }
+    match words.iter().map(Argument::exact).collect::<Option<Vec<&str>>>() {
+        Some(words) => found.scripts.push(words.join(" ")),
+        None => found.unresolved.push(format!("'{name}' runs what is known only when it runs")),
+    }
+}
+
+/// `-c text`, in a cluster, glued or long.
+pub(super) fn text_option(rest: &[Argument], name: &str, found: &mut Unwrapped) {
+    for (index, word) in rest.iter().enumerate() {
+        let text = word.marked();
+        let long = text.strip_prefix("--").filter(|long| !long.is_empty());
+        let glued = match long {
+            Some(long) => match long.split_once('=') {
+                Some((option, value)) if "command".starts_with(option) => Some(value),
+                None if "command".starts_with(long) => Some(""),
+                Some(_) | None => None,
+            },
+            None => text.strip_prefix('-').and_then(|short| Some(&short[short.find('c')? + 1..])),
+        };
+        match glued {
+            Some("") => texts(rest.get(index + 1..index + 2).unwrap_or_default(), name, found),
+            Some(value) => texts(&[Argument::known(value)], name, found),
+            None => {}
+        }
+    }
+}
+
+/// Other meanings of names, and the texts behind them.
+pub(super) fn alias(rest: &[Argument], found: &mut Unwrapped) {
+    for word in rest {
+        match word.exact().map(|text| text.split_once('=')) {
+            Some(Some((name, text))) => {
+                found.scripts.push(text.to_owned());
+                found.unresolved.push(format!("it gives '{name}' another meaning"));
+            }
+            Some(None) => {}
+            None => found.unresolved.push("'alias' gives a command another meaning".to_owned()),
+        }
+    }
+}
+
+/// A shell: its `-c` text, its script, or its input.
+pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Unwrapped) {
+    if SHELLS_WITH_MORE.contains(&name) && !rest.is_empty() {
+        found.unresolved.push(format!("'{name}' understands more than is read here"));
+    }
+    let mut index = 0;
+    let mut takes_text = false;
+    let mut takes_input = false;
+    let mut interactive = false;
+    while let Some(word) = rest.get(index) {
+        let Some(text) = word.exact() else {
+            found.unresolved.push(format!("what '{name}' runs is known only when it runs"));
+            return;
+        };
+        if text == "--" || text == "-" {
+            index += 1;
+            break;
+        }
+        if !text.starts_with(['-', '+']) || text.len() == 1 {
+            break;
+        }
+        index += 1;
+        if let Some(long) = text.strip_prefix("--") {
+            index += usize::from(matches!(long, "rcfile" | "init-file"));
+            if matches!(long, "rcfile" | "init-file") {
+                found.unresolved.push(format!("'{name}' reads a start-up file"));
+            }
+            continue;
+        }
+        takes_text |= text.starts_with('-') && text.contains('c');
+        takes_input |= text.contains('s');
+        interactive |= text.starts_with('-') && text.contains('i');
+        index += text.matches(['o', 'O']).count();
+    }
+    let operand = rest.get(index);
+    match operand {
+        _ if takes_text => texts(rest.get(index..=index).unwrap_or_default(), name, found),
+        Some(file) if !takes_input && !is_input(file) => {
+            if file.is_dynamic() {
+                found.unresolved.push(format!("what '{name}' runs is known only when it runs"));
+            }
+        }
+        Some(_) | None => match input {
+            // `!word` runs a line of the user's history again.
+            Input::Text(text) if interactive && text.contains('!') => {
+                found.unresolved.push(format!("'{name}' runs earlier commands again"));
+            }
+            Input::Text(text) => found.scripts.push(text.clone()),
+            Input::Inherited | Input::Unknown => {
+                found.unresolved.push(format!("'{name}' runs what it reads from its input"));
+            }
+        },
+    }
+}
+
+/// An interpreter of another language: program text among its words, or on its input.
+pub(super) fn interpreter(rest: &[Argument], name: &str, letters: &str, found: &mut Unwrapped) {
+    for word in rest {
+        let Some(text) = word.exact() else {
+            if word.is_dynamic() {
+                found.unresolved.push(format!("an argument of '{name}' is known only when it runs"));
+            }
+            continue;
+        };
+        let is_text_option = if let Some(long) = text.strip_prefix("--") {
+            INTERPRETER_OPTIONS.iter().any(|option| long == &option[2..] || text.starts_with(&format!("{option}=")))
+        } else {
+            text.strip_prefix('-').is_some_and(|short| short.chars().any(|letter| letters.contains(letter)))
+        };
+        // A module of Python that takes program text, and programs that come as or from an address.
+        let is_text = text.contains("data:") || (name == "deno" && text.contains("://"));
+        if is_text_option || is_text || (name == "deno" && text == "eval") {
+            found.unresolved.push(format!("'{name}' runs program text that is not read here"));
+            return;
+        }
+        if is_input(word) {
+            found.unresolved.push(format!("'{name}' runs what it reads from its input"));
+            return;
+        }
+        if name.starts_with("py") && is_prompting_module(text) {
+            found.unresolved.push(format!("'{name}' runs program text that is not read here"));
+            return;
+        }
+        if !(text.starts_with('-') || (matches!(name, "deno" | "bun") && text == "run")) {
+            return;
+        }
+    }
+    let asks_only = rest
+        .iter()
+        .any(|word| matches!(word.exact(), Some("--version" | "--test" | "-V" | "-v" | "--help" | "-h" | "-m")));
+    if rest.iter().all(|word| word.marked().starts_with('-')) && !asks_only {
+        found.unresolved.push(format!("'{name}' runs what it reads from its input"));
+    }
+}
+
+/// Modules of Python that run the text that they are given: by themselves, or glued to an option (`-mtimeit`, `-Impdb`).
+fn is_prompting_module(text: &str) -> bool {
+    const MODULES: [&str; 8] = ["timeit", "pdb", "code", "asyncio", "IPython", "bpython", "ptpython", "idlelib"];
+    let glued = text.strip_prefix('-').and_then(|short| short.split_once('m')).map(|(_, module)| module);
+    MODULES.contains(&glued.unwrap_or(text))
+}

@@ -1,0 +1,60 @@
+//! Texts made to take long, for tests that count steps and for the benchmark that takes the time.
+
+/// What it is, and a text as its start, what comes again and again (with its number for `%`), and its end.
+pub(crate) const HOSTILE: &[(&str, &str, &str, &str)] = &[
+    ("files", "cat", " f%", ""),
+    ("files from many directories", "cd a; cd b; cd c; cd d; cd e; cat", " f%", ""),
+    ("one file", "cd a; cd b; cd c; cd d; cat", " f", ""),
+    ("deep paths", "cat ", "a/../b/./", ""),
+    ("commands", "", "a%;", ""),
+    ("functions", "", "f%() { :; };", ""),
+    ("calls of functions", "", "f%() { f%; };", "f1"),
+    ("variables", "", "v%=x; $v%;", ""),
+    ("substitutions", "", "$(a%)", ""),
+    ("deep substitutions", "", "$(", ""),
+    ("deep groups", "", "(", ""),
+    ("deep loops", "", "while :; do ", ""),
+    ("back quotes", "", "`a%`", ""),
+    ("alternatives", "rm ", "{a,b}", ""),
+    ("alternatives within each other", "rm ", "{a,", ""),
+    ("patterns", "rm ", "*", ""),
+    ("brackets", "rm ", "[a", ""),
+    ("here-documents", "cat", " <<a%", ""),
+    ("shells", "", "sh -c 'sh -c \"a%\"';", ""),
+    ("shells in shells", "", "sh -c ", "a"),
+    ("wrappers", "", "env ", "a"),
+    ("xargs", "", "a | xargs sh -c b%;", ""),
+    ("subscripts", "", "a[b[", ""),
+    ("sums", "", "$((", ""),
+    ("expansions", "", "${a:-", ""),
+    ("sed", "sed '", "s/a/b/;", "'"),
+    ("git", "git", " -c a.b%=c", " x"),
+    ("redirections", "a", " >f%", ""),
+    ("quotes", "echo ", "'a'\"b\"", ""),
+    ("escapes", "echo ", "\\a", ""),
+    ("ansi", "echo $'", "\\x41", "'"),
+    ("pipes", "", "a|", "a"),
+    ("conditions", "[[ ", "a && ", "a ]]"),
+    ("cases", "case a in ", "a%) b;; ", "esac"),
+    ("traps", "", "trap 'a%' EXIT;", ""),
+    ("evaluations", "", "eval 'eval a%';", ""),
+    ("numbers", "", "x%=1; : $((x%));", ""),
+    ("numbers of each other", "", "x%=$x%1;", "echo $((x1))"),
+    ("loops in the background", "", "while :; do a & sleep 1; done;", ""),
+    ("tests of find", "find . ", "-name x -o ", "-delete"),
+    ("links below /proc", "rm -rf ", "/proc/self/cwd/../proc/self/root/a% ", ""),
+    ("options of docker", "docker ", "-H% ", "run x"),
+];
+
+/// As much of a pattern as fits into `bytes`.
+pub(crate) fn filled(bytes: usize, start: &str, turn: &str, end: &str) -> String {
+    let mut text = start.to_owned();
+    for number in 0.. {
+        let next = turn.replace('%', &number.to_string());
+        if text.len() + next.len() + end.len() > bytes {
+            break;
+        }
+        text.push_str(&next);
+    }
+    text + end
+}
