@@ -28,6 +28,8 @@ export declare class NativeBackend {
    * of prefixes.
    */
   static composite(rest: NativeBackend, prefixes: Array<string>, backends: Array<NativeBackend>, stripJson: string): NativeBackendMade
+  /** A backend behind rules: `options_json` is `GuardOptions`; `host` is asked where somebody must be, if `approves`. */
+  static guarded(backend: NativeBackend, optionsJson: string, approves: boolean, host: (requestJson: string) => Promise<string>): NativeBackendMade
   /** A backend that an application wrote. `options_json` is `{ methods, workingDirectory? }`; `answer` calls the methods. */
   static remote(optionsJson: string, answer: (requestJson: string, content?: Buffer | null) => Promise<NativeAnswer>): NativeBackendMade
   /** Names the backend in logs. */
@@ -127,8 +129,11 @@ export declare class NativeToolset {
   get id(): string
   /** The tools, as JSON. */
   specs(): string
-  /** Text for the system prompt, less what the tools named in `without` say. */
-  instructions(without: Array<string>): string
+  /**
+   * Text for the system prompt, less what the tools named in `without` say; `told_json` holds what tools of the
+   * application say now.
+   */
+  instructions(without: Array<string>, toldJson: string): NativeOutcome
   /** The same toolset with only the named tools. */
   subset(names: Array<string>): NativeToolsetMade
   /** What was approved for the session, as JSON. */

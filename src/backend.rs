@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use gloveport_core::approval::Approver;
 use gloveport_core::backend::composite::{CompositeBackend, Strip};
 use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::{Backend, Call};
 use gloveport_core::error::Result;
 use gloveport_core::limits::Limits;
+use gloveport_core::toolset::GuardedBackend;
 use gloveport_core::wire::{self, Reply, Request};
 use napi::bindgen_prelude::{
     Buffer, ClassInstance, Either, Env, FnArgs, Function, Object, Promise, PromiseRaw, Uint8Array,
@@ -14,6 +16,7 @@ use napi::bindgen_prelude::{
 use napi_derive::napi;
 
 use crate::convert::{NativeCancel, NativeError, NativeOutcome, content_of, output_sink, parse, text_of, token_of};
+use crate::host::{Host, HostDescription};
 use crate::options::LocalJson;
 use crate::process::NativeProcess;
 use crate::remote::{self, NativeAnswer};
@@ -59,6 +62,20 @@ impl NativeBackend {
         let made = parse::<Strip>(&strip_json)
             .and_then(|strip| CompositeBackend::new(Arc::clone(&rest.inner), routes, &strip, Limits::default()));
         made.into()
+    }
+
+    /// A backend behind rules: `options_json` is `GuardOptions`; `host` is asked where somebody must be, if `approves`.
+    #[napi(catch_unwind)]
+    pub fn guarded(
+        backend: &NativeBackend,
+        options_json: String,
+        approves: bool,
+        #[napi(ts_arg_type = "(requestJson: string) => Promise<string>")] host: Function<'_, String, Promise<String>>,
+    ) -> napi::Result<NativeBackendMade> {
+        let host = Arc::new(Host::new(HostDescription::default(), host)?);
+        let approver = approves.then_some(host as Arc<dyn Approver>);
+        let inner = Arc::clone(&backend.inner);
+        Ok(parse(&options_json).and_then(|options| GuardedBackend::new(inner, options, approver)).into())
     }
 
     /// A backend that an application wrote. `options_json` is `{ methods, workingDirectory? }`; `answer` calls the methods.

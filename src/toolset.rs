@@ -91,10 +91,17 @@ impl NativeToolset {
         Ok(serde_json::to_string(&self.inner.specs())?)
     }
 
-    /// Text for the system prompt, less what the tools named in `without` say.
+    /// Text for the system prompt, less what the tools named in `without` say; `told_json` holds what tools of the
+    /// application say now.
     #[napi(catch_unwind)]
-    pub fn instructions(&self, without: Vec<String>) -> String {
-        self.inner.instructions(&without)
+    pub fn instructions(&self, without: Vec<String>, told_json: String) -> NativeOutcome {
+        match parse(&told_json) {
+            Ok(told) => NativeOutcome {
+                text: Some(text_of(self.inner.instructions(&without, &told))),
+                ..NativeOutcome::default()
+            },
+            Err(error) => NativeOutcome { error: Some(NativeError::from(error)), ..NativeOutcome::default() },
+        }
     }
 
     /// The same toolset with only the named tools.

@@ -11,6 +11,7 @@ export type {
 export { terminalApprover, type TerminalApproverOptions } from './approval/terminal-approver.js'
 export { terminalTakeover, type TerminalTakeoverOptions } from './approval/terminal-takeover.js'
 export { CompositeBackend, type CompositeBackendOptions } from './backend/composite.js'
+export { GuardedBackend, type GuardedBackendOptions } from './backend/guarded.js'
 export { LocalBackend, type LocalBackendOptions } from './backend/local.js'
 export { type OutputPiece, type ReadOutputOptions, RunningCommand, type SignalName } from './backend/running-command.js'
 export { ShellBackend, type ShellBackendOptions } from './backend/shell.js'
@@ -30,6 +31,7 @@ export {
 } from './backend/terminal-session.js'
 export type * from './backend/types.js'
 export type * from './backend/user-types.js'
+export { ConsoleCapability, type ConsoleCapabilityOptions } from './console.js'
 export { type Environment, type EnvironmentOptions, type EnvironmentProgress, setUpEnvironment } from './environment.js'
 export * from './errors/index.js'
 export {
@@ -55,11 +57,13 @@ export {
   type StandardIssue,
   type StandardOutcome,
   type StandardSchema,
+  type ToolInstruction,
   type ToolTouch,
   type UserInput,
 } from './toolset/custom-tool.js'
 export type { AuditEvent, CallVerdict, EventError } from './toolset/events.js'
 export { type TerminalExecOptions, Terminals, type TerminalsOptions } from './terminals.js'
+export type { Subagent, Subagents, SubagentTask } from './toolset/subagents.js'
 export type { StandardProps, StandardResult } from './toolset/standard-schema.js'
 export { createToolset, Toolset } from './toolset/toolset.js'
 export type * from './toolset/types.js'

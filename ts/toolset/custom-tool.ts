@@ -56,16 +56,25 @@ export type UserInput =
       readonly metadata?: Readonly<Record<string, unknown>> | undefined
     }
 
+/** Text for the system prompt. Nothing says nothing. */
+export type ToolInstruction = string | { readonly group: string; readonly text: string } | null | undefined
+
 /** What an application says about a tool of its own; `Input` is the input as its schema makes it. */
 export interface CustomToolOptions<Input> {
   /** 1 to 64 letters, digits, `_` and `-`, and no name of ours. */
   readonly name: string
   /** What the model reads: what it does, when another tool is better. */
   readonly description: string
-  /** Text for the system prompt; of tools that share a `group` the first one speaks. */
-  readonly instruction?: string | { readonly group: string; readonly text: string } | undefined
-  /** Whether the tool is there now; asked whenever `tools` or `instructions` are read, and before each call. */
-  readonly available?: boolean | (() => boolean) | undefined
+  /**
+   * Text for the system prompt; of tools that share a `group` the first one speaks. A function is asked whenever `instructions`
+   * are read; of one that takes time the last answer counts, see `toolset.refresh`.
+   */
+  readonly instruction?: ToolInstruction | (() => ToolInstruction | Promise<ToolInstruction>) | undefined
+  /**
+   * Whether the tool is there now; asked whenever `tools` or `instructions` are read, and before each call. Of one that takes
+   * time these show the last answer, and until the first one the tool is not there; see `toolset.refresh`. A call waits for it.
+   */
+  readonly available?: boolean | (() => boolean | Promise<boolean>) | undefined
   /**
    * What a call touches. Without it a tool that is not `readOnly` may touch anything: it is judged like a command that no
    * rule names, so that it asks where commands ask. `[]` says: nothing that rules speak of.
@@ -153,7 +162,7 @@ export class CustomTool<Name extends string = string> {
       description,
       inputSchema: this.#jsonSchema(),
       decodedBy: validates ? 'application' : 'schema',
-      instruction: typeof instruction === 'string' ? { text: instruction } : instruction,
+      instruction: typeof instruction === 'function' ? undefined : instructionOf(instruction),
       readOnly,
       destructive,
       timeoutMs,
@@ -241,6 +250,12 @@ export function defineTool(options: CustomToolDefinition): CustomTool {
       throw new InvalidInputError(`\`tool.${field}\` must be true or false, not ${describe(given[field])}.`)
   }
   return new CustomTool(given)
+}
+
+/** What the core is told of an instruction. */
+export function instructionOf(instruction: ToolInstruction): { group?: string; text: string } | undefined {
+  if (typeof instruction === 'string') return { text: instruction }
+  return instruction ?? undefined
 }
 
 /** Whether a schema validates by itself. */

@@ -4,7 +4,8 @@
 
 import type { AsyncResource } from 'node:async_hooks'
 
-import type { ApprovalDecision, ApprovalRequest, Approver } from '../approval/types.js'
+import { checkDecision } from '../approval/check-decision.js'
+import type { ApprovalRequest, Approver } from '../approval/types.js'
 import type { TerminalSession } from '../backend/terminal-session.js'
 import { describe, encodeJson } from '../encode.js'
 import { errorFromNative } from '../errors/from-native.js'
@@ -14,6 +15,7 @@ import { Audit } from './audit.js'
 import { failureText, isWithheld, type Planned, planCustom, runCustom } from './custom-run.js'
 import type { CustomTool } from './custom-tool.js'
 import type { AuditEvent, CallVerdict } from './events.js'
+import { ToolSayings } from './tool-sayings.js'
 import type { Ended, HelpHandler, HelpRequest, HookCall, Hooks, TookOver, ToolHooks, ToolResult } from './types.js'
 
 /** One call of the application, whatever its number of runs. */
@@ -94,6 +96,7 @@ const FAILED = '{"failed":true}'
 export class Host {
   readonly #options: HostOptions
   readonly #audit: Audit
+  readonly #sayings = new ToolSayings((error) => this.report(error))
   readonly #runs = new Map<string, { readonly run: Run; readonly call: Call }>()
   #toolsetId = ''
   #started = 0
@@ -156,16 +159,24 @@ export class Host {
     await this.#audit.flush()
   }
 
-  /** Whether a tool of the application is there now. One that cannot say so is not. */
+  /** Whether a tool of the application is there now, as far as it says so at once. One that cannot say so is not. */
   isAvailable(tool: string): boolean {
-    const available = this.#options.tools.get(tool)?.definition.available
-    if (typeof available !== 'function') return available ?? true
-    try {
-      return available() === true
-    } catch (error) {
-      this.report(error)
-      return false
-    }
+    return this.#sayings.isAvailable(this.custom(tool))
+  }
+
+  /** The same, waited for. */
+  async askAvailable(tool: string): Promise<boolean> {
+    return this.#sayings.askAvailable(this.custom(tool))
+  }
+
+  /** What tools of the application say for the system prompt now, where that is not fixed. */
+  get instructions(): Readonly<Record<string, unknown>> {
+    return this.#sayings.instructions(this.#options.tools.values())
+  }
+
+  /** Waits for all that tools of the application say of themselves. */
+  async refresh(): Promise<void> {
+    await this.#sayings.refresh(this.#options.tools.values())
   }
 
   /** A tool of the application, by our name. */
@@ -348,22 +359,4 @@ function checkHelp(help: unknown): { help: string } | TookOver {
   if (typeof help === 'object' && help !== null && 'tookOver' in help && help.tookOver === true)
     return { tookOver: true }
   throw new InvalidInputError(`\`onHelp\` must return a string, { tookOver: true } or nothing, not ${describe(help)}.`)
-}
-
-const DECISION_FIELDS = new Set(['approved', 'reason', 'remember', 'input'])
-
-/** The core takes nothing else; checked here too, so that a mistake reaches `onError` and not only the model. */
-function checkDecision(decision: ApprovalDecision | undefined): ApprovalDecision {
-  if (typeof decision !== 'object' || decision === null || typeof decision.approved !== 'boolean') {
-    throw new InvalidInputError(
-      `An approver must return { approved: true } or { approved: false }, not ${describe(decision)}.`,
-    )
-  }
-  const unknown = Object.keys(decision).find((field) => !DECISION_FIELDS.has(field))
-  if (unknown !== undefined) {
-    throw new InvalidInputError(
-      `An approver's decision has no field '${unknown}'; there are ${[...DECISION_FIELDS].join(', ')}.`,
-    )
-  }
-  return decision
 }

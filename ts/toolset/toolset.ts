@@ -21,6 +21,7 @@ import { type Call, Host } from './host.js'
 import { checkHooks, customTools, imageBytes } from './options.js'
 import { resumeCalls } from './resume.js'
 import { standardProps } from './standard-schema.js'
+import { subagentTools } from './subagents.js'
 import type {
   Assessment,
   AssessOptions,
@@ -47,8 +48,13 @@ import type {
  * @throws {UnsupportedError} a tool was named that the backend cannot run
  */
 export function createToolset<Own extends string = never>(options: ToolsetOptions<Own>): Toolset {
-  const { backend, tools, approve, onHelp, allowCommand, hooks, onEvent, auditLog, onError, images, ...settings } =
+  const { backend, approve, onHelp, allowCommand, hooks, onEvent, auditLog, onError, images, subagents, ...given } =
     checkOptions(options) as ToolsetOptions<string>
+  const { tools: named, ...settings } = given
+  let made: Toolset | undefined
+  const delegates = subagentTools(subagents, () => made!)
+  const isList = named === undefined || Array.isArray(named)
+  const tools = delegates.length > 0 && isList ? [...(named ?? ['console']), ...delegates] : named
   const native = nativeFor(backend, 'backend')
   const custom = customTools(tools)
   const checkedHooks = checkHooks(hooks, custom)
@@ -70,11 +76,11 @@ export function createToolset<Own extends string = never>(options: ToolsetOption
     alwaysPost: checkedHooks.alwaysPost,
   }
   const optionsJson = encodeJson(plain, 'options')
-  const made = NativeToolset.create(native, optionsJson, host.description, host.answer)
+  const created = NativeToolset.create(native, optionsJson, host.description, host.answer)
   const ourNames = new Map(Object.entries(settings.names ?? {}).map(([ours, exposed]) => [exposed as string, ours]))
-  const toolset = Toolset.of(made, host, ourNames, backend)
+  made = Toolset.of(created, host, ourNames, backend)
   watchFailures(backend, host)
-  return toolset
+  return made
 }
 
 /** See {@link createToolset}. */
@@ -117,7 +123,17 @@ export class Toolset {
 
   /** For the system prompt: where the agent is, and what each available tool says of itself. */
   get instructions(): string {
-    return this.#native.instructions(this.#missing())
+    const { text, error } = this.#native.instructions(this.#missing(), JSON.stringify(this.#host.instructions))
+    if (error) throw errorFromNative(error)
+    return text ?? ''
+  }
+
+  /**
+   * Asks the application's tools whether they are there and what they say, and waits for those that take time to answer; what
+   * `tools` and `instructions` show then is what is now. Errors of theirs go to `onError`, and count as not there.
+   */
+  async refresh(): Promise<void> {
+    await this.#host.refresh()
   }
 
   /** Tools of the application that are not there now, or for which another one stands. */
@@ -126,14 +142,28 @@ export class Toolset {
   }
 
   #isMissing(tool: string): boolean {
-    if (!this.#host.isAvailable(tool)) return true
+    return !this.#host.isAvailable(tool) || this.#superseding(tool).some((other) => this.#host.isAvailable(other))
+  }
+
+  /** The same, waited for. Our own tools are always there. */
+  async #isMissingNow(tool: string): Promise<boolean> {
+    if (!this.#host.custom(tool)) return false
+    const [isThere, ...others] = await Promise.all(
+      [tool, ...this.#superseding(tool)].map((name) => this.#host.askAvailable(name)),
+    )
+    return !isThere || others.includes(true)
+  }
+
+  /** The tools that stand for this one where they are available. */
+  #superseding(tool: string): string[] {
     const { supersededBy = [] } = this.#host.custom(tool)?.definition ?? {}
-    if (supersededBy.length === 0) return false
-    return this.#specs.some(({ name }) => {
-      const other = this.#ours(name)
-      const { tags = [] } = this.#host.custom(other)?.definition ?? {}
-      return other !== tool && tags.some((tag) => supersededBy.includes(tag)) && this.#host.isAvailable(other)
-    })
+    if (supersededBy.length === 0) return []
+    return this.#specs
+      .map(({ name }) => this.#ours(name))
+      .filter((other) => {
+        const { tags = [] } = this.#host.custom(other)?.definition ?? {}
+        return other !== tool && tags.some((tag) => supersededBy.includes(tag))
+      })
   }
 
   #ours(name: string): string {
@@ -368,7 +398,7 @@ export class Toolset {
     { approval, onOutput }: CallOptions,
   ): Promise<ToolResult> {
     let inputJson: string
-    if (this.#isMissing(call.tool)) {
+    if (this.#host.custom(call.tool) && (await this.#isMissingNow(call.tool))) {
       return failure(new UnsupportedError(`The tool '${name}' is not available now; do it another way.`))
     }
     try {

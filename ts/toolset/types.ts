@@ -10,6 +10,7 @@ import type { Limits } from '../limits.js'
 import type { OnOutput } from '../output.js'
 import type { Action, CommandAnalysis, PermissionRuleset, PresetName } from '../permissions.js'
 import type { CustomTool } from './custom-tool.js'
+import type { Subagents } from './subagents.js'
 import type { AuditEvent } from './events.js'
 import type { StandardProps } from './standard-schema.js'
 
@@ -98,6 +99,11 @@ export interface ToolsetOptions<Own extends string = never> {
   readonly backend: Backend | UserBackend
   /** Tools, groups, and tools of the application's own; default `['console']`. A tool of a group that the backend cannot run is left out. */
   readonly tools?: readonly (ToolName | ToolGroup | CustomTool<Own>)[] | undefined
+  /**
+   * Agents that the model can hand tasks to, each a tool; see {@link Subagents}. What they may do is for the rules, approvals,
+   * hooks and limits of this toolset.
+   */
+  readonly subagents?: Subagents | undefined
   /** `hashline`: `hashline_edit` instead of `edit_file`. Default `str_replace`. */
   readonly editFormat?: 'str_replace' | 'hashline' | undefined
   /** Rules. Without them files can be written and commands ask. */

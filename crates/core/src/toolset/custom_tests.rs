@@ -221,7 +221,7 @@ async fn instructions_are_grouped_the_first_wins_and_missing_tools_say_nothing()
     let toolset = toolset(&world, json!({}), options, json!({}), echo).unwrap();
     let blocks = |without: &[&str]| {
         let without: Vec<_> = without.iter().map(|&name| name.to_owned()).collect();
-        toolset.instructions(&without).lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+        toolset.instructions(&without, &BTreeMap::new()).lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(
         blocks(&["d"]),

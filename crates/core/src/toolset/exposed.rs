@@ -1,6 +1,6 @@
 //! The tools of one toolset, as it shows them: the registry's and the application's own, behind one face.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::text::Profile;
 use crate::access::Operation;
 use crate::backend::{Backend, Shell};
 use crate::call_info::CallInfo;
-use crate::custom::{CustomTool, CustomTools, custom_tools};
+use crate::custom::{CustomTool, CustomTools, Instruction, custom_tools};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::tool::{self, DecodedCall, Entry, Group, Need};
 
@@ -117,8 +117,13 @@ impl Kind {
     }
 }
 
-/// Adds a line for each of our tools, and a block for each group of the application's.
-pub(super) fn instruct<'a>(text: &mut String, tools: impl Iterator<Item = &'a Exposed>) {
+/// Adds a line for each of our tools, and a block for each group of the application's; `told` are instructions that the
+/// application gave since.
+pub(super) fn instruct<'a>(
+    text: &mut String,
+    tools: impl Iterator<Item = &'a Exposed>,
+    told: &BTreeMap<String, Option<Instruction>>,
+) {
     let mut blocks = String::new();
     let mut groups: Vec<&str> = Vec::new();
     for exposed in tools {
@@ -129,7 +134,8 @@ pub(super) fn instruct<'a>(text: &mut String, tools: impl Iterator<Item = &'a Ex
                 text.push_str(&entry.spec.instruction.replace(&ours, &format!("`{}`", exposed.name)));
             }
             Kind::Custom(tool) => {
-                let Some(instruction) = &tool.spec.instruction else { continue };
+                let instruction = told.get(&tool.spec.name).unwrap_or(&tool.spec.instruction);
+                let Some(instruction) = instruction else { continue };
                 let group = instruction.group.as_deref().unwrap_or(&tool.spec.name);
                 if groups.contains(&group) {
                     continue;

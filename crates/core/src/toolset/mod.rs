@@ -15,7 +15,7 @@
 //!
 //! `assess` is steps 1, 2, 4 and 5 and runs no hook. Two toolsets share no state.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use crate::approval::{ApprovalMemory, ApprovalMode, ApprovalOrder, Approver};
 use crate::backend::Backend;
-use crate::custom::CustomTools;
+use crate::custom::{CustomTools, Instruction};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::{CommandJudge, Hooks, NoHooks};
 use crate::limits::Limits;
@@ -46,6 +46,7 @@ mod call;
 mod custom_tests;
 mod exposed;
 mod guard;
+mod guarded;
 mod options;
 mod plan;
 mod policy;
@@ -59,6 +60,7 @@ mod text;
 
 pub use approve::{Assessment, AssessmentStatus};
 pub use call::{CallOptions, CallReport, CallVerdict};
+pub use guarded::{GuardOptions, GuardedBackend};
 pub use options::{EditFormat, PermissionsOption, ToolsetOptions};
 pub use text::{Profile, ToolText};
 
@@ -206,8 +208,9 @@ impl Toolset {
     }
 
     /// Text for the system prompt: where the agent is, and what each tool says of itself, less the tools in `without`. Of
-    /// tools that share a group the first one speaks.
-    pub fn instructions(&self, without: &[String]) -> String {
+    /// tools that share a group the first one speaks. What `told` holds for a tool of the application, by our name, stands in
+    /// the place of what it said when the toolset was made.
+    pub fn instructions(&self, without: &[String], told: &BTreeMap<String, Option<Instruction>>) -> String {
         let files = self.shared.backend.files();
         let mut text = format!("You work with files; the working directory is {}.", files.working_directory());
         let roots = files.readable_roots();
@@ -218,7 +221,7 @@ impl Toolset {
             let writable = if shown.is_empty() { "nothing".to_owned() } else { shown.join(", ") };
             text.push_str(&format!(" You can write: {writable}."));
         }
-        exposed::instruct(&mut text, self.exposed.iter().filter(|exposed| !without.contains(&exposed.name)));
+        exposed::instruct(&mut text, self.exposed.iter().filter(|exposed| !without.contains(&exposed.name)), told);
         text
     }
 

@@ -576,7 +576,7 @@ async fn options_choose_name_and_describe_the_tools() {
     assert_eq!(told.specs()[0].description, format!("{ours}\n\nReturns: names"));
     let toolset = world.toolset(json!({"descriptions": {"ls": "Lists."}, "names": {"ls": "list"}}));
     assert_eq!(toolset.specs()[0].description, "Lists.");
-    assert!(toolset.instructions(&[]).contains("`list` lists a directory"));
+    assert!(toolset.instructions(&[], &BTreeMap::new()).contains("`list` lists a directory"));
     assert_eq!(toolset.subset(&["list".to_owned()]).unwrap().specs().len(), 1);
     assert_eq!(toolset.subset(&["nine".to_owned()]).err().unwrap().kind(), ErrorKind::UnknownTool);
 }

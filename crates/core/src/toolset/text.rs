@@ -110,6 +110,8 @@ impl ToolText {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::Profile;
@@ -141,7 +143,7 @@ mod tests {
             ("execute", "Runs a shell command (`sh -c`) and returns its output and exit code."),
         ];
         assert_eq!(named(&agent), expected.map(|(name, text)| (name.to_owned(), text.to_owned())));
-        assert_eq!(agent.instructions(&[]), plain.instructions(&[]));
+        assert_eq!(agent.instructions(&[], &BTreeMap::new()), plain.instructions(&[], &BTreeMap::new()));
         for (short, long) in agent.specs().into_iter().zip(plain.specs()) {
             assert_eq!(
                 (short.input_schema, short.annotations),

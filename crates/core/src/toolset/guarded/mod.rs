@@ -1,0 +1,221 @@
+//! [`GuardedBackend`]: a backend behind rules. Every method is judged as a toolset judges its tools, whoever calls it.
+//!
+//! ```text
+//! a method → its accesses → plan (rules, where the path leads) → somebody's yes → the method of the backend behind
+//! ```
+//!
+//! The backend behind is asked with a guard of its own, so that names that are denied are left out of listings and
+//! searches, and links are judged as they resolve. Rules of a toolset on top count too; the strictest answer holds.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::guard::CallGuard;
+use super::options::{PermissionsOption, ToolsetOptions};
+use super::plan::{self, Judges, Plan};
+use super::policy::Policy;
+use crate::access::{Access, Guard, Operation};
+use crate::approval::{ApprovalRequest, Approver};
+use crate::backend::{Backend, BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
+use crate::call_info::CallInfo;
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::VirtualPath;
+use crate::text::shown::shown_to_person;
+
+mod files;
+mod shell;
+#[cfg(test)]
+mod tests;
+
+/// What stands before a backend.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GuardOptions {
+    /// A preset's name or a ruleset.
+    pub permissions: PermissionsOption,
+    /// Beginnings of commands that may run; an empty list allows none.
+    #[serde(default)]
+    pub allowed_commands: Option<Vec<String>>,
+}
+
+/// A backend behind rules.
+pub struct GuardedBackend {
+    id: Box<str>,
+    inner: Arc<dyn Backend>,
+    policy: Arc<Policy>,
+    approver: Option<Arc<dyn Approver>>,
+    /// Held while somebody is asked: a person reads one thing at a time.
+    turn: tokio::sync::Mutex<()>,
+    calls: AtomicU64,
+}
+
+impl GuardedBackend {
+    /// Puts the rules of `options` before `inner`. Without an approver what must be asked about fails with
+    /// `ApprovalRequired`. `InvalidInput` for rules that are not right.
+    pub fn new(inner: Arc<dyn Backend>, options: GuardOptions, approver: Option<Arc<dyn Approver>>) -> Result<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let options = ToolsetOptions {
+            permissions: Some(options.permissions),
+            allowed_commands: options.allowed_commands,
+            ..ToolsetOptions::default()
+        };
+        let policy = Arc::new(super::policy_of(&options, &*inner)?);
+        let id = format!("guarded-{}", NEXT.fetch_add(1, Ordering::Relaxed)).into_boxed_str();
+        Ok(Self { id, inner, policy, approver, turn: tokio::sync::Mutex::new(()), calls: AtomicU64::new(1) })
+    }
+
+    /// The call with which the backend behind may do this, or why it may not.
+    async fn admit(&self, method: &'static str, accesses: Vec<Access>, call: &Call) -> Result<Call> {
+        let id = format!("{}-call-{}", self.id, self.calls.fetch_add(1, Ordering::Relaxed));
+        let info = CallInfo { id: &id, key: &id, tool: method };
+        let mut plan = self.plan(info, accesses.clone(), call).await?;
+        let asked = !plan.asks.is_empty();
+        if asked {
+            self.approve(info, accesses, &mut plan, call).await?;
+        }
+        let own = CallGuard::new(Arc::clone(&self.policy), plan.decided, asked);
+        let guard = Arc::new(Both { own, outer: Arc::clone(&call.guard) });
+        Ok(Call { deadline: call.deadline.clone(), guard })
+    }
+
+    /// As [`admit`](Self::admit), for one path.
+    async fn admit_path(
+        &self,
+        method: &'static str,
+        operation: Operation,
+        path: &VirtualPath,
+        call: &Call,
+    ) -> Result<Call> {
+        self.admit(method, vec![Access::Path { operation, path: path.clone() }], call).await
+    }
+
+    async fn plan(&self, info: CallInfo<'_>, accesses: Vec<Access>, call: &Call) -> Result<Plan> {
+        let judges = Judges { policy: &self.policy, backend: &*self.inner, commands: None, info, call };
+        plan::plan(&judges, accesses, Vec::new()).await
+    }
+
+    /// Somebody's yes to what is there now. What changed until they answered is asked about again by the caller.
+    async fn approve(&self, info: CallInfo<'_>, accesses: Vec<Access>, plan: &mut Plan, call: &Call) -> Result<()> {
+        let Some(approver) = &self.approver else {
+            let request = request(info, plan);
+            let message = format!("{} needs an approval ({}), and no approver is set.", info.tool, request.reason);
+            let details = serde_json::to_value(&request).unwrap_or_default();
+            return Err(Error::new(ErrorKind::ApprovalRequired, message).with_details(details));
+        };
+        let _turn = tokio::select! {
+            turn = self.turn.lock() => turn,
+            stop = call.deadline.reached() => return Err(stop),
+        };
+        // What was answered meanwhile may have changed the files.
+        *plan = self.plan(info, accesses.clone(), call).await?;
+        let request = request(info, plan);
+        let answer = tokio::select! {
+            answer = approver.decide(info, &request) => answer,
+            stop = call.deadline.reached() => return Err(stop),
+        };
+        let refused = |reason: &str| {
+            Error::new(ErrorKind::ApprovalDenied, format!("Approval of {} was denied: {reason}.", info.tool))
+        };
+        match answer {
+            Ok(decision) if decision.approved && decision.input.is_some() => {
+                return Err(refused("the input of a backend's method cannot be changed"));
+            }
+            Ok(decision) if decision.approved => {}
+            Ok(decision) => {
+                let reason = decision.reason.filter(|reason| !reason.is_empty());
+                return Err(refused(reason.as_deref().unwrap_or("no reason given").trim_end_matches('.')));
+            }
+            // A failing approver is a no (R-FS-11).
+            Err(_) => return Err(refused("the approver failed")),
+        }
+        let now = self.plan(info, accesses, call).await?;
+        if now.bindings != plan.bindings {
+            return Err(Error::new(
+                ErrorKind::StaleFile,
+                "The file changed since it was shown for approval; look at it again and ask again.",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// What an approver sees.
+fn request(info: CallInfo<'_>, plan: &Plan) -> ApprovalRequest {
+    let targets: Vec<&str> = plan.touches.iter().map(|touch| touch.target.as_str()).collect();
+    let input: Value = match plan.touches.as_slice() {
+        [touch] if touch.operation == Operation::Execute => json!({ "command": touch.target }),
+        [touch] => json!({ "path": touch.target }),
+        _ => json!({ "paths": targets }),
+    };
+    ApprovalRequest {
+        call_id: info.id.to_owned(),
+        tool: info.tool.to_owned(),
+        input,
+        description: shown_to_person(&format!("{} {}", info.tool, targets.join(", "))),
+        reason: plan.asks.join("; "),
+        touches: plan.touches.clone(),
+        diff: None,
+        command: plan.command.clone(),
+        metadata: None,
+    }
+}
+
+/// The rules before the backend, and whatever its caller is held to.
+struct Both {
+    own: CallGuard,
+    outer: Arc<dyn Guard>,
+}
+
+impl Guard for Both {
+    fn check(&self, operation: Operation, path: &VirtualPath) -> Result<()> {
+        self.own.check(operation, path)?;
+        self.outer.check(operation, path)
+    }
+
+    fn is_open(&self) -> bool {
+        self.own.is_open() && self.outer.is_open()
+    }
+}
+
+impl Backend for GuardedBackend {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn files(&self) -> &dyn FileSystem {
+        self
+    }
+
+    fn writer(&self) -> Option<&dyn WritableFileSystem> {
+        let changes = [Operation::Write, Operation::Edit, Operation::Delete];
+        let denied = changes.iter().all(|&operation| self.policy.denies_all(operation));
+        if denied || self.inner.writer().is_none() { None } else { Some(self) }
+    }
+
+    fn shell(&self) -> Option<&dyn Shell> {
+        if self.policy.denies_all(Operation::Execute) || self.inner.shell().is_none() { None } else { Some(self) }
+    }
+
+    fn no_shell_reason(&self) -> &str {
+        match self.inner.shell() {
+            Some(_) => "The rules of this backend deny all commands.",
+            None => self.inner.no_shell_reason(),
+        }
+    }
+
+    fn is_immediate(&self) -> bool {
+        self.inner.is_immediate()
+    }
+
+    fn reads_at_hand(&self) -> bool {
+        self.inner.reads_at_hand()
+    }
+
+    /// Closes the backend behind, too: whoever holds this one need not hold that.
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        self.inner.close()
+    }
+}

@@ -1,0 +1,189 @@
+//! Every method of a guarded backend, judged.
+
+use serde_json::{Value, json};
+
+use super::super::tests::{Answering, World, yes};
+use super::*;
+use crate::approval::ApprovalDecision;
+use crate::backend::{ExecuteRequest, Missing, TerminalRequest, Window};
+use crate::search::{GlobQuery, GrepQuery};
+
+const WHOLE: Window = Window { offset: 0, limit: 100, max_bytes: 1_000 };
+
+fn guarded(world: &World, permissions: Value, approver: Option<Arc<dyn Approver>>) -> GuardedBackend {
+    let options = serde_json::from_value(json!({ "permissions": permissions })).unwrap();
+    GuardedBackend::new(Arc::clone(&world.backend), options, approver).unwrap()
+}
+
+fn path(backend: &GuardedBackend, name: &str) -> VirtualPath {
+    VirtualPath::parse(name, backend.files().working_directory()).unwrap()
+}
+
+/// Tries every method and answers with the codes.
+async fn codes(backend: &GuardedBackend) -> Vec<(&'static str, &'static str)> {
+    let call = Call::default();
+    let (a, b, c) = (path(backend, "a.txt"), path(backend, "b.txt"), path(backend, "c.txt"));
+    let root = path(backend, ".");
+    let files = backend.files();
+    fn told<T>(result: Result<T>) -> &'static str {
+        result.map_or_else(|error| error.kind().code(), |_| "OK")
+    }
+    let write = |content: &'static str| Box::new(move |_| Ok(content.into())) as crate::backend::Transform;
+    let mut codes = vec![
+        ("stat", told(files.stat(&a, &call).await)),
+        ("list", told(files.list(&root, 1, &call).await)),
+        ("read", told(files.read(&a, WHOLE, &call).await)),
+        ("read_bytes", told(files.read_bytes(&a, 100, &call).await)),
+        ("open_reader", told(files.open_reader(&a, &call).await)),
+        ("glob", told(files.glob(&GlobQuery::new("*", root.clone()), &call).await)),
+        ("grep", told(files.grep(&GrepQuery::new("one", root.clone()), &call).await)),
+    ];
+    match backend.writer() {
+        None => codes.push(("writer", "NONE")),
+        Some(writer) => {
+            let opened = match writer.open_writer(&b, &call).await {
+                Ok(Some(writer)) => {
+                    writer.abandon().await;
+                    "OK"
+                }
+                other => told(other),
+            };
+            codes.extend([
+                ("edit", told(writer.update(&a, Operation::Edit, Missing::Refuse, write("one\n"), &call).await)),
+                ("write", told(writer.update(&b, Operation::Write, Missing::Create, write("b"), &call).await)),
+                ("append", told(writer.append(&b, b"c".to_vec(), &call).await)),
+                ("open_writer", opened),
+                ("mkdir", told(writer.make_directory(&path(backend, "d"), &call).await)),
+                ("copy", told(writer.copy(&a, &c, &call).await)),
+                ("remove", told(writer.remove(&c, false, &call).await)),
+                ("rename", told(writer.rename(&b, &c, &call).await)),
+            ]);
+        }
+    }
+    match backend.shell() {
+        None => codes.push(("shell", "NONE")),
+        Some(shell) => {
+            codes.push(("execute", told(shell.execute(ExecuteRequest::new("true"), &call).await)));
+            codes.push(("start", told(shell.start(ExecuteRequest::new("true"), &call).await)));
+        }
+    }
+    codes
+}
+
+#[tokio::test]
+async fn every_method_is_judged_by_its_operation() {
+    let methods: [(&str, &[&str]); 8] = [
+        ("read", &["read", "read_bytes", "open_reader", "copy", "edit"]),
+        ("write", &["write", "append", "open_writer", "mkdir", "copy", "rename"]),
+        ("edit", &["edit"]),
+        ("delete", &["remove", "rename"]),
+        ("execute", &["execute", "start"]),
+        ("glob", &["glob"]),
+        ("grep", &["grep"]),
+        ("ls", &["stat", "list"]),
+    ];
+    let world = World::new();
+    let all = codes(&guarded(&world, json!({ "default": "allow" }), None)).await;
+    assert_eq!(all.iter().filter(|(_, code)| *code != "OK").collect::<Vec<_>>(), Vec::<&(&str, &str)>::new());
+    for (operation, judged) in methods {
+        let world = World::new();
+        // One rule, so that no whole operation is gone.
+        let rules = json!({ "default": "allow", operation: { "default": "allow", "rules": [{ "pattern": "**", "action": "deny" }] } });
+        let answers = codes(&guarded(&world, rules, None)).await;
+        for (method, code) in answers {
+            let expected = if !judged.contains(&method) {
+                // What was not written is not there to be copied, moved or removed.
+                ["OK", "FILE_NOT_FOUND"].as_slice()
+            } else if operation == "execute" {
+                ["COMMAND_BLOCKED"].as_slice()
+            } else {
+                ["PERMISSION_DENIED"].as_slice()
+            };
+            assert!(expected.contains(&code), "{operation}: {method} answers {code}");
+        }
+        let asking = json!({ "default": "allow", operation: { "default": "ask" } });
+        let answers = codes(&guarded(&World::new(), asking, None)).await;
+        for (method, code) in answers.into_iter().filter(|(method, _)| judged.contains(method) && *method != "edit") {
+            assert_eq!(code, "APPROVAL_REQUIRED", "{operation}: {method}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_denied_altogether_is_not_there() {
+    let world = World::new();
+    let backend = guarded(&world, json!("readonly"), None);
+    assert!(backend.writer().is_none() && backend.shell().is_none());
+    assert_eq!(backend.no_shell_reason(), "The rules of this backend deny all commands.");
+    assert_eq!(backend.files().writable_roots(), Vec::<String>::new());
+}
+
+/// BE-78: what must not be read shows in no search, however it is reached.
+#[tokio::test]
+async fn denied_names_are_left_out_and_links_are_judged_as_they_resolve() {
+    let world = World::new();
+    std::fs::write(world.directory.path().join(".env"), "KEY=one\n").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(".env", world.directory.path().join("link.txt")).unwrap();
+    let rules = json!({
+        "default": "allow",
+        "read": { "default": "allow", "rules": [{ "pattern": "**/.env", "action": "deny" }] },
+        "ls": { "default": "allow", "rules": [{ "pattern": "**/.env", "action": "deny" }] },
+    });
+    let backend = guarded(&world, rules, None);
+    let call = Call::default();
+    let names = backend.files().list(&path(&backend, "."), 1, &call).await.unwrap().entries;
+    assert!(!names.iter().any(|entry| entry.name == ".env"), "{names:?}");
+    let found = backend.files().grep(&GrepQuery::new("one", path(&backend, ".")), &call).await.unwrap();
+    assert!(!format!("{found:?}").contains("KEY"), "{found:?}");
+    #[cfg(unix)]
+    {
+        let error = backend.files().read(&path(&backend, "link.txt"), WHOLE, &call).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    }
+    let error = backend.shell().unwrap().execute(ExecuteRequest::new("cat .env"), &call).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::CommandBlocked);
+}
+
+#[tokio::test]
+async fn somebody_is_asked_and_their_yes_is_held_to_what_was_there() {
+    let world = World::new();
+    let rules = json!({ "default": "allow", "read": { "default": "ask" } });
+    let asked = Answering::new(yes());
+    let backend = guarded(&world, rules.clone(), Some(Arc::clone(&asked) as Arc<dyn Approver>));
+    let (a, call) = (path(&backend, "a.txt"), Call::default());
+    assert_eq!(backend.files().read(&a, WHOLE, &call).await.unwrap().content, "one\ntwo\n");
+    assert_eq!(asked.count(), 1);
+
+    let file = world.directory.path().join("a.txt");
+    let changing = Answering::while_asked(yes(), move || std::fs::write(&file, "another text\n").unwrap());
+    let backend = guarded(&world, rules.clone(), Some(changing));
+    let error = backend.files().read(&a, WHOLE, &call).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StaleFile);
+
+    for decision in [
+        ApprovalDecision::default(),
+        // Nobody can approve one thing and have another done.
+        ApprovalDecision { input: Some(json!({ "path": "b.txt" })), ..yes() },
+    ] {
+        let backend = guarded(&world, rules.clone(), Some(Answering::new(decision)));
+        let error = backend.files().read(&a, WHOLE, &call).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ApprovalDenied);
+    }
+}
+
+/// A shell that waits for what is typed can be told anything.
+#[tokio::test]
+async fn a_terminal_without_a_command_is_asked_about() {
+    let backend = guarded(&World::new(), json!({ "default": "allow" }), None);
+    let request = TerminalRequest {
+        command: None,
+        working_directory: None,
+        environment: Vec::new(),
+        size: crate::backend::process::TerminalSize::new(80, 24).unwrap(),
+        limits: crate::backend::CommandLimits::default(),
+        tap: None,
+    };
+    let error = backend.shell().unwrap().open_terminal(request, &Call::default()).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::ApprovalRequired);
+}
