@@ -36,7 +36,8 @@ pub(crate) fn numbers_in(path: Arguments<'_>) -> Option<Vec<i32>> {
     Some(numbers)
 }
 
-fn opened(path: Arguments<'_>, flags: OFlags) -> Option<OwnedFd> {
+/// A file of `/proc`; `None` when it cannot be had.
+pub(crate) fn opened(path: Arguments<'_>, flags: OFlags) -> Option<OwnedFd> {
     // `format!` is compiled for unwinding, which a program without the standard library cannot link.
     let mut text = String::new();
     text.write_fmt(path).ok()?;

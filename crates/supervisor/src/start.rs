@@ -9,7 +9,7 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
 
-use crate::sys::{self, Program};
+use crate::sys::{self, Program, Stack};
 
 /// Threads that each process of the tree may have on average before `RLIMIT_NPROC` stops it. 8: the count of processes
 /// is what is asked for; this is the net under it.
@@ -53,6 +53,7 @@ pub(crate) fn start(
     request: &Request,
     descriptors: &Descriptors,
     empty: &OwnedFd,
+    stack: &mut Stack,
     tasks: Option<u64>,
 ) -> Result<Pid, Failure> {
     let Some(path) = request.arguments.first() else { return Err(Failure { stage: Stage::Request, errno: 0 }) };
@@ -84,7 +85,7 @@ pub(crate) fn start(
         }
         Ok(())
     };
-    match sys::start_child(&mut setup, &program, |errno| Failure { stage: Stage::Program, errno }) {
+    match sys::start_child(stack, &mut setup, &program, |errno| Failure { stage: Stage::Program, errno }) {
         Ok((pid, Ok(()))) => Ok(pid),
         // The child that failed ends by itself and is reaped with the rest.
         Ok((_, Err(failure))) => Err(failure),

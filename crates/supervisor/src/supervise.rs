@@ -15,8 +15,8 @@ use rustix::process::{DumpableBehavior, Pid, set_child_subreaper, set_dumpable_b
 
 use crate::clock::Instant;
 use crate::start::{Descriptors, Failure, start};
-use crate::sys;
-use crate::tree::{self, Family};
+use crate::sys::{self, Stack};
+use crate::tree::{self, Family, Tasks};
 
 /// 64 KiB: a request with an ordinary environment arrives in one piece.
 const READ_BYTES: usize = 64 << 10;
@@ -34,6 +34,8 @@ pub(crate) struct Supervisor {
     /// `/dev/null`.
     empty: OwnedFd,
     family: Family,
+    tasks: Tasks,
+    stack: Stack,
     inbox: Vec<u8>,
     arrived: Vec<OwnedFd>,
     buffer: Vec<u8>,
@@ -68,6 +70,8 @@ impl Supervisor {
             host,
             empty,
             family: Family::new(signals),
+            tasks: Tasks::new(),
+            stack: Stack::new(),
             inbox: Vec::new(),
             arrived: Vec::new(),
             buffer: vec![0; READ_BYTES],
@@ -86,7 +90,10 @@ impl Supervisor {
                 Some(Order::Run(request)) => break request,
                 // Sent before the host knew that the command had ended.
                 Some(Order::Terminate | Order::Signal(_) | Order::End) => {}
-                None => self.receive()?,
+                None => {
+                    self.wait_for_host();
+                    self.receive()?;
+                }
             }
         };
         let report = match self.begin(&request) {
@@ -110,9 +117,9 @@ impl Supervisor {
         let Some(descriptors) = Descriptors::of(request, arrived) else {
             return Err(Failure { stage: Stage::Request, errno: 0 });
         };
-        let tasks = request.limits.processes.and_then(|_| tree::tasks_of_machine());
+        let tasks = request.limits.processes.and_then(|_| self.tasks.count());
         // Our own copies of the pipes close here: while they were open, nobody would see the end of the output.
-        let command = start(request, &descriptors, &self.empty, tasks)?;
+        let command = start(request, &descriptors, &self.empty, &mut self.stack, tasks)?;
         self.family.begin(command);
         Ok((command, tasks))
     }
@@ -141,7 +148,7 @@ impl Supervisor {
                     Rest::Wait => {}
                 }
             }
-            if census.as_mut().is_some_and(Census::is_exceeded) {
+            if census.as_mut().is_some_and(|census| census.is_exceeded(&self.tasks)) {
                 return Ok(self.end(Some(Ceiling::Processes)));
             }
         }
@@ -187,6 +194,12 @@ impl Supervisor {
         !descriptors[0].revents().is_empty()
     }
 
+    /// Waits until the host has something to say. A wait in [`Supervisor::receive`] itself would end, for nothing, each time
+    /// that the host takes a report.
+    fn wait_for_host(&self) {
+        let _ = poll(&mut [PollFd::new(&self.host, PollFlags::IN)], None);
+    }
+
     /// The next order that has arrived whole.
     fn next_order(&mut self) -> Result<Option<Order>, HostGone> {
         match Order::decode(&self.inbox) {
@@ -199,7 +212,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits for bytes of the host and takes them with what travels beside them.
+    /// Takes bytes of the host with what travels beside them.
     fn receive(&mut self) -> Result<(), HostGone> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut beside = RecvAncillaryBuffer::new(&mut space);
@@ -245,8 +258,8 @@ impl Census {
 
     /// Counts the tree only when the machine has grown by half of the limit since the start: reading one number is
     /// cheap, visiting every process is not.
-    fn is_exceeded(&mut self) -> bool {
-        let grown = match (self.tasks, tree::tasks_of_machine()) {
+    fn is_exceeded(&mut self, tasks: &Tasks) -> bool {
+        let grown = match (self.tasks, tasks.count()) {
             (Some(before), Some(now)) => now.saturating_sub(before) > self.limit / 2,
             (None, _) | (_, None) => true,
         };

@@ -130,15 +130,25 @@ fn micros(time: libc::timeval) -> u64 {
 /// 64 KiB: the child's stack until its `exec`; it calls nothing deep.
 const STACK_BYTES: usize = 64 << 10;
 
+/// The stack of one child after another: memory that was used before costs no fault, and its return no word to the other
+/// processors.
+pub(crate) struct Stack(Vec<MaybeUninit<u128>>);
+
+impl Stack {
+    pub(crate) fn new() -> Self {
+        Self(vec![MaybeUninit::uninit(); STACK_BYTES / size_of::<u128>()])
+    }
+}
+
 /// Starts a child that runs `setup` and then the program. It borrows this process's memory until then (as `vfork`
 /// does), while this process waits. `setup` must not allocate, lock or panic; when it fails, its error is returned in
 /// the place of `Ok`. The outer error is the system's refusal of a new process.
 pub(crate) fn start_child<E: Copy>(
+    stack: &mut Stack,
     setup: &mut dyn FnMut() -> core::result::Result<(), E>,
     program: &Program<'_>,
     program_failed: fn(c_int) -> E,
 ) -> Result<(Pid, core::result::Result<(), E>)> {
-    let mut stack = vec![MaybeUninit::<u128>::uninit(); STACK_BYTES / size_of::<u128>()];
     let mut plan = Plan { setup, program, program_failed, failure: None };
     let argument = ptr::from_mut(&mut plan).cast::<c_void>();
     // SAFETY: the stack is aligned, large enough, grows down from its end and lives until the child has left this
@@ -147,7 +157,7 @@ pub(crate) fn start_child<E: Copy>(
     let pid = unsafe {
         libc::clone(
             run_child::<E>,
-            stack.as_mut_ptr_range().end.cast::<c_void>(),
+            stack.0.as_mut_ptr_range().end.cast::<c_void>(),
             libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD,
             argument,
         )

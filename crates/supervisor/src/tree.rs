@@ -12,6 +12,7 @@ use core::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 
@@ -24,6 +25,8 @@ use crate::sys::{self, Waited};
 const STOP_PASSES: u32 = 64;
 /// 20 ms for killed processes to die before the tree is looked at again.
 const DEATH_WAIT: Duration = Duration::from_millis(20);
+/// 128 bytes: five numbers and their separators take half of that.
+const LOADAVG_BYTES: usize = 128;
 /// 2 s: killed processes end within milliseconds unless the kernel holds them (a dead network file system).
 const END_WAIT: Duration = Duration::from_secs(2);
 
@@ -173,10 +176,22 @@ pub(crate) fn is_larger_than(limit: u64) -> bool {
     offspring(limit.saturating_add(1)).len() > limit
 }
 
-/// The count of all threads of the machine: the fourth word of `/proc/loadavg` is `running/all`.
-pub(crate) fn tasks_of_machine() -> Option<u64> {
-    let text = proc::read(format_args!("/proc/loadavg"))?;
-    core::str::from_utf8(&text).ok()?.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+/// Counts all threads of the machine: the fourth word of `/proc/loadavg` is `running/all`. The file stays open, because it
+/// is read for every command.
+pub(crate) struct Tasks(Option<OwnedFd>);
+
+impl Tasks {
+    pub(crate) fn new() -> Self {
+        Self(proc::opened(format_args!("/proc/loadavg"), OFlags::empty()))
+    }
+
+    /// How many there are now; `None` where that cannot be known.
+    pub(crate) fn count(&self) -> Option<u64> {
+        let mut buffer = [0; LOADAVG_BYTES];
+        // From its beginning, which makes the kernel write it anew.
+        let count = rustix::io::pread(self.0.as_ref()?, &mut buffer, 0).ok()?;
+        core::str::from_utf8(&buffer[..count]).ok()?.split_ascii_whitespace().nth(3)?.split_once('/')?.1.parse().ok()
+    }
 }
 
 /// Stops all descendants until a look finds no new one. Returns them with the process groups of theirs that are stopped
