@@ -35,6 +35,8 @@ mod exit_watch;
 mod kept;
 #[cfg(target_os = "linux")]
 mod program;
+#[cfg(target_os = "linux")]
+mod room;
 mod running;
 #[cfg(all(target_os = "linux", not(test)))]
 mod supervised;

@@ -13,19 +13,16 @@ pub(super) struct ExitWatch(tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>);
 #[cfg(target_os = "linux")]
 impl ExitWatch {
     /// Watches `child`, a child of this process that nobody has reaped. Fails on a kernel without process handles.
-    #[allow(unsafe_code, reason = "registering a descriptor is unsafe to call; the one use below says why it holds")]
     pub(super) fn new(child: Pid) -> Result<Self> {
         use rustix::process::{PidfdFlags, pidfd_open};
         use tokio::io::Interest;
-        use tokio::io::unix::AsyncFd;
 
+        use super::room::watched;
         use crate::error::{Error, ErrorKind};
 
         pidfd_open(child, PidfdFlags::NONBLOCK)
             .ok()
-            // SAFETY: an `OwnedFd` holds an open descriptor, and nothing takes it out of the `AsyncFd` again, which
-            // deregisters it before it closes it.
-            .and_then(|handle| unsafe { AsyncFd::register_with_interest(handle, Interest::READABLE) }.ok())
+            .and_then(|handle| watched(handle, Interest::READABLE))
             .map(Self)
             .ok_or_else(|| {
                 Error::new(

@@ -22,12 +22,14 @@ use gloveport_supervisor::{self as wire, MAX_DESCRIPTORS, Order, Report, Request
 use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg};
 use rustix::process::Signal;
-use tokio::net::UnixStream;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 use super::child::{OurEnds, check_directory, pipes, random_mark, refused};
 use super::program::SupervisorProgram;
+use super::room::{Room, watched};
 use super::running::{Ended, Launch};
 use super::tree::{MARK_VARIABLE, Tree};
 use super::{COMMAND_BYTES, blocking};
@@ -60,7 +62,7 @@ struct Ready {
 /// A supervisor that runs nothing. Its socket does not block and belongs to no runtime.
 #[derive(Debug)]
 struct Link {
-    socket: Socket,
+    socket: OwnedFd,
     process: Child,
 }
 
@@ -111,12 +113,9 @@ impl Supervisors {
             }
         };
         let Link { socket, process } = link;
-        let socket = match UnixStream::from_std(socket) {
-            Ok(socket) => socket,
-            Err(_) => {
-                reap(vec![process]);
-                return Err(Error::internal("The socket of a supervisor cannot be waited on."));
-            }
+        let Some(socket) = watched(socket, Interest::READABLE) else {
+            reap(vec![process]);
+            return Err(Error::internal("The socket of a supervisor cannot be waited on."));
         };
         let command = Supervised {
             home: Arc::clone(self),
@@ -145,19 +144,15 @@ impl Supervisors {
         drop(blocking(move || wait_for(links.into_iter().map(|link| link.process).collect())).await);
     }
 
-    fn take_back(&self, socket: UnixStream, process: Child) {
-        match socket.into_std() {
-            Ok(socket) => {
-                let mut ready = self.ready.lock();
-                if !ready.is_closed && ready.links.len() < READY {
-                    ready.links.push(Link { socket, process });
-                    return;
-                }
-                drop(ready);
-                retire(vec![Link { socket, process }]);
-            }
-            Err(_) => reap(vec![process]),
+    fn take_back(&self, socket: AsyncFd<OwnedFd>, process: Child) {
+        let link = Link { socket: socket.into_inner(), process };
+        let mut ready = self.ready.lock();
+        if !ready.is_closed && ready.links.len() < READY {
+            ready.links.push(link);
+            return;
         }
+        drop(ready);
+        retire(vec![link]);
     }
 }
 
@@ -187,7 +182,7 @@ fn launch_supervisor(program: &SupervisorProgram) -> Result<Link> {
             busy @ Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => refused(busy),
             Some(_) | None => unusable(),
         })?;
-    Ok(Link { socket, process })
+    Ok(Link { socket: socket.into(), process })
 }
 
 fn unusable() -> Error {
@@ -261,7 +256,7 @@ fn script_of(command: &str) -> Result<OwnedFd> {
 }
 
 /// Sends the beginning of an order with the descriptors beside it; returns how much of it went.
-fn hand_over(socket: &Socket, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> rustix::io::Result<usize> {
+fn hand_over(socket: &OwnedFd, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> rustix::io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut beside = SendAncillaryBuffer::new(&mut space);
     if !beside.push(SendAncillaryMessage::ScmRights(descriptors)) {
@@ -274,7 +269,7 @@ fn hand_over(socket: &Socket, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> r
 pub(super) struct Supervised {
     home: Arc<Supervisors>,
     /// `None` once it is ended.
-    link: Option<(UnixStream, Child)>,
+    link: Option<(AsyncFd<OwnedFd>, Child)>,
     mark: String,
     /// The beginning of the next report.
     frame: [u8; Report::BYTES],
@@ -414,10 +409,14 @@ impl Supervised {
             self.course = Course::Lost;
             return;
         };
-        drop(socket.readable().await);
-        match socket.try_read(&mut self.frame[self.filled..]) {
+        let Ok(mut ready) = socket.readable().await else {
+            self.course = Course::Lost;
+            return;
+        };
+        match rustix::io::read(socket.get_ref(), &mut self.frame[self.filled..]) {
             Ok(count) if count > 0 => self.filled += count,
-            Err(error) if is_passing(&error) => {}
+            Err(Errno::AGAIN) => ready.clear_ready(),
+            Err(Errno::INTR) => {}
             Ok(_) | Err(_) => self.course = Course::Lost,
         }
         if self.filled == Report::BYTES {
@@ -440,10 +439,10 @@ impl Supervised {
         let Some((socket, _)) = &self.link else { return };
         let mut rest = bytes;
         while !rest.is_empty() {
-            drop(socket.writable().await);
-            match socket.try_write(rest) {
+            match send(socket.get_ref(), rest, SendFlags::NOSIGNAL) {
                 Ok(count) => rest = &rest[count..],
-                Err(error) if is_passing(&error) => {}
+                Err(Errno::AGAIN) => Room::of(socket.get_ref()).there().await,
+                Err(Errno::INTR) => {}
                 Err(_) => return,
             }
         }
@@ -457,10 +456,6 @@ impl Drop for Supervised {
             reap(vec![process]);
         }
     }
-}
-
-fn is_passing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
 fn exit_status(status: Status) -> ExitStatus {

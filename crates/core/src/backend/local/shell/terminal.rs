@@ -13,6 +13,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::beside::Channel;
+use super::room::{Room, watched};
 use super::running::{Launch, Running};
 use super::{CommandRunner, PROCESSES, READ_BYTES};
 use crate::backend::process::{Process, ProcessOptions, Recorder, TerminalSize, process};
@@ -66,8 +67,7 @@ impl CommandRunner {
         // Ours of the slave's descriptors closes here.
         drop(launch);
         let running = Running::Supervised(command.started().await?);
-        let terminal =
-            Terminal { master: registered(master)?, input: Vec::new(), written: 0, buffer: vec![0; READ_BYTES] };
+        let terminal = Terminal::of(master)?;
         let (process, driver) = process(None, ProcessOptions { sink: None, tap: request.tap });
         self.beside.spawn(running, terminal, driver);
         Ok(process)
@@ -89,19 +89,13 @@ fn window(size: TerminalSize) -> Winsize {
     Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 }
 }
 
-#[allow(unsafe_code, reason = "registering a descriptor is unsafe to call; the one use below says why it holds")]
-fn registered(master: OwnedFd) -> Result<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` holds an open descriptor, and nothing takes it out of the `AsyncFd` again, which deregisters
-    // it before it closes it.
-    unsafe { AsyncFd::register_with_interest(master, Interest::READABLE | Interest::WRITABLE) }
-        .map_err(|_| Error::internal("A terminal cannot be waited on."))
-}
-
 /// Our side of a terminal.
 struct Terminal {
     master: AsyncFd<OwnedFd>,
     input: Vec<u8>,
     written: usize,
+    /// What is waited for when the terminal takes no more.
+    room: Option<Room>,
     buffer: Vec<u8>,
 }
 
@@ -116,6 +110,12 @@ enum Found {
 }
 
 impl Terminal {
+    fn of(master: OwnedFd) -> Result<Self> {
+        let master =
+            watched(master, Interest::READABLE).ok_or_else(|| Error::internal("A terminal cannot be waited on."))?;
+        Ok(Self { master, input: Vec::new(), written: 0, room: None, buffer: vec![0; READ_BYTES] })
+    }
+
     fn read(&mut self, recorder: &mut Recorder) -> Found {
         // Fills the buffer before anybody is told: the kernel gives 4 KiB at a time.
         let mut filled = 0;
@@ -137,40 +137,56 @@ impl Terminal {
         end
     }
 
+    /// Writes what the terminal takes.
     fn write(&mut self) {
         while self.written < self.input.len() {
             match rustix::io::write(self.master.get_ref(), &self.input[self.written..]) {
                 Ok(count) => self.written += count,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return,
+                Err(Errno::AGAIN) => {
+                    self.room.get_or_insert_with(|| Room::of(self.master.get_ref()));
+                    return;
+                }
                 // Nobody is there to read it.
                 Err(_) => self.written = self.input.len(),
             }
         }
+        self.room = None;
+    }
+}
+
+/// Ends when what is left to write may be taken; never where nothing is left.
+async fn taken(room: Option<&Room>) {
+    match room {
+        Some(room) => room.there().await,
+        None => std::future::pending().await,
     }
 }
 
 impl Channel for Terminal {
     async fn carry(&mut self, recorder: &mut Recorder) -> bool {
         loop {
-            let pending = self.written < self.input.len();
-            let interest = if pending { Interest::READABLE | Interest::WRITABLE } else { Interest::READABLE };
-            let Ok(mut ready) = self.master.ready(interest).await else { return false };
-            // Cleared before the attempts: what becomes ready afterwards wakes the next wait.
-            ready.clear_ready();
-            drop(ready);
+            let pending = !self.wants_input();
+            tokio::select! {
+                ready = self.master.readable() => match ready {
+                    // Cleared before the attempts: what becomes ready afterwards wakes the next wait.
+                    Ok(mut ready) => ready.clear_ready(),
+                    Err(_) => return false,
+                },
+                () = taken(self.room.as_ref()) => {}
+            }
             if pending {
                 self.write();
             }
-            let mut taken = 0;
+            let mut turn = 0;
             loop {
                 match self.read(recorder) {
-                    Found::Bytes(count) => taken += count,
+                    Found::Bytes(count) => turn += count,
                     Found::Rest(_) => break,
                     Found::End => return false,
                 }
-                if taken >= TURN_BYTES {
-                    taken = 0;
+                if turn >= TURN_BYTES {
+                    turn = 0;
                     tokio::task::yield_now().await;
                 }
             }
@@ -204,3 +220,74 @@ impl Channel for Terminal {
 
 /// Ctrl-D.
 const END_OF_INPUT: u8 = 4;
+
+#[cfg(test)]
+mod tests {
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+    use super::*;
+    use crate::backend::process::Driver;
+
+    /// As many bytes of input as a terminal surely holds.
+    const KEYS: usize = 1_000;
+    const SIZE: TerminalSize = TerminalSize { columns: 80, rows: 24 };
+
+    /// Our side of a terminal that echoes nothing and gives each byte at once, its other side, and what takes its output.
+    fn terminal() -> (Terminal, OwnedFd, Process, Driver) {
+        let (master, slave) = pair(SIZE).unwrap();
+        let mut modes = tcgetattr(&slave).unwrap();
+        modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+        tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
+        let (process, driver) = process(None, ProcessOptions::default());
+        (Terminal::of(master).unwrap(), slave, process, driver)
+    }
+
+    /// Each key that a line editor took woke the runtime, which cost more than the command that was typed.
+    #[tokio::test]
+    async fn what_a_program_reads_wakes_nobody_and_what_it_prints_does() {
+        let (mut terminal, slave, process, mut driver) = terminal();
+        terminal.give(vec![b'x'; KEYS]);
+        assert!(terminal.wants_input());
+        // Another thread, so that this one sleeps whenever nothing wakes it.
+        let reading = tokio::task::spawn_blocking(move || {
+            for _ in 0..KEYS {
+                assert_eq!(rustix::io::read(&slave, &mut [0]), Ok(1));
+                std::thread::yield_now();
+            }
+            slave
+        });
+        let metrics = tokio::runtime::Handle::current().metrics();
+        let before = metrics.worker_park_count(0);
+        let slave = tokio::select! {
+            _ = terminal.carry(&mut driver.recorder) => panic!("nothing was printed"),
+            slave = reading => slave.unwrap(),
+        };
+        let slept = metrics.worker_park_count(0) - before;
+        assert!(slept <= 3, "it slept {slept} times in the time of one");
+        rustix::io::write(&slave, b"printed").unwrap();
+        drop(slave);
+        assert!(!terminal.carry(&mut driver.recorder).await, "that was the end");
+        assert_eq!(process.read(0, 100).bytes, b"printed");
+    }
+
+    /// More than a terminal holds is written as its program reads, however long that takes.
+    #[tokio::test]
+    async fn input_that_finds_no_room_waits_for_it() {
+        let (mut terminal, slave, _process, mut driver) = terminal();
+        let input: Vec<u8> = (0..1_000_000u32).map(|number| b'a' + u8::try_from(number % 26).unwrap()).collect();
+        terminal.give(input.clone());
+        assert!(!terminal.wants_input() && terminal.room.is_some());
+        let reading = tokio::task::spawn_blocking(move || {
+            let (mut all, mut piece) = (Vec::new(), [0; 4096]);
+            while all.len() < 1_000_000 {
+                let count = rustix::io::read(&slave, &mut piece).unwrap();
+                all.extend_from_slice(&piece[..count]);
+            }
+            (all, slave)
+        });
+        assert!(terminal.carry(&mut driver.recorder).await, "it goes on");
+        assert!(terminal.wants_input() && terminal.room.is_none());
+        let (all, _slave) = reading.await.unwrap();
+        assert!(all == input);
+    }
+}

@@ -348,3 +348,32 @@ async fn a_closed_runner_leaves_no_supervisor_standing() {
     let later = run_by(&runner, within("echo $PPID", 30_000)).await.stdout;
     wait_for_death(&later).await;
 }
+
+/// A command went through three threads before it ran: the figure that showed it is measured by nobody's test.
+#[test]
+fn a_command_runs_after_one_poll_by_the_thread_that_asks() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runner = runner();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |round: u32| folder.path().join(round.to_string());
+    // From then on a supervisor stands ready.
+    runtime.block_on(run_by(&runner, within("true", 60_000)));
+    let call = Call::default();
+    for round in 0..10 {
+        let command = format!("echo > {}", path(round).display());
+        let mut running = std::pin::pin!(runner.run(within(&command, 60_000), directory(), &call));
+        let polled = {
+            let _inside = runtime.enter();
+            let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+            crate::lent::poll_for(Duration::from_secs(3_600), running.as_mut(), context)
+        };
+        assert!(polled.is_pending(), "the thread is given back at once");
+        // Nobody drives the runtime or polls again: work on any other thread would wait for that.
+        let begin = Instant::now();
+        while !path(round).exists() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "it waits for another poll");
+            std::thread::yield_now();
+        }
+        assert_eq!(runtime.block_on(running).unwrap().exit_code, Some(0));
+    }
+}
