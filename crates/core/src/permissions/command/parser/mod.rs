@@ -235,6 +235,7 @@ impl Parser<'_> {
                         self.advance(next);
                         self.word().push(next, true);
                     }
+                    // A shell that is typed at waits for the line that this one goes on with.
                     None => return Err("it ends with a backslash, which the next line goes on"),
                 }
                 Ok(())
