@@ -85,6 +85,7 @@ test('the tools start, read, list and end; the end is told; close waits until al
   expect(toolset.tools.map((tool) => tool.name)).toEqual([
     'run_in_background',
     'read_output',
+    'shell_input',
     'kill_shell',
     'list_shells',
   ])

@@ -31,6 +31,7 @@ export const TOOL_NAMES = [
   'execute',
   'run_in_background',
   'read_output',
+  'shell_input',
   'kill_shell',
   'list_shells',
   'shell_exec',

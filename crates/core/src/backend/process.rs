@@ -185,6 +185,8 @@ struct State {
     last_output: Instant,
     ended: Option<ExecuteOutcome>,
     pid: Option<u32>,
+    /// Whether the end of its input was given.
+    input_is_over: bool,
 }
 
 /// The newest bytes of a stream, under positions that count from its beginning.
@@ -217,7 +219,8 @@ pub struct ProcessOptions {
 /// The two halves of a process. `capture` is where the streams of a command with pipes are caught.
 pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Process, Driver) {
     let now = Instant::now();
-    let state = State { kept: Kept::default(), capture, last_output: now, ended: None, pid: None };
+    let state =
+        State { kept: Kept::default(), capture, last_output: now, ended: None, pid: None, input_is_over: false };
     let output = Arc::new(Output {
         state: Mutex::new(state),
         changed: Notify::new(),
@@ -301,8 +304,12 @@ impl Process {
     /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed.
     pub async fn write(&self, bytes: &[u8], deadline: &Deadline) -> Result<()> {
         // Looked at before, not behind: what it was given last may be what it ends at.
-        if self.ended().is_some() {
-            return Err(over());
+        let (has_ended, input_is_over) = {
+            let state = self.output.state.lock();
+            (state.ended.is_some(), state.input_is_over)
+        };
+        if has_ended || input_is_over {
+            return Err(if has_ended { over() } else { input_over() });
         }
         for piece in bytes.chunks(INPUT_BYTES) {
             tokio::select! {
@@ -315,7 +322,11 @@ impl Process {
 
     /// Lets it read to the end of its input.
     pub async fn close_input(&self) -> Result<()> {
-        self.input.send(Vec::new()).await.map_err(|_| over())
+        self.input.send(Vec::new()).await.map_err(|_| over())?;
+        let mut state = self.output.state.lock();
+        // On a terminal it is a key.
+        state.input_is_over = state.capture.is_some();
+        Ok(())
     }
 
     /// Gives an order. `Closed` when it ended.
@@ -348,6 +359,10 @@ impl Process {
 
 fn over() -> Error {
     Error::new(ErrorKind::Closed, "The process has ended; it takes no input any more.")
+}
+
+fn input_over() -> Error {
+    Error::new(ErrorKind::Closed, "The input of the process was ended before; it takes no more.")
 }
 
 impl Recorder {

@@ -119,7 +119,15 @@ async fn a_session_keeps_directory_variables_functions_and_history_also_after_fa
     assert_eq!(exec(&toolset, ":").await.text, "Command executed successfully (no output).");
     let open = exec(&toolset, "echo 'a").await;
     assert!(open.text.starts_with("The command is not whole"), "{}", open.text);
-    assert_eq!(typed(&toolset, "b'").await, "a\nb\n--- COMMAND FINISHED (exit code 0) ---");
+    // Its rest would be judged by itself, as something that it is not.
+    for rest in [json!({ "command": "b'" }), json!({ "command": "'; rm -rf /; echo '" }), json!({ "keys": ["b"] })] {
+        let mut input = rest;
+        input["id"] = json!("s");
+        let refused = call(&toolset, "shell_write_to_process", input).await;
+        assert!(refused.is_error && refused.text.contains("whole commands"), "{}", refused.text);
+    }
+    let given_up = finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
+    assert!(given_up.contains("--- COMMAND FINISHED (exit code 130) ---"), "{given_up}");
     let ended = exec(&toolset, "exit 3").await;
     assert!(ended.text.ends_with("--- SESSION TERMINATED ---"), "{}", ended.text);
     assert_eq!(exec(&toolset, "pwd").await.text, root, "an id whose session ended begins anew");
@@ -229,7 +237,7 @@ async fn a_look_does_not_wait_for_an_end_that_is_there() {
 #[tokio::test]
 async fn while_a_person_has_a_session_the_model_types_nothing_and_changes_nothing() {
     let world = World::new();
-    let toolset = terminals(&world);
+    let toolset = world.toolset(json!({ "tools": ["terminal", "background"], "approvalMode": "approve-all" }));
     exec(&toolset, "true").await;
     let session = toolset.sessions().find("s").unwrap();
     let hold = Hold::take(&session).unwrap();
@@ -240,6 +248,9 @@ async fn while_a_person_has_a_session_the_model_types_nothing_and_changes_nothin
         ("shell_write_to_process", json!({ "id": "s", "command": "touch typed" })),
         ("shell_write_to_process", json!({ "id": "s", "keys": ["ctrl-d"] })),
         ("shell_ask_user_for_help", json!({ "id": "s", "prompt": "And you?" })),
+        ("shell_kill_process", json!({ "id": "s" })),
+        ("kill_shell", json!({ "shell_id": "s" })),
+        ("kill_shell", json!({ "shell_id": "s", "signal": "SIGINT" })),
     ] {
         let refused = call(&toolset, tool, input.clone()).await;
         assert_eq!(refused.code.as_deref(), Some("BUSY"), "{tool} {input}: {}", refused.text);

@@ -216,6 +216,7 @@ impl Tool for KillShell {
             let Some(session) = session.filter(|session| session.process.ended().is_none()) else {
                 return Ok(finished());
             };
+            session.check_free()?;
             if let Some(signal) = &self.signal {
                 session.process.order(Order::Signal(ProcessSignal::named(signal)?)).await?;
                 let text = format!("Sent {} to background shell {id}.", Shown(signal));
@@ -282,7 +283,7 @@ pub(super) fn list(sessions: &[Arc<Session>], none: &str) -> ToolResult {
     ToolResult::new(if lines.is_empty() { none.to_owned() } else { lines.join("\n") }, json!(data))
 }
 
-fn find(view: &View<'_>, id: &str) -> Result<Arc<Session>> {
+pub(super) fn find(view: &View<'_>, id: &str) -> Result<Arc<Session>> {
     view.sessions.find(id).ok_or_else(|| {
         Error::new(
             ErrorKind::InvalidInput,

@@ -32,6 +32,7 @@ mod read_file;
 mod read_media;
 mod result;
 mod schemas;
+mod shell_input;
 mod terminal;
 mod terminal_view;
 #[cfg(test)]
@@ -225,6 +226,7 @@ pub static REGISTRY: &[Entry] = &[
     entry!(execute::Execute),
     entry!(background::RunInBackground),
     entry!(background::ReadOutput),
+    entry!(shell_input::ShellInput),
     entry!(background::KillShell),
     entry!(background::ListShells),
     entry!(terminal::ShellExec),

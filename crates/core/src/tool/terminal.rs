@@ -23,6 +23,7 @@ use crate::session::{Fresh, Help, Hold, Session};
 use crate::text::ansi::strip;
 use crate::text::shown::shown_to_person;
 use crate::tool::execute::command_access;
+use crate::tool::shell_input::judged_lines;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 20 s: as TT-10.
@@ -146,8 +147,8 @@ impl ShellExec {
                 if output.is_empty() { "(no output)" } else { &output }
             ),
             Ran::Incomplete => format!(
-                "The command is not whole: the shell of session '{id}' waits for the rest, such as a closing quote. Write it \
-                 with `shell_write_to_process`, or give it up with its `keys: ['ctrl-c']`."
+                "The command is not whole: the shell of session '{id}' waits for the rest, such as a closing quote. Give it up \
+                 with `shell_write_to_process` and `keys: ['ctrl-c']`, and run the whole."
             ),
             Ran::ShellEnded => format!("{output}\n--- SESSION TERMINATED ---"),
         };
@@ -253,15 +254,29 @@ impl ShellWrite {
     }
 
     /// At a shell's prompt only whole lines are typed, each judged as a command: pieces would make up one that nobody
-    /// judged, and keys would recall one.
-    fn check_at_prompt(&self) -> Result<()> {
+    /// judged, and keys would recall one. The rest of a command that is not whole is such a piece.
+    fn check_typed(&self, state: Option<ShellState>) -> Result<()> {
         // A tab completes names: `sud` and a tab are `sudo`, which nobody judged.
         let completes = self.command.as_ref().is_some_and(|text| text.contains('\t'));
-        let is_line = self.command.is_none() || (self.enter.unwrap_or(true) && !completes);
         let keys_are_harmless =
             self.keys.iter().flatten().all(|key| KEYS_AT_A_PROMPT.contains(&key.to_ascii_lowercase().as_str()));
-        if is_line && keys_are_harmless {
-            return Ok(());
+        match state {
+            Some(ShellState::AtPrompt) => {
+                if keys_are_harmless && (self.command.is_none() || (self.enter.unwrap_or(true) && !completes)) {
+                    return Ok(());
+                }
+            }
+            Some(ShellState::Continuing) => {
+                if keys_are_harmless && self.command.is_none() {
+                    return Ok(());
+                }
+                return Err(Error::invalid(format!(
+                    "The shell of session '{}' waits for the rest of a command, and only whole commands are typed. Give it up \
+                     with `keys: ['ctrl-c']` and run the whole with `shell_exec`.",
+                    Shown(&self.id)
+                )));
+            }
+            Some(ShellState::Starting | ShellState::Busy) | None => return Ok(()),
         }
         Err(Error::invalid(format!(
             "The session waits at its shell's prompt, where only whole lines are typed and only {} are pressed; use \
@@ -287,14 +302,7 @@ impl Tool for ShellWrite {
 
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
         self.parts()?;
-        let lines = self.command.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty());
-        let mut accesses: Vec<Access> = lines
-            .map(|line| Access::Command {
-                command: line.to_owned(),
-                working_directory: working_directory.clone(),
-                continues: true,
-            })
-            .collect();
+        let mut accesses = judged_lines(self.command.as_deref().unwrap_or_default(), working_directory);
         if accesses.is_empty() {
             accesses.push(Access::Session { id: self.id.clone() });
         }
@@ -324,9 +332,8 @@ impl Tool for ShellWrite {
             session.check_free()?;
             let deadline = &view.call.deadline;
             let state = session.terminal.as_ref().map(Terminal::state);
-            if state == Some(ShellState::AtPrompt) {
-                self.check_at_prompt()?;
-            } else {
+            self.check_typed(state)?;
+            if state != Some(ShellState::AtPrompt) {
                 settle(process, FLUSH, None, deadline, || false).await?;
             }
             let before = session.terminal.as_ref().map_or(0, |terminal| {
@@ -394,6 +401,8 @@ impl Tool for ShellKill {
             let Some(session) = session else {
                 return Err(Error::invalid(format!("No active session found with ID '{}'.", Shown(&self.id))));
             };
+            // What they do in it is theirs to end.
+            session.check_free()?;
             session.process.end().await;
             let text = format!("Process in session '{}' has been terminated.", session.id);
             Ok(ToolResult::new(text, json!({ "id": session.id, "running": false })))
