@@ -1,0 +1,149 @@
+// What is asked of commands and terminals, by the number of the requirement or of the defect that is beaten: most is held by
+// tests of the core, which a table names; what none of them holds is tested here, through the package.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { createToolset, LocalBackend, type RunningCommand, Terminals } from 'gloveport'
+import { expect, onTestFinished, test } from 'vitest'
+
+import { localBackend, project, rejection } from './support.js'
+
+const SHELL = 'crates/core/src/backend/local/shell/tests.rs'
+const SUPERVISED = 'crates/core/src/backend/local/shell/supervised/tests.rs'
+const BACKGROUND = 'crates/core/src/session/tests.rs'
+const TERMINAL = 'crates/core/src/session/terminal_tests.rs'
+
+/** Which test would fail. */
+const HELD: readonly (readonly [ids: string, file: string, test: string])[] = [
+  ['BE-31 D9', SHELL, 'returns_output_streams_and_exit_code'],
+  ['BE-32 BE-102', BACKGROUND, 'a_background_shell_is_started_read_listed_and_killed'],
+  ['BE-32 TT-7', BACKGROUND, 'closing_the_toolset_ends_what_it_started_and_nothing_else'],
+  ['TS-30 D99', BACKGROUND, 'output_that_is_too_long_is_whole_in_a_file_that_the_tools_read'],
+  ['TS-30 D84 R-SH-9', BACKGROUND, 'says_what_cannot_be_started'],
+  ['TS-31', BACKGROUND, 'a_background_shell_is_answered_line_by_line_and_its_input_ended'],
+  ['TS-31', BACKGROUND, 'what_a_background_shell_is_given_is_judged_line_by_line_and_as_a_whole'],
+  ['TS-31', BACKGROUND, 'a_signal_reaches_the_group_and_ends_nothing_by_itself'],
+  ['TS-31', BACKGROUND, 'as_many_as_may_run_and_not_one_more'],
+  [
+    'TT-1',
+    'crates/core/src/permissions/command/tests/mod.rs',
+    'an_allow_list_holds_for_every_simple_command_and_fails_closed',
+  ],
+  ['TT-3 D63', 'crates/core/src/session/log.rs', 'logs_are_plain_or_playable_and_never_touch_what_is_there'],
+  ['TT-3', TERMINAL, 'sessions_are_logged_where_the_application_says'],
+  [
+    'TT-4',
+    '__test__/environment.test.ts',
+    'a project of Node is made, and local packages and their programs are installed',
+  ],
+  ['TT-5 R-SH-1', 'crates/core/src/backend/local/shell/environment.rs', 'inherits_by_allow_list_only'],
+  ['TT-10 TT-11 TT-12 TT-13 D60', TERMINAL, 'a_command_that_takes_too_long_goes_on_and_is_seen_to_its_end'],
+  ['TT-12', TERMINAL, 'prompts_without_a_line_end_are_seen_and_answered'],
+  ['TT-13 D57', TERMINAL, 'keys_stop_and_resume_jobs_and_the_end_of_a_session_is_the_end_of_all_of_it'],
+  [
+    'TT-14',
+    '__test__/takeover.test.ts',
+    'their keys reach the program, what they see is harmless, and they leave with a key',
+  ],
+  ['TT-14', TERMINAL, 'while_a_person_has_a_session_the_model_types_nothing_and_changes_nothing'],
+  ['TT-16 D83', BACKGROUND, 'output_comes_once_in_order_and_what_was_dropped_is_counted'],
+  ['TT-17', SHELL, 'the_calls_deadline_ends_a_command_without_a_limit_of_its_own'],
+  ['D54 D59', TERMINAL, 'a_session_keeps_directory_variables_functions_and_history_also_after_failures'],
+  ['D55', TERMINAL, 'drives_vim'],
+  ['D56', BACKGROUND, 'a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input_open'],
+  ['D58', BACKGROUND, 'codes_that_mean_something_say_so_and_escapes_do_not_reach_the_model'],
+  ['D9 D98', SHELL, 'returns_the_output_so_far_when_time_is_over'],
+  ['D9', SHELL, 'shows_output_that_is_no_text'],
+  ['D95 R-SH-2', SHELL, 'ends_with_the_shell_and_ends_what_it_left'],
+  ['D99 R-SH-6', SHELL, 'bounds_output_and_keeps_head_and_tail'],
+  ['R-SH-1', SHELL, 'reads_nothing_unless_input_is_given'],
+  ['R-SH-3', SUPERVISED, 'ends_a_daemon_within_a_second_of_the_timeout'],
+  ['R-SH-3', SUPERVISED, 'a_fork_bomb_ends'],
+  ['R-SH-3', SHELL, 'lets_a_command_clean_up_when_time_is_over'],
+  ['R-SH-4', SUPERVISED, 'the_tree_dies_with_its_host'],
+  ['R-SH-5', SHELL, 'leaves_nothing_behind_after_many_commands'],
+  ['R-SH-7', 'crates/core/src/text/ansi.rs', 'takes_out_every_kind_of_sequence'],
+  ['R-SH-8', SUPERVISED, 'a_command_starts_clean'],
+  ['R-SH-10', TERMINAL, 'a_hundred_sessions_at_once_leave_nothing_behind'],
+  ['R-SH-11', SUPERVISED, 'runs_a_command_longer_than_an_argument'],
+  ['R-NA-1', 'crates/core/src/toolset/tests.rs', 'a_panic_inside_becomes_an_internal_error'],
+  [
+    'R-NA-3',
+    '__test__/package.test.ts',
+    'worker threads load, use and unload the addon, also when they are ended in the middle of a call',
+  ],
+]
+
+test('every test that holds a requirement is there', async () => {
+  const missing: string[] = []
+  for (const [ids, file, name] of HELD) {
+    const text = await readFile(join(import.meta.dirname, '..', file), 'utf8')
+    // A test of both ways of running a command is a plain function that a macro names.
+    const is = file.endsWith('.rs')
+      ? new RegExp(`\\bfn ${name}\\(`)
+      : { test: (all: string) => all.includes(`test('${name}'`) }
+    if (!is.test(text)) missing.push(`${ids}: ${name} in ${file}`)
+  }
+  expect(missing).toEqual([])
+})
+
+test('a shell that is switched off says so (BE-31)', async () => {
+  const backend = new LocalBackend({ root: await project(), execute: false })
+  onTestFinished(() => backend.close())
+  expect(await rejection(backend.execute('true'))).toMatchObject({ code: 'UNSUPPORTED' })
+  const toolset = createToolset({ backend, tools: ['console', 'background'] })
+  onTestFinished(() => toolset.close())
+  const names = toolset.tools.map(({ name }) => name)
+  expect(names.filter((name) => name === 'execute' || name.includes('shell'))).toEqual([])
+})
+
+test('a result has its streams apart, its code, and how long it took (TS-30, JV-7, D54)', async () => {
+  const backend = await localBackend()
+  const result = await backend.execute('echo out; echo err >&2; exit 3')
+  expect(result).toMatchObject({ stdout: 'out\n', stderr: 'err\n', exitCode: 3, timedOut: false, truncated: false })
+  expect(result.durationMs).toBeGreaterThanOrEqual(0)
+  expect(await rejection(backend.execute('pwd', { cwd: '..' }))).toMatchObject({ code: 'PATH_NOT_IN_SANDBOX' })
+  expect(await rejection(backend.execute('pwd', { cwd: 'missing' }))).toMatchObject({ code: 'FILE_NOT_FOUND' })
+  expect(await rejection(backend.execute(' '))).toMatchObject({ code: 'INVALID_INPUT' })
+})
+
+test('leaving the scope of terminals ends their sessions (TT-2, TT-7)', async () => {
+  const backend = await localBackend()
+  let pid = ''
+  {
+    await using terminals = new Terminals({ backend, requireExecuteApproval: false })
+    expect((await terminals.exec('s', 'pwd')).text).toBe(backend.workingDirectory)
+    pid = (await terminals.exec('s', 'echo $$')).text
+    expect(process.kill(Number(pid), 0)).toBe(true)
+  }
+  expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH')
+})
+
+test('a file is written with the folders above it, and only inside (TT-15)', async () => {
+  const backend = await localBackend()
+  const toolset = createToolset({ backend, tools: ['console'], requireWriteApproval: false })
+  onTestFinished(() => toolset.close())
+  expect((await toolset.call('write_file', { path: 'a/b/c.txt', content: 'x' })).isError).toBe(false)
+  expect(await backend.read('a/b/c.txt')).toMatchObject({ content: 'x' })
+  const outside = await toolset.call('write_file', { path: '../c.txt', content: 'x' })
+  expect(outside).toMatchObject({ isError: true, code: 'PATH_NOT_IN_SANDBOX' })
+})
+
+test('a background command is answered by a tool, and takes nothing once its input was ended (TS-31)', async () => {
+  const backend = await localBackend()
+  const toolset = createToolset({ backend, tools: ['background'], requireExecuteApproval: false })
+  onTestFinished(() => toolset.close())
+  await toolset.call('run_in_background', { command: 'read a; echo "got $a"; cat' })
+  const given = await toolset.call('shell_input', { shell_id: 'bg_1', text: 'echo', close_stdin: true })
+  expect(given.text).toBe('Gave background shell bg_1 its input, and ended it.')
+  let text = ''
+  while (!text.includes('exited')) text += (await toolset.call('read_output', { shell_id: 'bg_1', wait: 30 })).text
+  expect(text).toContain('got echo')
+
+  const left = await backend.execute('read a; sleep 300', { timeout: 100, onTimeout: 'background' })
+  const command = left.process as RunningCommand
+  await command.closeInput()
+  expect(await rejection(command.write('late\n'))).toMatchObject({ code: 'CLOSED' })
+  await command.kill()
+})
