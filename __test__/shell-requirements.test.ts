@@ -1,6 +1,7 @@
 // What is asked of commands and terminals, by the number of the requirement or of the defect that is beaten: most is held by
 // tests of the core, which a table names; what none of them holds is tested here, through the package.
 
+import { spawnSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -13,6 +14,8 @@ const SHELL = 'crates/core/src/backend/local/shell/tests.rs'
 const SUPERVISED = 'crates/core/src/backend/local/shell/supervised/tests.rs'
 const BACKGROUND = 'crates/core/src/session/tests.rs'
 const TERMINAL = 'crates/core/src/session/terminal_tests.rs'
+
+const withPython = test.skipIf(!process.env['CI'] && spawnSync('python3', ['--version']).status !== 0)
 
 /** Which test would fail. */
 const HELD: readonly (readonly [ids: string, file: string, test: string])[] = [
@@ -147,3 +150,35 @@ test('a background command is answered by a tool, and takes nothing once its inp
   expect(await rejection(command.write('late\n'))).toMatchObject({ code: 'CLOSED' })
   await command.kill()
 })
+
+/** Leaves a daemon below a subreaper of its own, and a process that its own parent is not the parent of. */
+const ESCAPES = `
+import ctypes, os, platform, time
+libc = ctypes.CDLL(None)
+def stay(name):
+    open(name + '.new', 'w').write(str(os.getpid()))
+    os.rename(name + '.new', name)
+    while True: time.sleep(60)
+SUBREAPER, CLONE_PARENT, SIGCHLD = 36, 0x8000, 17
+libc.prctl(SUBREAPER, 1, 0, 0, 0)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0: stay('daemon')
+    os._exit(0)
+clone = {'x86_64': 56, 'aarch64': 220}[platform.machine()]
+if libc.syscall(clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) == 0: stay('sibling')
+while not (os.path.exists('daemon') and os.path.exists('sibling')): time.sleep(0.01)
+`
+
+withPython(
+  'no subreaper of its own and no other parent takes a process out of the tree of a command (R-SH-3)',
+  async () => {
+    const backend = await localBackend({ 'escape.py': ESCAPES })
+    const ended = await backend.execute('python3 escape.py')
+    expect(ended).toMatchObject({ exitCode: 0, stderr: '', processesLeft: 2 })
+    for (const name of ['daemon', 'sibling']) {
+      const { content } = await backend.read(name)
+      expect(() => process.kill(Number(content), 0), name).toThrow('ESRCH')
+    }
+  },
+)
