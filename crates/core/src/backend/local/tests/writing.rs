@@ -83,6 +83,35 @@ fn any_number_of_files_is_written_at_once_on_two_threads() {
     assert!(names.map(|entry| fs::read(entry.unwrap().path()).unwrap()).eq((0..20).map(|_| b"one two")));
 }
 
+/// A process that ends drops its runtime with all that runs on it.
+#[test]
+fn a_file_that_is_half_written_is_gone_when_its_runtime_ends() {
+    for threads in [0, 2] {
+        let base = tempfile::tempdir().unwrap();
+        let backend = whole(base.path(), Strategy::Kernel);
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = match threads {
+            0 => tokio::runtime::Builder::new_current_thread().build().unwrap(),
+            threads => builder.worker_threads(threads).build().unwrap(),
+        };
+        let path = at("/f");
+        let (begun, beginning) = tokio::sync::oneshot::channel();
+        let waiting = async move {
+            let call = Call::default();
+            let mut writer = backend.writer().unwrap().open_writer(&path, &call).await.unwrap().unwrap();
+            writer.write(b"half".to_vec(), &call).await.unwrap();
+            begun.send(()).unwrap();
+            std::future::pending::<()>().await;
+            drop(writer);
+        };
+        runtime.spawn(waiting);
+        runtime.block_on(beginning).unwrap();
+        assert_eq!(fs::read_dir(host(base.path(), "")).unwrap().count(), 1);
+        drop(runtime);
+        assert_eq!(fs::read_dir(host(base.path(), "")).unwrap().count(), 0);
+    }
+}
+
 #[tokio::test]
 async fn an_error_of_the_transform_leaves_the_file_and_no_temporary() {
     let base = tempfile::tempdir().unwrap();
