@@ -63,6 +63,38 @@ function missingInArchitecture() {
   return [...codes, ...crates, ...packages].filter((name) => !architecture.includes(`\`${name}\``))
 }
 
+/** The rows of ARCHITECTURE.md's table of the core's modules, the topmost first: the names of each. */
+function coreRows() {
+  const table = /^Inside `crates\/core\/src`[^]*?\n\n(\|[^]*?)\n\n/m.exec(textOf('ARCHITECTURE.md'))?.[1] ?? ''
+  const firstCells = table.split('\n').map((row) => row.split('|')[1] ?? '')
+  return firstCells
+    .map((cell) => [...cell.matchAll(/`(\w+)\/?`/g)].map((match) => match[1]))
+    .filter((row) => row.length > 0)
+}
+
+/** Imports of the core that go up in that table, and modules that it does not name. Tests may look at everything. */
+function upwardImports() {
+  const rows = coreRows()
+  const rowOf = (module) => rows.findIndex((row) => row.includes(module))
+  const source = 'crates/core/src/'
+  const files = git(['ls-files', '-z', source]).split('\0')
+  return files
+    .filter(
+      (path) =>
+        path.endsWith('.rs') && path !== `${source}lib.rs` && !/test/.test(path) && existsSync(join(root, path)),
+    )
+    .flatMap((path) => {
+      const own = path.slice(source.length).split(/[/.]/)[0]
+      const code = textOf(path)
+        .split('\n#[cfg(test)]\nmod ')[0]
+        .replaceAll(/^\s*\/\/.*$/gm, '')
+      const named = new Set([...code.matchAll(/\bcrate::([a-z_]+)/g)].map((match) => match[1]))
+      const unknown = rowOf(own) < 0 ? [`${path} is in a module that the table does not name`] : []
+      const upward = [...named].filter((module) => rowOf(module) >= 0 && rowOf(module) < rowOf(own))
+      return [...unknown, ...upward.map((module) => `${path} imports ${module}, which stands above ${own}`)]
+    })
+}
+
 function check(title, problems) {
   announce(title)
   for (const problem of problems) console.error(`  ${problem}`)
@@ -76,5 +108,6 @@ export async function checkRepository(before) {
     check('No place of one machine and no registry host in tracked files', strayReferences()),
     check('Generated files are up to date', stale),
     check('ARCHITECTURE.md names every error code and dependency', missingInArchitecture()),
+    check('No module of the core imports one that stands above it in ARCHITECTURE.md', upwardImports()),
   ])
 }

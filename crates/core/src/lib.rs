@@ -2,11 +2,12 @@
 //!
 //! ```text
 //! toolset ─ hooks, approval, permissions, custom, tool/*         the pipeline: the only place that joins the rest
-//! tool/*  ─ view, edit, search, text                             one tool per file; never a concrete backend
+//! tool/*  ─ change, memory                                       one tool per file; never a concrete backend
 //! session, scratch                                               what runs beside the calls, and what is too long to be told
 //! backend ─ local, …                                             where files are; virtual paths in, virtual paths out
+//! search, edit, media, text                                      engines over any tree, text and picture; they open nothing
 //! sandbox                                                        mounts: pure table, no file is opened here
-//! access, path, limits, cancel, lent, call_info, error           the ground
+//! access, path, call, file_info, limits, cancel, lent, error, …  the ground
 //! ```
 //!
 //! A lower line never imports an upper one. This crate has never heard of JavaScript.
@@ -16,6 +17,7 @@ pub mod approval;
 pub mod audit;
 pub mod backend;
 mod blocking;
+pub mod call;
 pub mod call_info;
 pub mod cancel;
 pub mod change;
@@ -23,6 +25,7 @@ pub mod custom;
 pub mod edit;
 pub mod error;
 pub mod exit_code;
+pub mod file_info;
 pub mod hooks;
 pub mod lent;
 pub mod limits;

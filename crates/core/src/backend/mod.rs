@@ -12,8 +12,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::access::{Guard, Unguarded};
-use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery};
@@ -23,6 +21,8 @@ use crate::text::numbered::View;
 use self::process::{Process, Tap, TerminalSize};
 
 pub use self::capture::{Spill, SpillFile};
+pub use crate::call::Call;
+pub use crate::file_info::{FileInfo, FileKind};
 pub use crate::text::window::Window;
 
 mod capture;
@@ -40,22 +40,6 @@ mod temp;
 
 /// A future that a trait object returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// What every operation is told about the call that it belongs to.
-#[derive(Clone)]
-pub struct Call {
-    /// When the work must stop.
-    pub deadline: Deadline,
-    /// Who judges paths as they resolved.
-    pub guard: Arc<dyn Guard>,
-}
-
-impl Default for Call {
-    /// No deadline, no rules: a program that uses a backend directly.
-    fn default() -> Self {
-        Self { deadline: Deadline::default(), guard: Arc::new(Unguarded) }
-    }
-}
 
 /// A place with files, and perhaps a shell.
 pub trait Backend: Send + Sync {
@@ -220,38 +204,6 @@ pub struct Resolution {
     pub read_approval: bool,
     /// Whether the mount asks somebody before a write.
     pub write_approval: bool,
-}
-
-/// The kind of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileKind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Directory,
-    /// A link whose target is missing or lies outside.
-    Symlink,
-    /// A FIFO, socket or device: named, never opened.
-    Other,
-}
-
-/// Facts about one entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FileInfo {
-    /// The last name; bytes that are not UTF-8 are shown escaped as `\xNN`.
-    pub name: String,
-    /// The path as the agent sees it.
-    pub path: String,
-    /// What it is.
-    #[serde(rename = "type")]
-    pub kind: FileKind,
-    /// Bytes; 0 for what is not a regular file.
-    pub size: u64,
-    /// Milliseconds since 1970; absent when unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub modified_at: Option<i64>,
 }
 
 /// A directory's entries.

@@ -11,8 +11,9 @@ use super::start::{Names, Start};
 use super::tree::{EntryKind, Metadata, Tree};
 use super::walk::{Entry, Visitor, Walk};
 use crate::access::{Guard, Operation};
-use crate::backend::{Call, FileInfo, FileKind};
+use crate::call::Call;
 use crate::error::{ErrorKind, Result};
+use crate::file_info::{FileInfo, FileKind};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 

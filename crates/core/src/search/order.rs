@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::query::SortOrder;
-use crate::backend::{FileInfo, FileKind};
+use crate::file_info::{FileInfo, FileKind};
 
 /// A result that has a place in the order.
 pub(crate) trait Ranked {

@@ -11,8 +11,9 @@ use super::start::{Names, Start};
 use super::tree::{EntryKind, Metadata, Tree};
 use super::walk::{Entry, Visitor, Walk};
 use crate::access::{Guard, Operation};
-use crate::backend::{Call, FileKind};
+use crate::call::Call;
 use crate::error::Result;
+use crate::file_info::FileKind;
 use crate::limits::Limits;
 
 /// 100,000 directories whose files are counted apart, some 20 MB; beyond them the answer is called incomplete.

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::FileInfo;
 use crate::error::{Error, Result};
+use crate::file_info::FileInfo;
 use crate::path::VirtualPath;
 
 /// A search for names.

@@ -8,8 +8,8 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 
-use crate::backend::{FileInfo, FileKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_info::{FileInfo, FileKind};
 use crate::path::VirtualPath;
 
 /// A tree of directories. Methods block; each must be quick (one or a few system calls), so that a search can be

@@ -10,9 +10,10 @@ use super::start::{Names, Start};
 use super::tree::{EntryKind, Metadata, Tree};
 use super::walk::{Entry, Visitor, Walk};
 use crate::access::{Guard, Operation};
-use crate::backend::{Call, FileInfo, FileKind};
+use crate::call::Call;
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file_info::{FileInfo, FileKind};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 

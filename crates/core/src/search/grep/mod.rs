@@ -24,7 +24,7 @@ use super::tree::Tree;
 use super::types;
 use super::walk::Walk;
 use crate::access::Operation;
-use crate::backend::Call;
+use crate::call::Call;
 use crate::error::Result;
 use crate::limits::Limits;
 

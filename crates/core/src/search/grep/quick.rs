@@ -10,7 +10,7 @@ use super::engines::Linear;
 use super::matcher;
 use super::pace::Pace;
 use super::{GrepOutcome, GrepQuery, Limits, Tree, grep_with};
-use crate::backend::Call;
+use crate::call::Call;
 use crate::error::{ErrorKind, Result};
 use crate::search::query::CaseMode;
 

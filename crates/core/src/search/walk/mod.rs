@@ -20,9 +20,9 @@ use super::ignore_rules::{Present, Rules};
 use super::pattern::Hit;
 use super::query::EntryFilter;
 use super::tree::{EntryKind, Obstacle, Tree};
-use crate::backend::FileKind;
 use crate::cancel::Deadline;
 use crate::error::Result;
+use crate::file_info::FileKind;
 use crate::path::{MAX_PATH_BYTES, VirtualPath};
 
 mod queue;
