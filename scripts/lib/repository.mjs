@@ -89,9 +89,9 @@ function upwardImports() {
         .split('\n#[cfg(test)]\nmod ')[0]
         .replaceAll(/^\s*\/\/.*$/gm, '')
       const named = new Set([...code.matchAll(/\bcrate::([a-z_]+)/g)].map((match) => match[1]))
-      const unknown = rowOf(own) < 0 ? [`${path} is in a module that the table does not name`] : []
+      if (rowOf(own) < 0) return [`${path} is in a module that the table does not name`]
       const upward = [...named].filter((module) => rowOf(module) >= 0 && rowOf(module) < rowOf(own))
-      return [...unknown, ...upward.map((module) => `${path} imports ${module}, which stands above ${own}`)]
+      return upward.map((module) => `${path} imports ${module}, which stands above ${own}`)
     })
 }
 
