@@ -120,52 +120,12 @@ pub(super) fn refused(error: Option<Errno>) -> Error {
     }
 }
 
-/// A child that is ended and reaped whatever happens: also when the call's future is dropped half-way.
-pub(super) struct OwnedChild {
-    /// `None` once [`OwnedChild::end`] has taken it.
-    inner: Option<(Child, Tree)>,
-}
+/// A child and its tree, ended and reaped by whoever drops them.
+struct Ending(Option<(Child, Tree)>);
 
-impl OwnedChild {
-    fn new(child: Child, mark: &str) -> Self {
-        let tree = Tree::new(Pid::from_child(&child), mark);
-        Self { inner: Some((child, tree)) }
-    }
-
-    /// Asks every process of the command to end. Blocks while it looks for them.
-    pub(super) fn terminate(&mut self) {
-        if let Some((_, tree)) = &mut self.inner {
-            tree.terminate();
-        }
-    }
-
-    /// Sends a signal to the group.
-    pub(super) fn signal(&self, signal: Signal) {
-        if let Some((_, tree)) = &self.inner {
-            tree.signal_group(signal);
-        }
-    }
-
-    /// The number of the shell.
-    pub(super) fn pid(&self) -> Option<u32> {
-        self.inner.as_ref().map(|(child, _)| child.id())
-    }
-
-    /// Watches for the end of the shell, without reaping it.
-    pub(super) fn watch(&self) -> Result<ExitWatch> {
-        match &self.inner {
-            Some((child, _)) => ExitWatch::new(Pid::from_child(child)),
-            None => Err(Error::internal("A command that was ended is watched.")),
-        }
-    }
-
-    /// Ends every process that is left, then reaps the shell. Blocks for at most about a second.
-    pub(super) fn end(mut self) -> Ended {
-        self.end_now()
-    }
-
-    fn end_now(&mut self) -> Ended {
-        let Some((mut child, mut tree)) = self.inner.take() else { return Ended::UNKNOWN };
+impl Ending {
+    fn end(&mut self) -> Ended {
+        let Some((mut child, mut tree)) = self.0.take() else { return Ended::UNKNOWN };
         let others = tree.end();
         // By number, and only of our own child (R-SH-5). It fails where the host process reaps everything itself.
         let status = child.try_wait().unwrap_or_default();
@@ -177,17 +137,63 @@ impl OwnedChild {
     }
 }
 
-impl Drop for OwnedChild {
+impl Drop for Ending {
     fn drop(&mut self) {
-        if self.inner.is_none() {
-            return;
+        self.end();
+    }
+}
+
+/// A child that is ended and reaped whatever happens: also when the call's future is dropped half-way.
+pub(super) struct OwnedChild(Ending);
+
+impl OwnedChild {
+    fn new(child: Child, mark: &str) -> Self {
+        let tree = Tree::new(Pid::from_child(&child), mark);
+        Self(Ending(Some((child, tree))))
+    }
+
+    /// Asks every process of the command to end. Blocks while it looks for them.
+    pub(super) fn terminate(&mut self) {
+        if let Some((_, tree)) = &mut self.0.0 {
+            tree.terminate();
         }
-        let mut child = Self { inner: self.inner.take() };
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn_blocking(move || child.end_now())),
-            Err(_) => {
-                child.end_now();
-            }
+    }
+
+    /// Sends a signal to the group.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Some((_, tree)) = &self.0.0 {
+            tree.signal_group(signal);
+        }
+    }
+
+    /// The number of the shell.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.0.0.as_ref().map(|(child, _)| child.id())
+    }
+
+    /// Watches for the end of the shell, without reaping it.
+    pub(super) fn watch(&self) -> Result<ExitWatch> {
+        match &self.0.0 {
+            Some((child, _)) => ExitWatch::new(Pid::from_child(child)),
+            None => Err(Error::internal("A command that was ended is watched.")),
+        }
+    }
+
+    /// Ends every process that is left, then reaps the shell. Blocks for at most about a second.
+    pub(super) fn end(mut self) -> Ended {
+        self.0.end()
+    }
+}
+
+impl Drop for OwnedChild {
+    /// Not on this thread, which may have others to serve. A runtime that ends drops the work it is given, and the child with it:
+    /// that must not come here again.
+    fn drop(&mut self) {
+        let mut ending = Ending(self.0.0.take());
+        if ending.0.is_some()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            drop(runtime.spawn_blocking(move || ending.end()));
         }
     }
 }
