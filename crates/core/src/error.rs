@@ -75,6 +75,42 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
+    /// Every kind, in the order of the documentation.
+    pub const ALL: [Self; 27] = [
+        Self::UnknownTool,
+        Self::InvalidInput,
+        Self::PathNotInSandbox,
+        Self::PathNotWritable,
+        Self::SuffixNotAllowed,
+        Self::FileTooLarge,
+        Self::EditFailed,
+        Self::FileNotFound,
+        Self::NotAFile,
+        Self::NotADirectory,
+        Self::DirectoryNotEmpty,
+        Self::AlreadyExists,
+        Self::BinaryFile,
+        Self::StaleFile,
+        Self::Unsupported,
+        Self::BackendUnavailable,
+        Self::PermissionDenied,
+        Self::CommandBlocked,
+        Self::ApprovalRequired,
+        Self::ApprovalDenied,
+        Self::Timeout,
+        Self::Aborted,
+        Self::Closed,
+        Self::Busy,
+        Self::HookFailed,
+        Self::Io,
+        Self::Internal,
+    ];
+
+    /// The kind of a code; `None` for a text that is none.
+    pub fn from_code(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
+    }
+
     /// The stable code that the TypeScript face and `ToolResult.code` show.
     pub const fn code(self) -> &'static str {
         match self {

@@ -1,9 +1,9 @@
 //! What is told of an entry: [`FileInfo`].
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The kind of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
     /// A regular file.
@@ -17,7 +17,7 @@ pub enum FileKind {
 }
 
 /// Facts about one entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileInfo {
     /// The last name; bytes that are not UTF-8 are shown escaped as `\xNN`.

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde::de::Deserializer;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The bounds of one backend or toolset. Sizes are bytes, counts are counts; as JSON, durations are milliseconds. All
 /// are enforced; none is a hint.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct Limits {
@@ -24,13 +24,13 @@ pub struct Limits {
     /// Bytes of captured output of a command that are kept, half of them head and half tail. 100,000: as BE-31.
     pub output_bytes: usize,
     /// Time a command may take when the caller names none. 120 s: as BE-31.
-    #[serde(deserialize_with = "milliseconds")]
+    #[serde(deserialize_with = "milliseconds", serialize_with = "as_milliseconds")]
     pub command_timeout: Duration,
     /// Time one search may take. 30 s: as BE-30.
-    #[serde(deserialize_with = "milliseconds")]
+    #[serde(deserialize_with = "milliseconds", serialize_with = "as_milliseconds")]
     pub search_timeout: Duration,
     /// Time one whole tool call may take, approval not counted. 600 s: as TS-13.
-    #[serde(deserialize_with = "milliseconds")]
+    #[serde(deserialize_with = "milliseconds", serialize_with = "as_milliseconds")]
     pub call_timeout: Duration,
     /// Entries that one listing returns. 10,000.
     pub list_entries: usize,
@@ -85,4 +85,8 @@ impl Default for Limits {
 
 fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     u64::deserialize(deserializer).map(Duration::from_millis)
+}
+
+fn as_milliseconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).serialize(serializer)
 }

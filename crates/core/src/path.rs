@@ -7,6 +7,7 @@
 use std::fmt;
 
 use memchr::memchr2;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result, Shown};
 
@@ -155,6 +156,19 @@ impl VirtualPath {
 impl From<VirtualPath> for String {
     fn from(path: VirtualPath) -> Self {
         path.0
+    }
+}
+
+impl Serialize for VirtualPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+/// Whoever wrote the text is not believed: it is parsed like any other.
+impl<'de> Deserialize<'de> for VirtualPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::absolute(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
@@ -28,6 +28,9 @@ pub use crate::text::window::Window;
 mod capture;
 pub mod composite;
 mod derived;
+#[cfg(feature = "docker")]
+pub mod docker;
+pub mod guest;
 pub mod local;
 pub mod memory;
 pub mod on_timeout;
@@ -181,7 +184,7 @@ pub trait WritableFileSystem: Send + Sync {
 }
 
 /// What [`WritableFileSystem::update`] does when the file is not there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Missing {
     /// Creates it, and its parents.
     Create,
@@ -190,7 +193,7 @@ pub enum Missing {
 }
 
 /// Where a path leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolution {
     /// The path with every link followed. Equal to the path asked where no link lies on the way.
     pub resolved: VirtualPath,
@@ -207,7 +210,7 @@ pub struct Resolution {
 }
 
 /// A directory's entries.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Listing {
     /// In the order of [`FileSystem::list`].
     pub entries: Vec<FileInfo>,
@@ -216,7 +219,7 @@ pub struct Listing {
 }
 
 /// Identifies one state of one file: enough to notice that it changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileVersion {
     /// The device; 0 where the backend has none.
     pub device: u64,
@@ -231,7 +234,7 @@ pub struct FileVersion {
 }
 
 /// A window of a text file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSlice {
     /// The lines as they are, each with its own line end; decoded from the file's encoding.
     pub content: String,
@@ -270,7 +273,7 @@ impl FileSlice {
 }
 
 /// A whole file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileContent {
     /// The bytes, exactly.
     pub bytes: Vec<u8>,
@@ -281,7 +284,7 @@ pub struct FileContent {
 }
 
 /// What a write did.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Updated {
     /// Whether the file is new.
     pub created: bool,
@@ -391,7 +394,7 @@ impl ExecuteRequest {
 
 /// Ceilings on what one command uses. Each holds for each of its processes, but `processes` for all of them together.
 /// A backend that cannot enforce one that was asked for refuses the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CommandLimits {
     /// Bytes of address space. Programs that reserve much and use little (Node.js, Java, Go) need gigabytes.
     pub memory_bytes: Option<u64>,
@@ -406,7 +409,7 @@ pub struct CommandLimits {
 }
 
 /// What becomes of the processes that a command leaves behind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Background {
     /// They are ended before the result is returned.
     #[default]
@@ -417,7 +420,7 @@ pub enum Background {
 }
 
 /// A ceiling for which a command was ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Ceiling {
     /// [`CommandLimits::processes`].
@@ -437,7 +440,7 @@ pub struct OutputChunk {
 }
 
 /// An output stream of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stream {
     /// Standard output.
     Stdout,
@@ -446,7 +449,7 @@ pub enum Stream {
 }
 
 /// How a command ended.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecuteOutcome {
     /// Both streams in the order in which they arrived, bounded: head and tail are kept, with an honest marker between.
@@ -481,6 +484,6 @@ pub struct ExecuteOutcome {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_path: Option<String>,
     /// What the exit code means, where that is well known, such as that `grep` found nothing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub exit_meaning: Option<&'static str>,
 }

@@ -10,7 +10,7 @@ use crate::file_info::FileInfo;
 use crate::path::VirtualPath;
 
 /// A search for names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GlobQuery {
     /// `*` within a segment, `**` across segments, `?`, `[…]`, `{a,b}`. Relative to `path`; one without `/` matches
     /// names in that directory only.
@@ -58,7 +58,7 @@ impl GlobQuery {
 }
 
 /// Which kinds of entries match.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryFilter {
     /// Regular files, and links to them that stay inside.
@@ -72,7 +72,7 @@ pub enum EntryFilter {
 }
 
 /// What becomes of links. None is ever entered, and one that leads out is never seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkPolicy {
     /// A link counts as what it leads to, under its own name.
@@ -82,7 +82,7 @@ pub enum LinkPolicy {
 }
 
 /// The order of results. Ties are broken by path, so that the order is total.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SortOrder {
     /// Newest first.
@@ -92,7 +92,7 @@ pub enum SortOrder {
 }
 
 /// What a search for names found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GlobOutcome {
     /// The page asked for.
     pub files: Vec<FileInfo>,
@@ -113,7 +113,7 @@ pub struct GlobOutcome {
 }
 
 /// A place in the order of a search for names: that of its last result so far.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
     /// Nanoseconds since 1970 of that result's last change; `None` where unknown.
     pub rank: Option<i64>,
@@ -151,7 +151,7 @@ impl FromStr for Cursor {
 }
 
 /// A search for a file of which only parts of the path are remembered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindQuery {
     /// Words, each of which must fit the path below `path`: its letters in order, case of no account, one in five
     /// missing at most.
@@ -187,7 +187,7 @@ impl FindQuery {
 }
 
 /// What a search by parts of a path found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FindOutcome {
     /// The page asked for, best fit first.
     pub files: Vec<FileInfo>,
@@ -202,7 +202,7 @@ pub struct FindOutcome {
 }
 
 /// A look at a tree, for orienting oneself in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutlineQuery {
     /// The directory; a file shows itself.
     pub path: VirtualPath,
@@ -216,7 +216,7 @@ pub struct OutlineQuery {
 }
 
 /// What is in a tree.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Outline {
     /// Directories first, then by name, each directory followed by its entries. Where there are more than
     /// `Limits::list_entries`, the deepest are left out first.
@@ -234,7 +234,7 @@ pub struct Outline {
 }
 
 /// One entry of an [`Outline`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutlineEntry {
     /// The entry.
     #[serde(flatten)]
@@ -245,7 +245,7 @@ pub struct OutlineEntry {
 }
 
 /// A search for lines.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrepQuery {
     /// A regular expression of the `regex` crate (linear time), or plain text when `literal`.
     pub pattern: String,
@@ -324,7 +324,7 @@ impl GrepQuery {
 }
 
 /// How letters compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaseMode {
     /// `a` is not `A`.
@@ -336,7 +336,7 @@ pub enum CaseMode {
 }
 
 /// One matching line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GrepMatch {
     /// The file.
@@ -346,15 +346,15 @@ pub struct GrepMatch {
     /// The line without its line end, or the lines that a `multiline` match touches; a long one is cut around the match.
     pub line: String,
     /// Lines before it, in order; a line that stands between two matches is shown once, and a match never as context.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<GrepLine>,
     /// Lines after it, in order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<GrepLine>,
 }
 
 /// A line of context.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GrepLine {
     /// From 1.
@@ -364,7 +364,7 @@ pub struct GrepLine {
 }
 
 /// A file that matched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GrepFile {
     /// The file.
@@ -374,7 +374,7 @@ pub struct GrepFile {
 }
 
 /// What a search for lines found.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct GrepOutcome {
     /// The page of matches; empty with `files_only` and `count_only`.
     pub matches: Vec<GrepMatch>,

@@ -6,6 +6,7 @@
 use std::io;
 
 use memchr::{memchr, memchr_iter, memrchr};
+use serde::{Deserialize, Serialize};
 
 use super::encoding::{Encoding, SNIFF_BYTES, Utf16Decoder, require_text, whole_characters};
 use super::numbered::View;
@@ -48,7 +49,7 @@ impl ReadAt for &std::fs::File {
 }
 
 /// Which lines to read. Offsets and limits count lines; lines are split on `\n` only, and a `\r` belongs to its line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// Lines to skip.
     pub offset: u64,

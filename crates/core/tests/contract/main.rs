@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cases;
+#[cfg(unix)]
+mod guest;
 mod remote;
+mod run;
 #[cfg(unix)]
 mod shells;
 mod steps;
@@ -19,31 +22,7 @@ use gloveport_core::path::VirtualPath;
 use gloveport_core::sandbox::{Mount, Sandbox};
 use tempfile::TempDir;
 
-use self::cases::CASES;
-
-/// An empty backend, and the directory in it where the cases begin.
-struct Place {
-    backend: Box<dyn Backend>,
-    base: VirtualPath,
-    /// Held until the case is over.
-    _directory: Option<TempDir>,
-}
-
-/// Runs every case on a backend of its own and compares all answers.
-async fn contract(name: &str, make: impl Fn() -> Place) {
-    let mut wrong = String::new();
-    for (case, steps) in CASES {
-        let Place { backend, base, _directory } = make();
-        for (step, expected) in *steps {
-            let answer = steps::perform(step, &*backend, &base).await;
-            if answer != *expected {
-                wrong += &format!("{name}: {case}\n  {step:?}\n  expected {expected}\n  answered {answer}\n");
-            }
-        }
-    }
-    println!("{name}: {} cases", CASES.len());
-    assert!(wrong.is_empty(), "\n{wrong}");
-}
+use self::run::{Place, contract};
 
 fn memory() -> StateBackend {
     StateBackend::new(StateOptions::default(), Limits::default()).unwrap()

@@ -10,7 +10,7 @@ use gloveport_core::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, S
 use gloveport_core::error::Result;
 use gloveport_core::path::VirtualPath;
 
-use super::{Place, contract};
+use crate::run::{Place, contract};
 
 /// Gives every command as one argument to a program.
 struct Program {

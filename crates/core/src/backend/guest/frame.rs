@@ -1,0 +1,130 @@
+//! Frames: `u32` bytes that follow, `u64` call, `u32` bytes of JSON, the JSON, raw bytes; numbers low byte first.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// 80 MiB: the largest file that is read or written as a whole (`Limits::file_bytes`, 64 MiB) with all that may stand
+/// beside it. A peer that announces more is cut off before anything of it is held.
+const MAX_BYTES: usize = 80 << 20;
+/// Call and length of the JSON.
+const HEADER: usize = 8 + 4;
+/// 1 MiB: what is given back to the system once it has been decoded.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// One message with what belongs to it.
+#[derive(Debug)]
+pub(super) struct Frame<M> {
+    /// The call that it belongs to; 0 is the connection itself.
+    pub(super) call: u64,
+    /// What is said.
+    pub(super) message: M,
+    /// Content: a file, a piece of output.
+    pub(super) body: Vec<u8>,
+}
+
+/// The peer does not speak this protocol.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Nonsense;
+
+/// The bytes of a frame; `None` for one that is too large to be sent.
+pub(super) fn encode<M: Serialize>(call: u64, message: &M, body: &[u8]) -> Option<Vec<u8>> {
+    let json = serde_json::to_vec(message).ok()?;
+    let length = HEADER + json.len() + body.len();
+    if length > MAX_BYTES {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(4 + length);
+    bytes.extend(u32::try_from(length).ok()?.to_le_bytes());
+    bytes.extend(call.to_le_bytes());
+    bytes.extend(u32::try_from(json.len()).ok()?.to_le_bytes());
+    bytes.extend(json);
+    bytes.extend(body);
+    Some(bytes)
+}
+
+/// Takes bytes in any pieces and gives frames.
+#[derive(Default)]
+pub(super) struct Decoder {
+    buffer: Vec<u8>,
+    /// Bytes at the front that were given already.
+    taken: usize,
+}
+
+impl Decoder {
+    /// Adds what came.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        if self.taken > 0 {
+            self.buffer.drain(..self.taken);
+            self.taken = 0;
+            if self.buffer.is_empty() {
+                self.buffer.shrink_to(KEPT_BYTES);
+            }
+        }
+        self.buffer.extend(bytes);
+    }
+
+    /// The next whole frame.
+    pub(super) fn next<M: DeserializeOwned>(&mut self) -> Result<Option<Frame<M>>, Nonsense> {
+        let rest = &self.buffer[self.taken..];
+        let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
+        let length = u32::from_le_bytes(*length) as usize;
+        if !(HEADER..=MAX_BYTES).contains(&length) {
+            return Err(Nonsense);
+        }
+        let Some(frame) = rest.get(..length) else { return Ok(None) };
+        let (call, frame) = frame.split_first_chunk().ok_or(Nonsense)?;
+        let (json, frame) = frame.split_first_chunk().ok_or(Nonsense)?;
+        let (json, body) = frame.split_at_checked(u32::from_le_bytes(*json) as usize).ok_or(Nonsense)?;
+        let message = serde_json::from_slice(json).map_err(|_| Nonsense)?;
+        let frame = Frame { call: u64::from_le_bytes(*call), message, body: body.to_vec() };
+        self.taken += 4 + length;
+        Ok(Some(frame))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn frames_come_out_as_they_went_in(
+            sent in prop::collection::vec((any::<u64>(), ".{0,20}", prop::collection::vec(any::<u8>(), 0..50)), 1..6),
+            piece in 1usize..40,
+        ) {
+            let bytes: Vec<u8> = sent.iter().flat_map(|(call, text, body)| encode(*call, text, body).unwrap()).collect();
+            let mut decoder = Decoder::default();
+            let mut got = Vec::new();
+            for piece in bytes.chunks(piece) {
+                decoder.push(piece);
+                while let Some(Frame { call, message, body }) = decoder.next::<String>().unwrap() {
+                    got.push((call, message, body));
+                }
+            }
+            prop_assert_eq!(got, sent);
+        }
+
+        #[test]
+        fn any_bytes_are_survived(bytes in any::<Vec<u8>>()) {
+            let mut decoder = Decoder::default();
+            decoder.push(&bytes);
+            while let Ok(Some(_)) = decoder.next::<String>() {}
+        }
+    }
+
+    #[test]
+    fn an_announced_length_is_not_believed() {
+        for bytes in [
+            &[0xFF, 0xFF, 0xFF, 0xFF][..],
+            &[0, 0, 0, 0],
+            // The JSON would be longer than its frame.
+            &[12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0],
+        ] {
+            let mut decoder = Decoder::default();
+            decoder.push(bytes);
+            assert_eq!(decoder.next::<String>().unwrap_err(), Nonsense);
+        }
+        assert!(encode(1, &"", &vec![0; MAX_BYTES]).is_none());
+    }
+}

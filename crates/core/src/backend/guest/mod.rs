@@ -1,0 +1,27 @@
+//! A backend on the other side of a pipe: inside a container, where a program of ours (`gloveport-guest`) serves its local
+//! files and commands over standard input and output.
+//!
+//! ```text
+//! frame.rs    length-prefixed frames, decoded without believing a byte of them
+//! message.rs  what the two sides say: calls, answers, and questions back
+//! serve.rs    the inside: any backend, served until its input ends
+//! connection.rs  the outside: many calls at once over one connection
+//! remote.rs   the traits of a backend over a connection that may be made anew
+//! ```
+//!
+//! Some things stay outside: rules and approvals (the guard of a call), the computing of a file's new content (which may
+//! hold a callback of the application), and the taking of output. The inside *asks* for them in the middle of a call. So a
+//! guest is as obedient as a local backend while it is our program; once a command inside has taken it over, it can
+//! pretend anything about its own files, and nothing else: whatever it sends is bounded, decoded strictly and never
+//! used as a host path.
+
+mod connection;
+mod frame;
+mod message;
+mod remote;
+mod serve;
+
+pub use self::connection::Connection;
+pub use self::message::Setup;
+pub use self::remote::{Lease, Link, Remote};
+pub use self::serve::serve;

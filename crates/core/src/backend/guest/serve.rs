@@ -1,0 +1,296 @@
+//! The inside: serves a backend until the input ends, and then ends what it started.
+//!
+//! The thread that calls [`serve`] reads; a second one writes; calls run on the runtime. A question blocks the thread of
+//! the call that asks it, never the one that reads.
+
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use super::frame::{Decoder, Frame, encode};
+use super::message::{Ask, Failure, Method, Old, Setup, ToGuest, ToHost};
+use crate::access::{Guard, Operation, Unguarded};
+use crate::backend::{Backend, Call, FileContent, OutputChunk, OutputSink, Transform, WritableFileSystem};
+use crate::cancel::{CancelToken, Deadline};
+use crate::error::{Error, ErrorKind, Result};
+use crate::path::VirtualPath;
+
+/// 64 frames wait for the writer: enough for every thread to have one on its way.
+const QUEUE: usize = 64;
+/// 64 KiB: what a pipe holds.
+const READ_BYTES: usize = 64 << 10;
+
+/// Serves what `make` makes of the first message, on `runtime`, which must have several threads. Returns when the input
+/// ends, or is none of ours; the backend is closed by then, so that nothing that it started is left.
+pub fn serve<B: Backend + 'static>(
+    mut input: impl Read,
+    output: impl Write + Send + 'static,
+    runtime: &Handle,
+    make: impl FnOnce(Setup) -> Result<B>,
+) {
+    let (outgoing, frames) = channel(QUEUE);
+    let writer = std::thread::spawn(move || write(frames, output));
+    let calls = Arc::new(Calls::default());
+    let mut make = Some(make);
+    let mut backend: Option<Arc<dyn Backend>> = None;
+    let mut decoder = Decoder::default();
+    let mut buffer = vec![0; READ_BYTES];
+    'input: loop {
+        match input.read(&mut buffer) {
+            Ok(count) if count > 0 => decoder.push(&buffer[..count]),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Ok(_) | Err(_) => break,
+        }
+        loop {
+            let Frame { call, message, body } = match decoder.next::<ToGuest>() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => break,
+                Err(_) => break 'input,
+            };
+            match (message, &backend) {
+                (ToGuest::Start(setup), None) => {
+                    let Some(make) = make.take() else { break 'input };
+                    let reply = match make(setup) {
+                        Ok(made) => {
+                            let home = made.shell().and_then(|shell| shell.home());
+                            backend = Some(Arc::new(made));
+                            ToHost::Ready { home }
+                        }
+                        Err(error) => ToHost::Unusable(Failure::from(&error)),
+                    };
+                    let Some(bytes) = encode(0, &reply, &[]) else { break 'input };
+                    if outgoing.blocking_send(bytes).is_err() {
+                        break 'input;
+                    }
+                }
+                (ToGuest::Call { method, within, guarded }, Some(backend)) => {
+                    let line = calls.begin(call, outgoing.clone());
+                    let deadline = Deadline {
+                        cancel: line.cancel.clone(),
+                        at: within.and_then(|within| Instant::now().checked_add(within)),
+                    };
+                    let guard: Arc<dyn Guard> =
+                        if guarded { Arc::new(Questioning(Arc::clone(&line))) } else { Arc::new(Unguarded) };
+                    let backend = Arc::clone(backend);
+                    let calls = Arc::clone(&calls);
+                    runtime.spawn(async move {
+                        let context = Call { deadline, guard };
+                        let answered = perform(&*backend, method, body, &context, &line).await;
+                        calls.end(call);
+                        let (reply, body) = match answered {
+                            Ok(Answer { value, body }) => (ToHost::Done(value), body),
+                            Err(error) => (ToHost::Failed(Failure::from(&error)), Vec::new()),
+                        };
+                        let bytes = encode(call, &reply, &body).or_else(|| {
+                            let error = Error::new(ErrorKind::FileTooLarge, "The answer is too large to be sent.");
+                            encode(call, &ToHost::Failed(Failure::from(&error)), &[])
+                        });
+                        if let Some(bytes) = bytes {
+                            // Nobody listens any more: then nobody misses it.
+                            let _ = line.outgoing.send(bytes).await;
+                        }
+                    });
+                }
+                (ToGuest::Cancel, _) => calls.cancel(call),
+                (ToGuest::Answer { question, failure }, _) => calls.answer(call, question, failure, body),
+                (ToGuest::Start(_), Some(_)) | (ToGuest::Call { .. }, None) => break 'input,
+            }
+        }
+    }
+    calls.end_all();
+    if let Some(backend) = backend {
+        let _ = runtime.block_on(backend.close());
+    }
+    drop(outgoing);
+    let _ = writer.join();
+}
+
+fn write(mut frames: Receiver<Vec<u8>>, mut output: impl Write) {
+    while let Some(frame) = frames.blocking_recv() {
+        if output.write_all(&frame).and_then(|()| output.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// The calls that run.
+#[derive(Default)]
+struct Calls(Mutex<HashMap<u64, Weak<Line>>>);
+
+/// Takes one answer: a refusal, or content.
+type Waiter = SyncSender<(Option<Failure>, Vec<u8>)>;
+
+/// One running call's line to the outside.
+struct Line {
+    call: u64,
+    cancel: CancelToken,
+    outgoing: Sender<Vec<u8>>,
+    next: AtomicU64,
+    /// Dropped when the connection ends, which wakes whoever waits.
+    waiting: Mutex<Option<HashMap<u64, Waiter>>>,
+}
+
+impl Calls {
+    fn begin(&self, call: u64, outgoing: Sender<Vec<u8>>) -> Arc<Line> {
+        let line = Arc::new(Line {
+            call,
+            cancel: CancelToken::new(),
+            outgoing,
+            next: AtomicU64::new(0),
+            waiting: Mutex::new(Some(HashMap::new())),
+        });
+        self.0.lock().insert(call, Arc::downgrade(&line));
+        line
+    }
+
+    fn find(&self, call: u64) -> Option<Arc<Line>> {
+        self.0.lock().get(&call).and_then(Weak::upgrade)
+    }
+
+    fn end(&self, call: u64) {
+        self.0.lock().remove(&call);
+    }
+
+    fn cancel(&self, call: u64) {
+        if let Some(line) = self.find(call) {
+            line.cancel.cancel();
+        }
+    }
+
+    fn answer(&self, call: u64, question: u64, failure: Option<Failure>, body: Vec<u8>) {
+        let waiter = self.find(call).and_then(|line| line.waiting.lock().as_mut()?.remove(&question));
+        if let Some(waiter) = waiter {
+            // There is room for one answer, and this is the only one.
+            let _ = waiter.try_send((failure, body));
+        }
+    }
+
+    fn end_all(&self) {
+        let lines: Vec<_> = self.0.lock().drain().filter_map(|(_, line)| line.upgrade()).collect();
+        for line in lines {
+            line.cancel.cancel();
+            line.waiting.lock().take();
+        }
+    }
+}
+
+impl Line {
+    /// Asks and waits. An error when the outside says no, or is gone.
+    fn ask(&self, ask: Ask, body: &[u8]) -> Result<Vec<u8>> {
+        let gone = || Error::new(ErrorKind::Closed, "The connection to the host has ended.");
+        let question = self.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, receiver) = sync_channel(1);
+        self.waiting.lock().as_mut().ok_or_else(gone)?.insert(question, sender);
+        let bytes = encode(self.call, &ToHost::Question { question, ask }, body)
+            .ok_or_else(|| Error::new(ErrorKind::FileTooLarge, "The file is too large to be changed."))?;
+        // On a thread of the runtime the other tasks move away first; on any other this does nothing.
+        tokio::task::block_in_place(|| {
+            self.outgoing.blocking_send(bytes).map_err(|_| gone())?;
+            match receiver.recv() {
+                Ok((None, body)) => Ok(body),
+                Ok((Some(failure), _)) => Err(failure.into()),
+                Err(_) => Err(gone()),
+            }
+        })
+    }
+}
+
+/// The caller's guard, from afar.
+struct Questioning(Arc<Line>);
+
+impl Guard for Questioning {
+    fn check(&self, operation: Operation, path: &VirtualPath) -> Result<()> {
+        self.0.ask(Ask::Check { operation, path: path.clone() }, &[]).map(drop)
+    }
+}
+
+struct Answer {
+    value: Value,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn of(value: impl Serialize) -> Result<Self> {
+        Self::with(value, Vec::new())
+    }
+
+    fn with(value: impl Serialize, body: Vec<u8>) -> Result<Self> {
+        let value = serde_json::to_value(value).map_err(|_| Error::internal("An answer could not be encoded."))?;
+        Ok(Self { value, body })
+    }
+}
+
+async fn perform(
+    backend: &dyn Backend,
+    method: Method,
+    body: Vec<u8>,
+    call: &Call,
+    line: &Arc<Line>,
+) -> Result<Answer> {
+    let files = backend.files();
+    match method {
+        Method::Resolve { path } => Answer::of(files.resolve(&path, call).await?),
+        Method::Stat { path } => Answer::of(files.stat(&path, call).await?),
+        Method::List { path, depth } => Answer::of(files.list(&path, depth, call).await?),
+        Method::Read { path, window } => {
+            let mut slice = files.read(&path, window, call).await?;
+            let content = std::mem::take(&mut slice.content).into_bytes();
+            Answer::with(slice, content)
+        }
+        Method::ReadBytes { path, max_bytes } => {
+            let mut content = files.read_bytes(&path, max_bytes, call).await?;
+            let bytes = std::mem::take(&mut content.bytes);
+            Answer::with(content, bytes)
+        }
+        Method::Glob(query) => Answer::of(files.glob(&query, call).await?),
+        Method::Grep(query) => Answer::of(files.grep(&query, call).await?),
+        Method::Find(query) => Answer::of(files.find(&query, call).await?),
+        Method::Outline(query) => Answer::of(files.outline(&query, call).await?),
+        Method::Update { path, operation, missing } => {
+            let transform = change(Arc::clone(line));
+            Answer::of(writer(backend)?.update(&path, operation, missing, transform, call).await?)
+        }
+        Method::Append { path } => Answer::of(writer(backend)?.append(&path, body, call).await?),
+        Method::MakeDirectory { path } => Answer::of(writer(backend)?.make_directory(&path, call).await?),
+        Method::Remove { path, recursive } => Answer::of(writer(backend)?.remove(&path, recursive, call).await?),
+        Method::Rename { from, to } => Answer::of(writer(backend)?.rename(&from, &to, call).await?),
+        Method::Copy { from, to } => Answer::of(writer(backend)?.copy(&from, &to, call).await?),
+        Method::Execute(command) => {
+            let shell = backend
+                .shell()
+                .ok_or_else(|| Error::new(ErrorKind::Unsupported, backend.no_shell_reason().to_owned()))?;
+            let sink = command.streams.then(|| output(Arc::clone(line)));
+            Answer::of(json!(shell.execute(command.request(body, sink), call).await?))
+        }
+    }
+}
+
+fn writer(backend: &dyn Backend) -> Result<&dyn WritableFileSystem> {
+    backend.writer().ok_or_else(|| Error::new(ErrorKind::PathNotWritable, "Nothing can be written here."))
+}
+
+fn change(line: Arc<Line>) -> Transform {
+    Box::new(move |old: Option<FileContent>| {
+        let (old, bytes) = match old {
+            Some(FileContent { bytes, resolved, version }) => (Some(Old { resolved, version }), bytes),
+            None => (None, Vec::new()),
+        };
+        line.ask(Ask::Change { old }, &bytes)
+    })
+}
+
+fn output(line: Arc<Line>) -> OutputSink {
+    Arc::new(move |chunk: OutputChunk| {
+        // An outside that is gone has ended the command already.
+        let _ = line.ask(Ask::Output(chunk.stream), chunk.text.as_bytes());
+    })
+}

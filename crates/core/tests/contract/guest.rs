@@ -1,0 +1,189 @@
+//! The contract through a guest: the same answers as if there were no pipe between.
+
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gloveport_core::backend::guest::{Connection, Lease, Link, Remote, Setup, serve};
+use gloveport_core::backend::local::{LocalBackend, LocalOptions};
+use gloveport_core::backend::{
+    Backend, BoxFuture, Call, ExecuteRequest, FileSystem, OutputChunk, Shell, WritableFileSystem,
+};
+use gloveport_core::cancel::CancelToken;
+use gloveport_core::error::{ErrorKind, Result};
+use gloveport_core::limits::Limits;
+use gloveport_core::path::VirtualPath;
+use tokio::sync::OnceCell;
+
+use crate::run::{Place, contract};
+
+/// A guest in a thread of this process, connected by a socket.
+struct InProcess {
+    setup: Setup,
+    connection: OnceCell<Arc<Connection>>,
+}
+
+impl Link for InProcess {
+    fn lease<'a>(&'a self, _call: &'a Call) -> BoxFuture<'a, Result<Lease>> {
+        Box::pin(async {
+            let connection = self.connection.get_or_try_init(|| async {
+                let (theirs, ours) = UnixStream::pair().unwrap();
+                std::thread::spawn(move || {
+                    let runtime =
+                        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+                    serve(theirs.try_clone().unwrap(), theirs, runtime.handle(), local);
+                });
+                ours.set_nonblocking(true).unwrap();
+                let (reader, writer) = tokio::net::UnixStream::from_std(ours).unwrap().into_split();
+                Connection::open(reader, writer, self.setup.clone()).await.map(Arc::new)
+            });
+            Ok(Lease::new(Arc::clone(connection.await?), None))
+        })
+    }
+}
+
+fn local(setup: Setup) -> Result<LocalBackend> {
+    LocalBackend::new(LocalOptions {
+        root: Some(setup.working_directory.as_str().into()),
+        execute: true,
+        limits: setup.limits,
+        ..LocalOptions::default()
+    })
+}
+
+struct GuestBackend(Remote<InProcess>);
+
+impl Backend for GuestBackend {
+    fn id(&self) -> &str {
+        "guest"
+    }
+    fn files(&self) -> &dyn FileSystem {
+        &self.0
+    }
+    fn writer(&self) -> Option<&dyn WritableFileSystem> {
+        Some(&self.0)
+    }
+    fn shell(&self) -> Option<&dyn Shell> {
+        Some(&self.0)
+    }
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+fn guest() -> Place {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let base = VirtualPath::absolute(root.to_str().unwrap()).unwrap();
+    let setup = Setup { working_directory: base.clone(), limits: Limits::default(), environment: Vec::new() };
+    let link = InProcess { setup, connection: OnceCell::new() };
+    let backend = GuestBackend(Remote::new(link, base.clone(), Limits::default()));
+    Place { backend: Box::new(backend), base, _directory: Some(directory) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_keeps_the_contract() {
+    contract("guest", guest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_runs_commands_with_their_output_as_it_comes() {
+    let place = guest();
+    let chunks = Arc::new(std::sync::Mutex::new(String::new()));
+    let sink = Arc::clone(&chunks);
+    let mut request = ExecuteRequest::new("read line; echo \"got $line\"; echo oops >&2; exit 3");
+    request.stdin = Some(b"text\n".to_vec());
+    request.on_output = Some(Arc::new(move |chunk: OutputChunk| sink.lock().unwrap().push_str(&chunk.text)));
+    let outcome = place.backend.shell().unwrap().execute(request, &Call::default()).await.unwrap();
+    assert_eq!(
+        (outcome.stdout.as_str(), outcome.stderr.as_str(), outcome.exit_code),
+        ("got text\n", "oops\n", Some(3))
+    );
+    let chunks = chunks.lock().unwrap();
+    assert!(chunks.contains("got text\n") && chunks.contains("oops\n"), "{chunks}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guest_ends_what_takes_too_long_or_is_aborted() {
+    let place = guest();
+    let shell = place.backend.shell().unwrap();
+    let begin = Instant::now();
+    let mut request = ExecuteRequest::new("echo before; sleep 100");
+    request.timeout = Some(Duration::from_millis(200));
+    let outcome = shell.execute(request, &Call::default()).await.unwrap();
+    assert_eq!((outcome.stdout.as_str(), outcome.timed_out, outcome.aborted), ("before\n", true, false));
+
+    let token = CancelToken::new();
+    let mut call = Call::default();
+    call.deadline.cancel = token.clone();
+    let mut request = ExecuteRequest::new("echo before; sleep 100");
+    request.on_output = Some(Arc::new(move |_| token.cancel()));
+    let outcome = shell.execute(request, &call).await.unwrap();
+    assert_eq!((outcome.stdout.as_str(), outcome.timed_out, outcome.aborted), ("before\n", false, true));
+    assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_calls_share_one_connection() {
+    let place = guest();
+    let writer = place.backend.writer().unwrap();
+    let files = place.backend.files();
+    let names: Vec<_> = (0..50).map(|n| place.base.join(&format!("{n}")).unwrap()).collect();
+    let call = Call::default();
+    let all = names.iter().enumerate().map(|(n, path)| {
+        let call = &call;
+        async move {
+            writer.append(path, vec![u8::try_from(n).unwrap(); 100_000], call).await.unwrap();
+            files.read_bytes(path, 1 << 20, call).await.unwrap().bytes
+        }
+    });
+    let mut tasks = Vec::new();
+    for one in all {
+        tasks.push(Box::pin(one));
+    }
+    // All at once, in whatever order they end.
+    let contents = join_all(tasks).await;
+    for (n, content) in contents.iter().enumerate() {
+        assert_eq!(*content, vec![u8::try_from(n).unwrap(); 100_000]);
+    }
+}
+
+async fn join_all<F: Future + Unpin>(mut futures: Vec<F>) -> Vec<F::Output> {
+    let mut done: Vec<Option<F::Output>> = futures.iter().map(|_| None).collect();
+    std::future::poll_fn(|context| {
+        for (future, done) in futures.iter_mut().zip(&mut done) {
+            if done.is_none()
+                && let std::task::Poll::Ready(output) = std::pin::Pin::new(future).poll(context)
+            {
+                *done = Some(output);
+            }
+        }
+        if done.iter().all(Option::is_some) { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    done.into_iter().map(Option::unwrap).collect()
+}
+
+/// A peer that is no guest: whatever it sends, calls end with an error.
+#[tokio::test(flavor = "multi_thread")]
+async fn nonsense_ends_the_connection_and_nothing_hangs() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    for answer in
+        [&b"\xff\xff\xff\xff"[..], b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"\x0c\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"]
+    {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        theirs.set_nonblocking(true).unwrap();
+        let mut theirs = tokio::net::UnixStream::from_std(theirs).unwrap();
+        tokio::spawn(async move {
+            let mut buffer = [0; 4096];
+            let _ = theirs.read(&mut buffer).await;
+            let _ = theirs.write_all(answer).await;
+        });
+        let (reader, writer) = tokio::net::UnixStream::from_std(ours).unwrap().into_split();
+        let setup =
+            Setup { working_directory: VirtualPath::root(), limits: Limits::default(), environment: Vec::new() };
+        let error = Connection::open(reader, writer, setup).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::BackendUnavailable, "{answer:?}");
+    }
+}
