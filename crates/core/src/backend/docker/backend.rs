@@ -1,0 +1,149 @@
+//! [`DockerBackend`]: the traits over a container.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use super::container::Container;
+use super::image::BuildProgress;
+use super::options::DockerOptions;
+use super::runtime::work_dir;
+use super::usage::Usage;
+use crate::backend::guest::Remote;
+use crate::backend::local::{Confinement, LocalBackend, LocalOptions};
+use crate::backend::{Backend, BoxFuture, FileSystem, Shell, WritableFileSystem};
+use crate::error::Result;
+use crate::path::VirtualPath;
+use crate::sandbox::Sandbox;
+
+/// A container with files and a shell. It is started by the first call that needs it.
+pub struct DockerBackend {
+    id: String,
+    container: Container,
+    remote: Remote<Container>,
+    /// The files, where mounts were given: they lie on this machine.
+    mounts: Option<LocalBackend>,
+}
+
+/// What is known of a container without starting it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Health {
+    /// Whether it runs.
+    pub alive: bool,
+    /// Time since the last call ended; zero while one runs.
+    pub idle: Duration,
+}
+
+impl DockerBackend {
+    /// Checks the options; the engine is not asked for anything yet. `progress` hears what pulls and builds say.
+    pub fn new(options: DockerOptions, progress: Option<BuildProgress>) -> Result<Self> {
+        let session = format!("{:016x}{:016x}", RandomState::new().hash_one(1), RandomState::new().hash_one(2));
+        let work_dir = choose_work_dir(&options)?;
+        // What the engine would refuse, and what must never be asked of it, is refused here already.
+        super::spec::container(&options, "check", &work_dir, None, std::collections::HashMap::new(), true)?;
+        let mounts = options
+            .sandbox
+            .clone()
+            .map(|sandbox| {
+                LocalBackend::new(LocalOptions {
+                    sandbox: Some(sandbox),
+                    execute: false,
+                    confinement: Confinement::Auto,
+                    limits: options.limits.clone(),
+                    ..LocalOptions::default()
+                })
+            })
+            .transpose()?;
+        let limits = options.limits.clone();
+        let id = format!("docker-{}", &session[..8]);
+        let container = Container::new(options, work_dir.clone(), session, progress);
+        Ok(Self { id, remote: Remote::new(container.clone(), work_dir, limits), container, mounts })
+    }
+
+    /// Starts the container now, and returns when it answers.
+    pub async fn start(&self) -> Result<()> {
+        self.container.start().await
+    }
+
+    /// Stops it. One without a name is gone with its files; one with a name is kept unless `purge`.
+    pub async fn stop(&self, purge: bool) -> Result<()> {
+        self.container.stop(purge).await
+    }
+
+    /// Whether it runs, and for how long nobody called.
+    pub async fn health(&self) -> Health {
+        Health { alive: self.container.is_alive().await, idle: self.container.idle_for() }
+    }
+
+    /// Counts as a call.
+    pub fn touch(&self) {
+        self.container.touch();
+    }
+
+    /// For how long nobody called; zero while a call runs.
+    pub fn idle(&self) -> Duration {
+        self.container.idle_for()
+    }
+
+    /// What it uses at this moment; nothing where it does not run.
+    pub async fn usage(&self) -> Result<Option<Usage>> {
+        self.container.usage().await
+    }
+
+    /// The engine's number of the container, while it runs.
+    pub async fn container_id(&self) -> Option<String> {
+        self.container.id().await
+    }
+}
+
+/// Where commands run: as was said, else as the runtime says, else `/workspace` unless the mounts lie elsewhere.
+fn choose_work_dir(options: &DockerOptions) -> Result<VirtualPath> {
+    if let Some(said) = &options.work_dir {
+        return work_dir(said);
+    }
+    if let Some(runtime) = &options.runtime {
+        return work_dir(&runtime.work_dir);
+    }
+    let usual = VirtualPath::absolute("/workspace")?;
+    let elsewhere = |sandbox: &Sandbox| {
+        let first = sandbox.table().mounts().first()?.mount_point.clone();
+        (!sandbox.table().can_read(&usual)).then_some(first)
+    };
+    Ok(options.sandbox.as_ref().and_then(elsewhere).unwrap_or(usual))
+}
+
+impl Backend for DockerBackend {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn files(&self) -> &dyn FileSystem {
+        match &self.mounts {
+            Some(mounts) => {
+                // Files of mounts are used without the container's knowing, and are use all the same (D30).
+                self.container.touch();
+                mounts.files()
+            }
+            None => &self.remote,
+        }
+    }
+
+    fn writer(&self) -> Option<&dyn WritableFileSystem> {
+        match &self.mounts {
+            Some(mounts) => mounts.writer(),
+            None => Some(&self.remote),
+        }
+    }
+
+    fn shell(&self) -> Option<&dyn Shell> {
+        Some(&self.remote)
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async {
+            if let Some(mounts) = &self.mounts {
+                mounts.close().await?;
+            }
+            self.container.close().await
+        })
+    }
+}

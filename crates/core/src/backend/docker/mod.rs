@@ -1,0 +1,45 @@
+//! Files and a shell inside a container of Docker, Podman, or whatever speaks their protocol.
+//!
+//! ```text
+//! options.rs    what an author sets
+//! engine.rs     finds an engine and says what was tried when there is none
+//! spec.rs       options → the container as the engine is asked for it; hardened unless told otherwise
+//! guest.rs      the guest program: loaded, uploaded into a container that is not running, or through a command
+//! container.rs  the life of one container: lent, held, connected to, stopped
+//! make.rs       how it comes to run: found by its name, or made, with the guest in it
+//! calls.rs      the engine's calls as these two need them
+//! owner.rs      whose container it is; removes what processes that died left behind
+//! usage.rs      memory, processor and processes
+//! runtime.rs    an image described by its packages, as a Dockerfile that nothing can be injected into
+//! builtin.rs    descriptions that come along
+//! image.rs      images: pulled, or built once and kept by their content
+//! backend.rs    the traits
+//! ```
+//!
+//! The container is the wall. Its first process is ours and ends with the connection that this process holds to it, so a
+//! host that dies takes the container along. Commands and files go through a second process of ours inside
+//! ([`super::guest`]); files of mounts do not: they lie on this machine and are opened by the local backend, which is
+//! safe against whatever runs in the container at that moment. The engine's own archive endpoint is used for one thing
+//! only: putting the guest into a container in which nothing runs (R-DK-4).
+
+mod backend;
+mod builtin;
+mod calls;
+mod container;
+mod engine;
+mod guest;
+mod image;
+mod make;
+mod options;
+mod owner;
+mod runtime;
+mod spec;
+mod usage;
+
+pub use self::backend::{DockerBackend, Health};
+pub use self::builtin::{builtin_runtime, builtin_runtimes};
+pub use self::guest::GuestProgram;
+pub use self::image::{BuildProgress, build_runtime};
+pub use self::options::{DockerOptions, Pull};
+pub use self::runtime::{PackageManager, Runtime, dockerfile, image_tag};
+pub use self::usage::Usage;

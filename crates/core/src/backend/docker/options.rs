@@ -1,0 +1,122 @@
+//! What an author sets on a container.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::guest::GuestProgram;
+use super::runtime::Runtime;
+use crate::limits::Limits;
+use crate::sandbox::Sandbox;
+
+/// The options of a [`DockerBackend`](super::DockerBackend). The defaults are a container of its own without network,
+/// capabilities or privileges, with bounded memory, processors and processes, that is removed when it is stopped.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct DockerOptions {
+    /// The engine: `unix:///path`, `tcp://host:port` or `npipe://…`. Default: `DOCKER_HOST`, the current Docker context,
+    /// then the sockets where Docker and Podman usually are.
+    pub host: Option<String>,
+    /// The image. Not together with `runtime`.
+    pub image: Option<String>,
+    /// An image described by its packages; built when it is not there.
+    pub runtime: Option<Runtime>,
+    /// Whether a missing image is pulled.
+    pub pull: Pull,
+    /// A container by name or id: attached to when it exists, however it is; made under this name otherwise, if there
+    /// is an image. Such a container is kept when it stops.
+    pub container: Option<String>,
+    /// Where commands run and what relative paths are relative to. Default: the runtime's, else `/workspace`, else (when
+    /// mounts do not hold that) the first mount.
+    pub work_dir: Option<String>,
+    /// Directories of this machine, seen inside under the same paths as by the agent. File tools then see the mounts
+    /// and nothing else.
+    #[serde(skip)]
+    pub sandbox: Option<Sandbox>,
+    /// Variables for everything inside, on top of the image's and of those that keep programs from asking questions.
+    pub env: BTreeMap<String, String>,
+    /// `none`, `bridge`, or a network of the engine. `host` and other containers' networks are refused.
+    pub network: String,
+    /// Bytes of memory; swap is counted in unless `memory_swap` is given.
+    pub memory: u64,
+    /// Bytes of memory and swap together.
+    pub memory_swap: Option<u64>,
+    /// Processors' worth of time.
+    pub cpus: f64,
+    /// Weight against other containers.
+    pub cpu_shares: Option<u32>,
+    /// Processes and threads.
+    pub pids: u32,
+    /// Capabilities that are not dropped, such as `CHOWN`.
+    pub capabilities: Vec<String>,
+    /// File systems in memory: path → options. `exec` is added unless `exec` or `noexec` is spelled; root's unless `uid`
+    /// says otherwise.
+    pub tmpfs: BTreeMap<String, String>,
+    /// Whether nothing but mounts, `tmpfs` and a `/tmp` in memory can be written.
+    pub read_only_root: bool,
+    /// The user inside, as `uid`, `uid:gid` or name. Default: the image's; on mounts that can be written the user of this
+    /// process, so that both sides can use each other's files.
+    pub user: Option<String>,
+    /// Another runtime of the engine, such as `runsc`.
+    pub oci_runtime: Option<String>,
+    /// Milliseconds without a call after which the container is stopped. Default: never.
+    #[serde(deserialize_with = "milliseconds")]
+    pub idle_timeout: Option<Duration>,
+    /// The bounds of the backend.
+    pub limits: Limits,
+    /// The program that serves inside.
+    #[serde(skip)]
+    pub guest: GuestProgram,
+}
+
+/// What is done about an image that the engine does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pull {
+    /// It is pulled.
+    #[default]
+    Missing,
+    /// It is an error.
+    Never,
+}
+
+/// 2 GiB: a build of a middling project.
+const MEMORY: u64 = 2 << 30;
+/// 2 processors.
+const CPUS: f64 = 2.0;
+/// 256 processes and threads (R-DK-1).
+const PIDS: u32 = 256;
+
+impl Default for DockerOptions {
+    fn default() -> Self {
+        Self {
+            host: None,
+            image: None,
+            runtime: None,
+            pull: Pull::default(),
+            container: None,
+            work_dir: None,
+            sandbox: None,
+            env: BTreeMap::new(),
+            network: "none".to_owned(),
+            memory: MEMORY,
+            memory_swap: None,
+            cpus: CPUS,
+            cpu_shares: None,
+            pids: PIDS,
+            capabilities: Vec::new(),
+            tmpfs: BTreeMap::new(),
+            read_only_root: false,
+            user: None,
+            oci_runtime: None,
+            idle_timeout: None,
+            limits: Limits::default(),
+            guest: GuestProgram::default(),
+        }
+    }
+}
+
+fn milliseconds<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_millis))
+}

@@ -1,0 +1,106 @@
+//! Whose container it is: labels, and the removal of what processes that died left behind (R-DK-5).
+//!
+//! A container ends with its holder by itself. What is swept is what could not: the engine was stopped meanwhile, or the
+//! holder died between making and starting. An owner is a process of one start of one machine, seen from one process
+//! namespace; whoever cannot tell whether it lives leaves the container alone.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use bollard::Docker;
+use bollard::query_parameters::{ListContainersOptions, RemoveContainerOptions};
+
+/// Says that a container is ours, and which session it serves.
+pub(super) const SESSION: &str = "dev.gloveport.session";
+/// Says which process made it.
+const OWNER: &str = "dev.gloveport.owner";
+/// Says that it goes when its owner does.
+const REMOVE: &str = "dev.gloveport.remove";
+
+/// The labels of a container that this process makes.
+pub(super) fn labels(session: &str, remove: bool) -> HashMap<String, String> {
+    let mut labels = HashMap::from([(SESSION.to_owned(), session.to_owned()), (REMOVE.to_owned(), remove.to_string())]);
+    if let Some(owner) = OURSELVES.as_ref() {
+        labels.insert(OWNER.to_owned(), owner.clone());
+    }
+    labels
+}
+
+/// This process, where it can be told from every other one.
+static OURSELVES: LazyLock<Option<String>> = LazyLock::new(|| {
+    let place = place()?;
+    let pid = std::process::id();
+    Some(format!("{place} {pid} {}", start_of(pid)?))
+});
+
+/// This start of this machine, and this process namespace.
+fn place() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.to_str()?))
+}
+
+/// When a process began, in ticks since the machine did. `None` when it does not live.
+fn start_of(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold anything, also blanks and parentheses; the last one ends it.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Whether the owner is known to be dead.
+fn is_dead(owner: &str) -> bool {
+    let Some((place_of, process)) = owner.rsplit_once(' ').and_then(|(rest, start)| {
+        let (place, pid) = rest.rsplit_once(' ')?;
+        Some((place, (pid.parse::<u32>().ok()?, start.parse::<u64>().ok()?)))
+    }) else {
+        return false;
+    };
+    let Some(here) = place() else { return false };
+    let (boot, _) = place_of.split_once(' ').unwrap_or((place_of, ""));
+    let same_machine = here.starts_with(boot);
+    same_machine && place_of == here && start_of(process.0) != Some(process.1)
+}
+
+/// Removes containers of ours whose owner is dead. Best effort: what stays is found by the next sweep.
+pub(super) async fn sweep(docker: &Docker) -> usize {
+    let filters = HashMap::from([("label".to_owned(), vec![OWNER.to_owned(), format!("{REMOVE}=true")])]);
+    let options = ListContainersOptions { all: true, filters: Some(filters), ..ListContainersOptions::default() };
+    let Ok(containers) = docker.list_containers(Some(options)).await else { return 0 };
+    let mut removed = 0;
+    for container in containers {
+        let owner = container.labels.as_ref().and_then(|labels| labels.get(OWNER));
+        let (Some(id), Some(owner)) = (container.id.as_deref(), owner) else { continue };
+        if is_dead(owner) && remove(docker, id).await.is_ok() {
+            removed += 1;
+        }
+    }
+    removed
+}
+
+/// Ends and removes a container with its nameless volumes.
+pub(super) async fn remove(docker: &Docker, id: &str) -> Result<(), bollard::errors::Error> {
+    let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
+    docker.remove_container(id, Some(options)).await
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_process_that_is_known_to_be_dead_is_dead() {
+        let ours = OURSELVES.clone().unwrap();
+        assert!(!is_dead(&ours));
+        let (rest, start) = ours.rsplit_once(' ').unwrap();
+        let (place, pid) = rest.rsplit_once(' ').unwrap();
+        // Another process has the number now.
+        assert!(is_dead(&format!("{place} {pid} {}", start.parse::<u64>().unwrap() + 1)));
+        // No process has it.
+        assert!(is_dead(&format!("{place} 4194304 {start}")));
+        // Another machine, another namespace, and nonsense.
+        for other in [format!("x{place} {pid} 1"), format!("{place}x {pid} 1"), "nonsense".to_owned(), String::new()] {
+            assert!(!is_dead(&other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! [`Runtime`]: an image described by what is in it, and the Dockerfile that makes it.
+//!
+//! Nothing in a description reaches a shell but the set-up commands, which are commands: packages are arguments of a
+//! program (the JSON form of `RUN`), so that `numpy>=1.26` is a version and no redirection (D31a), and values are
+//! quoted for the one parser that reads them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result, Shown};
+use crate::path::VirtualPath;
+
+/// The repository of the images that we build.
+pub(super) const REPOSITORY: &str = "gloveport-runtime";
+/// 64 characters of a name: a tag has 128, and a digest follows.
+const NAME_CHARS: usize = 64;
+/// 512 bytes of one package: a name, a version, or the address of a repository.
+const PACKAGE_BYTES: usize = 512;
+
+/// An image described by its packages (BE-130).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Runtime {
+    /// Letters, digits, `_`, `.` and `-`.
+    pub name: String,
+    /// For people.
+    #[serde(default)]
+    pub description: String,
+    /// An image used as it is.
+    #[serde(default)]
+    pub image: Option<String>,
+    /// The image that packages and set-up come on top of.
+    #[serde(default)]
+    pub base_image: Option<String>,
+    /// Packages, each as its manager names it, with a version if need be.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// Who installs them.
+    #[serde(default)]
+    pub package_manager: PackageManager,
+    /// Commands of a shell, run before the packages are installed.
+    #[serde(default)]
+    pub setup_commands: Vec<String>,
+    /// Variables of the image.
+    #[serde(default)]
+    pub env_vars: BTreeMap<String, String>,
+    /// Where commands run.
+    #[serde(default = "workspace")]
+    pub work_dir: String,
+    /// Whether an image that was built before is used again.
+    #[serde(default = "yes")]
+    pub cache_image: bool,
+    /// A user that is not root, by number.
+    #[serde(default)]
+    pub run_as_uid: Option<u32>,
+}
+
+fn workspace() -> String {
+    "/workspace".to_owned()
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Who installs packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PackageManager {
+    /// Python's.
+    #[default]
+    Pip,
+    /// Node's, into the working directory.
+    Npm,
+    /// Debian's.
+    Apt,
+    /// Rust's.
+    Cargo,
+}
+
+/// Where Python packages live when the user is not root, so that it can add some.
+const VENV: &str = "/opt/venv";
+/// The home of a user that is not root.
+const HOME: &str = "/home/agent";
+
+/// The Dockerfile of a runtime with a `baseImage`. `InvalidInput`, naming what cannot be taken (BE-133).
+pub fn dockerfile(runtime: &Runtime) -> Result<String> {
+    check_name(&runtime.name)?;
+    let Some(base) = &runtime.base_image else {
+        return Err(Error::invalid(format!("The runtime '{}' has no `baseImage` to build on.", Shown(&runtime.name))));
+    };
+    check_image(base)?;
+    let work_dir = work_dir(&runtime.work_dir)?;
+    let mut lines = vec![format!("FROM {base}")];
+    for command in &runtime.setup_commands {
+        if command.trim().is_empty() || command.contains(['\n', '\r', '\0']) {
+            return Err(Error::invalid(format!(
+                "The set-up command '{}' is empty or holds a line break; give each command by itself.",
+                Shown(command)
+            )));
+        }
+        lines.push(run(&["/bin/sh", "-c", command]));
+    }
+    for package in &runtime.packages {
+        check_package(package)?;
+    }
+    let packages: Vec<&str> = runtime.packages.iter().map(String::as_str).collect();
+    let uid = match runtime.run_as_uid {
+        Some(0) => return Err(Error::invalid("`runAsUid` must be the number of a user that is not root, not 0.")),
+        uid => uid,
+    };
+    let venv = uid.is_some() && runtime.package_manager == PackageManager::Pip;
+    if venv {
+        lines.push(run(&["python3", "-m", "venv", "--system-site-packages", VENV]));
+    }
+    if !packages.is_empty() {
+        let pip = if venv { "/opt/venv/bin/pip" } else { "pip" };
+        match runtime.package_manager {
+            PackageManager::Pip => {
+                lines.push(run(&[&[pip, "install", "--no-cache-dir", "--"], &packages[..]].concat()))
+            }
+            PackageManager::Npm => {
+                lines.push(format!("WORKDIR {}", quoted(work_dir.as_str())));
+                lines.push(run(&[&["npm", "install", "--no-audit", "--no-fund", "--"], &packages[..]].concat()));
+            }
+            PackageManager::Apt => {
+                // The lists are of no use later, and old ones in a cached layer would do harm: one layer for all three.
+                let script = "apt-get update && apt-get install -y --no-install-recommends -- \"$@\" && \
+                              rm -rf /var/lib/apt/lists/*";
+                lines.push(run(&[&["/bin/sh", "-c", script, "sh"], &packages[..]].concat()));
+            }
+            PackageManager::Cargo => {
+                lines.push(run(&[&["cargo", "install", "--locked", "--"], &packages[..]].concat()))
+            }
+        }
+    }
+    if let Some(uid) = uid {
+        let owned = if venv { VENV } else { HOME };
+        let script = "mkdir -p \"$2\" \"$3\" && chown -R \"$1:$1\" \"$2\" \"$3\" \"$4\"";
+        lines.push(run(&["/bin/sh", "-c", script, "sh", &uid.to_string(), HOME, work_dir.as_str(), owned]));
+        lines.push(format!("ENV HOME={HOME}"));
+        if venv {
+            lines.push(format!("ENV PATH={VENV}/bin:$PATH"));
+        }
+    }
+    for (name, value) in &runtime.env_vars {
+        check_variable(name, value)?;
+        lines.push(format!("ENV {name}={}", quoted(value)));
+    }
+    lines.push(format!("WORKDIR {}", quoted(work_dir.as_str())));
+    if let Some(uid) = uid {
+        lines.push(format!("USER {uid}:{uid}"));
+    }
+    lines.push(String::new());
+    Ok(lines.join("\n"))
+}
+
+/// The name of the image that [`dockerfile`] makes: the same content has the same name, other content another.
+pub fn image_tag(runtime: &Runtime) -> Result<String> {
+    let digest = md5::compute(dockerfile(runtime)?);
+    Ok(format!("{REPOSITORY}:{}-{digest:x}", runtime.name))
+}
+
+/// Where commands run.
+pub(super) fn work_dir(text: &str) -> Result<VirtualPath> {
+    if let Some(character) = text.chars().find(|c| c.is_control() || "$&();<>`|\"'\\".contains(*c)) {
+        return Err(Error::invalid(format!(
+            "`workDir` holds the character '{}', which is no part of a plain path.",
+            character.escape_default()
+        )));
+    }
+    if !text.starts_with('/') {
+        return Err(Error::invalid("`workDir` must be an absolute path, such as '/workspace'."));
+    }
+    VirtualPath::absolute(text)
+}
+
+/// Refuses what is no reference to an image.
+pub(super) fn check_image(image: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@+".contains(c);
+    if image.is_empty() || image.len() > 512 || image.starts_with('-') || !image.chars().all(plain) {
+        return Err(Error::invalid(format!("'{}' is no name of an image.", Shown(image))));
+    }
+    Ok(())
+}
+
+fn check_name(name: &str) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let first = name.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
+    if !first || name.len() > NAME_CHARS || !name.chars().all(plain) {
+        return Err(Error::invalid(format!(
+            "The name of a runtime has up to {NAME_CHARS} letters, digits, '_', '.' and '-'; '{}' has not.",
+            Shown(name)
+        )));
+    }
+    Ok(())
+}
+
+/// No shell reads a package, but its manager does: what begins with a dash is an option.
+fn check_package(package: &str) -> Result<()> {
+    let first = package.chars().next().is_some_and(|c| c.is_ascii_alphanumeric() || c == '@');
+    if !first || package.len() > PACKAGE_BYTES || !package.chars().all(|c| c.is_ascii_graphic()) {
+        return Err(Error::invalid(format!(
+            "'{}' is no package: a name begins with a letter, a digit or '@' and holds no blank.",
+            Shown(package)
+        )));
+    }
+    Ok(())
+}
+
+fn check_variable(name: &str, value: &str) -> Result<()> {
+    let mut characters = name.chars();
+    let first = characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    if !first || !characters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return Err(Error::invalid(format!("'{}' is no name of an environment variable.", Shown(name))));
+    }
+    if value.contains(['\n', '\r', '\0']) {
+        return Err(Error::invalid(format!("The value of the environment variable '{name}' holds a line break.")));
+    }
+    Ok(())
+}
+
+/// An instruction that runs a program without a shell.
+fn run(arguments: &[&str]) -> String {
+    format!("RUN {}", serde_json::Value::from(arguments.to_vec()))
+}
+
+/// A word of a Dockerfile in double quotes, in which `\`, `"` and `$` mean something.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        if matches!(character, '\\' | '"' | '$') {
+            quoted.push('\\');
+        }
+        quoted.push(character);
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use serde_json::{Map, Value};
+
+    fn recorded() -> Value {
+        serde_json::from_str(include_str!("../../../tests/vectors/docker_runtime.json")).unwrap()
+    }
+
+    /// `snake_case` of the recording → ours.
+    fn runtime(config: &Value) -> Runtime {
+        let camel = |name: &str| {
+            let mut words = name.split('_');
+            let first = words.next().unwrap_or("").to_owned();
+            words.fold(first, |text, word| text + &word[..1].to_uppercase() + &word[1..])
+        };
+        let fields: Map<_, _> =
+            config.as_object().unwrap().iter().map(|(name, value)| (camel(name), value.clone())).collect();
+        serde_json::from_value(fields.into()).unwrap()
+    }
+
+    #[test]
+    fn answers_the_recorded_configurations() {
+        let recorded = recorded();
+        let samples = recorded["dockerfile"].as_array().unwrap();
+        let mut tags = std::collections::BTreeSet::new();
+        for sample in samples {
+            let runtime = runtime(&sample["config"]);
+            let made = dockerfile(&runtime);
+            // D31a: two bounds of a version were refused.
+            let refused = sample["dockerfile"].get("raises").is_some() && runtime.name != "py";
+            assert_eq!(made.is_err(), refused, "{}: {made:?}", runtime.name);
+            if let Ok(made) = made {
+                assert!(made.starts_with(&format!("FROM {}\n", runtime.base_image.as_deref().unwrap())));
+                assert!(tags.insert(image_tag(&runtime).unwrap()));
+            }
+        }
+        assert!(samples.len() > 10);
+    }
+
+    #[test]
+    fn a_version_is_no_redirection() {
+        let runtime = runtime(&recorded()["dockerfile"][0]["config"]);
+        assert_eq!(
+            dockerfile(&runtime).unwrap(),
+            "FROM python:3.12-slim\n\
+             RUN [\"pip\",\"install\",\"--no-cache-dir\",\"--\",\"pandas\",\"numpy==1.26\",\"requests[socks]>=2,<3\"]\n\
+             WORKDIR \"/workspace\"\n"
+        );
+        let mut other = runtime;
+        other.packages = vec!["git+https://example.com/x.git@v1#egg=x".to_owned()];
+        assert!(dockerfile(&other).unwrap().contains("\"git+https://example.com/x.git@v1#egg=x\""));
+    }
+
+    #[test]
+    fn values_stay_values() {
+        let runtime: Runtime = serde_json::from_str(
+            r#"{ "name": "n", "baseImage": "b", "workDir": "/a b", "envVars": { "A": "it's \"$HOME\" \\ `x`" },
+                 "setupCommands": ["echo \"hi\" && ls"] }"#,
+        )
+        .unwrap();
+        assert_eq!(
+            dockerfile(&runtime).unwrap(),
+            "FROM b\n\
+             RUN [\"/bin/sh\",\"-c\",\"echo \\\"hi\\\" && ls\"]\n\
+             ENV A=\"it's \\\"\\$HOME\\\" \\\\ `x`\"\n\
+             WORKDIR \"/a b\"\n"
+        );
+    }
+
+    #[test]
+    fn nothing_injects_a_line_or_an_option() {
+        let base = r#"{ "name": "n", "baseImage": "b" }"#;
+        let base: Runtime = serde_json::from_str(base).unwrap();
+        for (what, change) in [
+            ("name", Box::new(|r: &mut Runtime| r.name = "a\nRUN x".to_owned()) as Box<dyn Fn(&mut Runtime)>),
+            ("long name", Box::new(|r: &mut Runtime| r.name = "a".repeat(65))),
+            ("base", Box::new(|r: &mut Runtime| r.base_image = Some("b\nRUN x".to_owned()))),
+            ("base with an option", Box::new(|r: &mut Runtime| r.base_image = Some("--platform=x".to_owned()))),
+            ("package option", Box::new(|r: &mut Runtime| r.packages = vec!["-r/etc/passwd".to_owned()])),
+            ("package with a line", Box::new(|r: &mut Runtime| r.packages = vec!["a\nRUN x".to_owned()])),
+            ("package with a blank", Box::new(|r: &mut Runtime| r.packages = vec!["a b".to_owned()])),
+            ("command with a line", Box::new(|r: &mut Runtime| r.setup_commands = vec!["a\nb".to_owned()])),
+            ("empty command", Box::new(|r: &mut Runtime| r.setup_commands = vec![" ".to_owned()])),
+            ("directory", Box::new(|r: &mut Runtime| r.work_dir = "/a\nRUN x".to_owned())),
+            ("relative directory", Box::new(|r: &mut Runtime| r.work_dir = "a".to_owned())),
+            ("variable", Box::new(|r: &mut Runtime| drop(r.env_vars.insert("A B".to_owned(), String::new())))),
+            ("root", Box::new(|r: &mut Runtime| r.run_as_uid = Some(0))),
+        ] {
+            let mut runtime = base.clone();
+            change(&mut runtime);
+            assert_eq!(dockerfile(&runtime).unwrap_err().kind(), ErrorKind::InvalidInput, "{what}");
+        }
+        assert!(dockerfile(&base).is_ok());
+    }
+
+    #[test]
+    fn another_content_has_another_name() {
+        let one: Runtime = serde_json::from_str(r#"{ "name": "n", "baseImage": "b", "packages": ["x"] }"#).unwrap();
+        let mut other = one.clone();
+        other.description = "for people".to_owned();
+        assert_eq!(image_tag(&one).unwrap(), image_tag(&other).unwrap());
+        other.packages.push("y".to_owned());
+        assert_ne!(image_tag(&one).unwrap(), image_tag(&other).unwrap());
+    }
+}
