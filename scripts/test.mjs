@@ -1,11 +1,13 @@
 // `npm test`: sets up what is missing, runs every suite and ends with one line, `N passed, N failed`.
-// `npm test -- rust vitest` runs the named suites only.
+// `npm test -- rust vitest` runs the named suites only. `docker` starts a container engine and runs only when it is named, as
+// CI does.
 
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { checkRepository, generatedFiles } from './lib/repository.mjs'
 import { undrivable } from './lib/programs.mjs'
 import { forget, fromCargoTest, fromCode, fromJestJson, fromJunit, sum } from './lib/results.mjs'
+import { testDocker } from './lib/docker.mjs'
 import { setUp } from './lib/setup.mjs'
 import { testSnippets } from './lib/snippets.mjs'
 import { root, run, runMain, StepError } from './lib/steps.mjs'
@@ -53,7 +55,14 @@ const suites = {
   },
   async vitest() {
     forget(VITEST_REPORT)
-    const args = ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${VITEST_REPORT}`]
+    const args = [
+      'run',
+      // They need an engine: the suite `docker` runs them.
+      '--exclude=__test__/docker/**',
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${VITEST_REPORT}`,
+    ]
     const { code } = await tool('vitest', 'vitest/vitest.mjs', args)
     return fromJestJson(VITEST_REPORT, code)
   },
@@ -71,6 +80,7 @@ const suites = {
     }
     return sum(results)
   },
+  docker: testDocker,
   snippets: testSnippets,
   repository: () => checkRepository(before),
 }
@@ -82,7 +92,8 @@ await runMain(async () => {
     throw new StepError(`No suite ${unknown.join(', ')}: there are ${Object.keys(suites).join(', ')}.`)
   await setUp()
   const counts = new Map()
-  for (const name of asked.length ? asked : Object.keys(suites)) counts.set(name, await suites[name]())
+  for (const name of asked.length ? asked : Object.keys(suites).filter((each) => each !== 'docker'))
+    counts.set(name, await suites[name]())
 
   console.log()
   for (const [name, { passed, failed, skipped }] of counts) {

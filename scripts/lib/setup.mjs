@@ -2,7 +2,7 @@
 // and skips what is fresh.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { digest, isFresh, whenStale } from './fresh.mjs'
 import { root, run, StepError } from './steps.mjs'
@@ -61,8 +61,11 @@ async function installPackages() {
   })
 }
 
-/** The Rust target of the supervisor: static, so that it runs whatever C library its host has. */
-function supervisorTarget() {
+/** The program that works inside containers, beside package.json, for this machine's processor. */
+export const guestFile = `gloveport-guest.${process.arch}`
+
+/** The Rust target of the supervisor and the guest: static, so that it runs whatever C library its host has. */
+function staticTarget() {
   const target = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-unknown-linux-musl`
   const installed = () =>
     spawnSync('rustc', ['--print', 'target-libdir', '--target', target], { cwd: root, encoding: 'utf8' }).stdout?.trim()
@@ -77,7 +80,7 @@ function supervisorTarget() {
  */
 async function buildSupervisor() {
   if (process.platform !== 'linux') return undefined
-  const target = supervisorTarget()
+  const target = staticTarget()
   const program = join('target/supervisor', target ?? '', 'supervisor/gloveport-supervisor')
   await whenStale({
     stamp: 'target/gloveport-stamps/supervisor',
@@ -100,6 +103,51 @@ async function buildSupervisor() {
       ]),
   })
   return join(root, program)
+}
+
+/**
+ * Builds the program that works inside containers; there is none but for Linux. A release is small and static for any C
+ * library; for work it is this machine's own build of core, linked statically, which costs no second one.
+ *
+ * @param {'debug' | 'release'} profile
+ * @param {string | undefined} supervisor the program that the guest carries
+ */
+async function buildGuest(profile, supervisor) {
+  if (process.platform !== 'linux') return
+  const target = profile === 'release' ? staticTarget() : undefined
+  const program = profile === 'release' ? join('target/guest', target ?? '', 'supervisor') : 'target/debug'
+  await whenStale({
+    stamp: `target/gloveport-stamps/guest-${profile}`,
+    inputs: () =>
+      digest(
+        ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates/core/src', 'crates/guest/src', 'crates/supervisor'],
+        {
+          target,
+          made: existsSync(join(root, guestFile)) ? digest([guestFile]) : 'missing',
+          RUSTFLAGS: process.env.RUSTFLAGS,
+        },
+      ),
+    make: async () => {
+      const build =
+        profile === 'release'
+          ? ['--profile=supervisor', '--target-dir=target/guest', ...(target ? [`--target=${target}`] : [])]
+          : ['--features=engine-tests']
+      const link = target ? [] : ['--', '-Ctarget-feature=+crt-static', '-Cstrip=symbols']
+      await run(
+        `Build the guest (${profile})`,
+        'cargo',
+        ['rustc', '--package=gloveport-guest', '--bin=gloveport-guest', ...build, ...link],
+        { env: { GLOVEPORT_SUPERVISOR: supervisor } },
+      )
+      copyFileSync(join(root, program, 'gloveport-guest'), join(root, guestFile))
+      chmodSync(join(root, guestFile), 0o755)
+    },
+  })
+}
+
+/** Makes the guest for tests. */
+export async function setUpGuest() {
+  await buildGuest('debug', await buildSupervisor())
 }
 
 /** What the addon is made from. */
@@ -197,5 +245,6 @@ export async function setUp({ profile } = {}) {
   await installPackages()
   const supervisor = await buildSupervisor()
   await buildAddon(profile, supervisor)
+  if (profile === 'release') await buildGuest('release', supervisor)
   await compileTypeScript()
 }

@@ -1,0 +1,59 @@
+// What a call into a container costs, beside `docker exec` of the same: a warm command, and a file read. Needs an engine of
+// its own, so root, Docker and busybox; without them it says so and measures nothing.
+
+import { spawnSync } from 'node:child_process'
+import { DockerBackend } from 'gloveport'
+import { testEngine } from '../scripts/lib/docker.mjs'
+import { StepError } from '../scripts/lib/steps.mjs'
+import { median } from './support.mjs'
+
+const RUNS = 40
+/** At most so many times what `docker exec` takes. */
+const MOST_EXECUTE = 1.2
+const MOST_READ = 1.5
+
+let engine
+try {
+  engine = await testEngine()
+} catch (error) {
+  if (!(error instanceof StepError)) throw error
+  console.log(`     nothing measured: ${error.message}`)
+  process.exit(0)
+}
+const backend = new DockerBackend({ host: engine.host, image: engine.image, pull: 'never' })
+try {
+  const begun = performance.now()
+  await backend.start()
+  console.log(`     start of a container                  ${(performance.now() - begun).toFixed(0).padStart(8)} ms`)
+  await backend.write('/workspace/file.txt', 'text of a line that is long enough\n'.repeat(1_000))
+  const id = await backend.containerId()
+  const exec = (...command) => {
+    const { status } = spawnSync('docker', ['--host', engine.host, 'exec', id, ...command])
+    if (status !== 0) throw new Error(`docker exec failed: ${status}`)
+  }
+  const subjects = {
+    'docker exec sh -c true': async () => exec('sh', '-c', 'true'),
+    'backend.execute true': () => backend.execute('true'),
+    'docker exec cat, 35 KB': async () => exec('cat', '/workspace/file.txt'),
+    'backend.read, 35 KB': () => backend.read('/workspace/file.txt'),
+  }
+  const times = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]))
+  for (let run = 0; run < RUNS; run += 1) {
+    for (const [name, subject] of Object.entries(subjects)) {
+      const started = performance.now()
+      await subject()
+      times[name].push(performance.now() - started)
+    }
+  }
+  const medians = Object.values(times).map((samples) => median(samples))
+  for (const [index, name] of Object.keys(times).entries()) {
+    console.log(`     ${name.padEnd(36)}  ${medians[index].toFixed(2).padStart(8)} ms (median of ${RUNS})`)
+  }
+  const [execTrue, execute, execCat, read] = medians
+  console.log(`     execute / docker exec ${(execute / execTrue).toFixed(3)} (at most ${MOST_EXECUTE})`)
+  console.log(`     read / docker exec cat ${(read / execCat).toFixed(3)} (at most ${MOST_READ})`)
+  if (execute > execTrue * MOST_EXECUTE || read > execCat * MOST_READ) process.exitCode = 1
+} finally {
+  await backend.close()
+  await engine.stop()
+}

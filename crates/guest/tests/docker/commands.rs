@@ -1,0 +1,95 @@
+//! Commands and files of a container: one and the same, bounded and ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
+use gloveport_core::backend::{Backend, Call, ExecuteRequest};
+use gloveport_core::cancel::CancelToken;
+use gloveport_core::error::ErrorKind;
+use gloveport_core::sandbox::{Mount, Sandbox};
+
+use crate::{engine, read, run, write};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_and_files_see_the_same() {
+    let engine = engine();
+    let backend = engine.backend();
+    write(&backend, "/workspace/a/b.txt", b"one\r\ntwo\r\n\xff").await;
+    let outcome =
+        run(&backend, "cat a/b.txt | od -An -c | tr -d ' \\n'; chmod 750 a/b.txt; ls -l a/b.txt | cut -c1-10").await;
+    assert_eq!(outcome.stdout, "one\\r\\ntwo\\r\\n377-rwxr-x---\n");
+    // An edit keeps the mode (D30).
+    write(&backend, "/workspace/a/b.txt", b"changed").await;
+    assert_eq!(run(&backend, "ls -l a/b.txt | cut -c1-10").await.stdout, "-rwxr-x---\n");
+    run(&backend, "printf made > /etc/made").await;
+    assert_eq!(read(&backend, "/etc/made").await.unwrap(), b"made");
+    // A file that is larger than one frame of any pipe.
+    let large = vec![b'x'; 20 << 20];
+    write(&backend, "/workspace/large", &large).await;
+    assert_eq!(run(&backend, "wc -c < large").await.stdout.trim(), (20 << 20).to_string());
+    assert_eq!(read(&backend, "/workspace/large").await.unwrap().len(), 20 << 20);
+    // A pipe is no file, and nobody waits for it.
+    run(&backend, "mkfifo pipe").await;
+    assert_eq!(read(&backend, "/workspace/pipe").await.unwrap_err().kind(), ErrorKind::NotAFile);
+    backend.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn time_and_abort_end_the_whole_tree_inside() {
+    let engine = engine();
+    let backend = engine.backend();
+    run(&backend, "true").await;
+    let mut request = ExecuteRequest::new("echo before; (sleep 1000 & setsid sleep 1001 & wait)");
+    request.timeout = Some(Duration::from_millis(500));
+    let outcome = backend.shell().unwrap().execute(request, &Call::default()).await.unwrap();
+    assert_eq!((outcome.stdout.as_str(), outcome.timed_out), ("before\n", true));
+    assert_eq!(run(&backend, "ps | grep -c '[s]leep 100'").await.stdout, "0\n");
+
+    let token = CancelToken::new();
+    let mut call = Call::default();
+    call.deadline.cancel = token.clone();
+    let mut request = ExecuteRequest::new("echo before; sleep 1000");
+    request.on_output = Some(Arc::new(move |_| token.cancel()));
+    let outcome = backend.shell().unwrap().execute(request, &call).await.unwrap();
+    assert_eq!((outcome.stdout.as_str(), outcome.aborted), ("before\n", true));
+    assert_eq!(run(&backend, "ps | grep -c '[s]leep 100'").await.stdout, "0\n");
+    // What is left behind is ended with its command.
+    let outcome = run(&backend, "sleep 1000 & echo done").await;
+    assert_eq!((outcome.stdout.as_str(), outcome.processes_left), ("done\n", Some(1)));
+    backend.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn output_is_bounded_where_it_arises() {
+    let engine = engine();
+    let backend = engine.backend();
+    let outcome = run(&backend, "yes 0123456789 | head -c 50000000; echo end").await;
+    assert!(outcome.truncated && outcome.stdout.len() < 200_000, "{}", outcome.stdout.len());
+    assert!(outcome.stdout.ends_with("end\n"));
+    backend.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mounts_are_the_agents_paths_in_both_ways() {
+    let engine = engine();
+    let folder = tempfile::tempdir().unwrap();
+    let mounts = vec![Mount::new("project", "/work").read_write(), Mount::new("reference", "/work/reference")];
+    let sandbox = Sandbox::new(mounts, folder.path()).unwrap();
+    std::fs::write(folder.path().join("reference/r.txt"), "read me").unwrap();
+    let backend = DockerBackend::new(DockerOptions { sandbox: Some(sandbox), ..engine.options() }, None).unwrap();
+    write(&backend, "/work/a.txt", b"from outside").await;
+    let outcome =
+        run(&backend, "pwd; cat a.txt; cat reference/r.txt; echo inside > b.txt; echo x > reference/no").await;
+    assert_eq!(outcome.stdout, "/work\nfrom outsideread me");
+    assert!(outcome.stderr.contains("Read-only file system"), "{}", outcome.stderr);
+    assert_eq!(read(&backend, "/work/b.txt").await.unwrap(), b"inside\n");
+    assert_eq!(read(&backend, "/etc/hostname").await.unwrap_err().kind(), ErrorKind::PathNotInSandbox);
+    // A link that a command makes leads nowhere.
+    run(&backend, "ln -s /etc/hostname link; ln -s ../../../../etc/passwd up").await;
+    for link in ["/work/link", "/work/up"] {
+        assert_eq!(read(&backend, link).await.unwrap_err().kind(), ErrorKind::PathNotInSandbox);
+    }
+    backend.close().await.unwrap();
+    assert_eq!(std::fs::read(folder.path().join("project/b.txt")).unwrap(), b"inside\n");
+}

@@ -1,0 +1,66 @@
+//! What a container keeps in.
+
+use gloveport_core::backend::Backend;
+use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
+
+use crate::{engine, run, try_run, write};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_walls_are_up_by_default() {
+    let engine = engine();
+    let backend = engine.backend();
+    let status = run(&backend, "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -s '\\t ' ' '")
+        .await
+        .stdout;
+    for line in ["CapEff: 0000000000000000", "CapBnd: 0000000000000000", "NoNewPrivs: 1", "Seccomp: 2"] {
+        assert!(status.contains(line), "{status}");
+    }
+    // No network but the loop back, no engine inside.
+    assert_eq!(run(&backend, "ls /sys/class/net; ls /var/run/docker.sock 2>/dev/null").await.stdout, "lo\n");
+    // The first process holds the container, and nothing inside can end it, not even with every other process.
+    let id = backend.container_id().await.unwrap();
+    let _ = try_run(&backend, "kill -9 1; kill -9 -1").await;
+    assert_eq!(run(&backend, "echo alive").await.stdout, "alive\n");
+    assert_eq!(backend.container_id().await.as_deref(), Some(id.as_str()));
+    backend.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_bite() {
+    let engine = engine();
+    let options = DockerOptions { memory: 64 << 20, pids: 40, ..engine.options() };
+    let backend = DockerBackend::new(options, None).unwrap();
+    // More processes than the container may have: a bounded count of them, each ending soon.
+    let outcome = run(&backend, "n=0; while [ $n -lt 80 ]; do sleep 3 & n=$((n+1)); done; wait; echo done").await;
+    assert!(outcome.stderr.contains("fork"), "{outcome:?}");
+    // More memory than it may have: the kernel ends the one that asks, and the container lives.
+    let outcome =
+        try_run(&backend, "head -c 200000000 /dev/zero | tail -c 199999999 >/dev/null; echo \"code $?\"").await;
+    if let Ok(outcome) = outcome {
+        assert!(!outcome.stdout.contains("code 0"), "{outcome:?}");
+    }
+    assert_eq!(run(&backend, "echo alive").await.stdout, "alive\n");
+    backend.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_root_that_cannot_be_written_and_another_user() {
+    let engine = engine();
+    let options = DockerOptions {
+        read_only_root: true,
+        user: Some("1234:1234".to_owned()),
+        tmpfs: [("/workspace".to_owned(), "uid=1234,gid=1234".to_owned())].into(),
+        ..engine.options()
+    };
+    let backend = DockerBackend::new(options, None).unwrap();
+    assert_eq!(run(&backend, "id -u; id -g; touch /x 2>/dev/null || echo no").await.stdout, "1234\n1234\nno\n");
+    write(&backend, "/workspace/a", b"text").await;
+    assert_eq!(run(&backend, "cat a; touch /tmp/x && echo tmp").await.stdout, "texttmp\n");
+    backend.close().await.unwrap();
+
+    let backend =
+        DockerBackend::new(DockerOptions { user: Some("1234:1234".to_owned()), ..engine.options() }, None).unwrap();
+    write(&backend, "/workspace/mine", b"text").await;
+    assert_eq!(run(&backend, "ls -ln mine | tr -s ' ' | cut -d' ' -f3,4").await.stdout, "1234 1234\n");
+    backend.close().await.unwrap();
+}

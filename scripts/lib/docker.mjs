@@ -1,0 +1,156 @@
+// The suite that needs a container engine: starts one of its own, with its own socket and data, on an image made of this
+// machine's busybox, and stops it again. Nothing is pulled, and an engine that runs already is left alone.
+//
+// In CI an engine that cannot be started is a failure; on a developer's machine the suite is skipped, says why, and counts.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { forget, fromCargoTest, fromJestJson, fromJunit, sum } from './results.mjs'
+import { guestFile, setUpGuest } from './setup.mjs'
+import { announce, root, run, StepError } from './steps.mjs'
+
+/** 60 s for the engine to answer, on a machine that does much else. */
+const START_MS = 60_000
+const IMAGE = 'gloveport-test:busybox'
+const NEXTEST_REPORT = 'target/nextest/default/junit.xml'
+const VITEST_REPORT = 'target/test-reports/docker.json'
+
+const find = (program) =>
+  ['/usr/sbin', '/sbin', ...(process.env.PATH ?? '').split(':')].map((folder) => join(folder, program)).find(existsSync)
+
+/** Why there is no engine; undefined when one can be tried. */
+function obstacle() {
+  if (process.platform !== 'linux') return 'an engine is started on Linux only'
+  if (process.getuid() !== 0) return 'an engine of our own needs root'
+  const missing = ['dockerd', 'docker', 'busybox'].filter((program) => !find(program))
+  return missing.length ? `missing: ${missing.join(', ')} (Debian: docker.io, busybox-static)` : undefined
+}
+
+/** An engine in a folder of its own; resolves to its address and how to stop it, or rejects with the end of its log. */
+async function startEngine(folder) {
+  const socket = join(folder, 'docker.sock')
+  const log = join(folder, 'log')
+  const output = openSync(log, 'a')
+  const args = [`--data-root=${folder}/data`, `--exec-root=${folder}/exec`, `--pidfile=${folder}/pid`]
+  // No bridge and no rules: the network of the machine stays as it is.
+  const engine = spawn(
+    find('dockerd'),
+    [...args, `--host=unix://${socket}`, '--iptables=false', '--ip6tables=false', '--bridge=none'],
+    {
+      stdio: ['ignore', output, output],
+    },
+  )
+  const ended = new Promise((resolve) => engine.once('exit', resolve).once('error', resolve))
+  const host = `unix://${socket}`
+  const deadline = Date.now() + START_MS
+  let alive = true
+  ended.then(() => (alive = false))
+  while (spawnSync(find('docker'), ['--host', host, 'version'], { stdio: 'ignore' }).status !== 0) {
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    if (!alive || Date.now() > deadline) {
+      engine.kill()
+      await ended
+      throw new StepError(`dockerd does not start:\n${readFileSync(log, 'utf8').split('\n').slice(-8).join('\n')}`)
+    }
+  }
+  const stop = async () => {
+    engine.kill()
+    await ended
+  }
+  return { host, stop }
+}
+
+/** Busybox and its names, as a folder that becomes an image. */
+function importImage(host, folder) {
+  const image = join(folder, 'image')
+  for (const name of ['bin', 'etc', 'tmp']) mkdirSync(join(image, name), { recursive: true })
+  cpSync(find('busybox'), join(image, 'bin/busybox'), { dereference: true })
+  const { stdout } = spawnSync(join(image, 'bin/busybox'), ['--list'], { encoding: 'utf8' })
+  for (const name of stdout.split('\n').filter((name) => name && name !== 'busybox')) {
+    symlinkSync('busybox', join(image, 'bin', name))
+  }
+  const pack = spawnSync('tar', ['-c', '-C', image, '.'], { maxBuffer: 64 << 20 })
+  const imported = spawnSync(find('docker'), ['--host', host, 'import', '--change', 'ENV PATH=/bin', '-', IMAGE], {
+    input: pack.stdout,
+    encoding: 'utf8',
+  })
+  if (imported.status !== 0) throw new StepError(`the image cannot be imported: ${imported.stderr}`)
+}
+
+async function suites(env) {
+  const features = ['--package=gloveport-guest', '--features=engine-tests']
+  const results = []
+  if (spawnSync('cargo', ['nextest', '--version'], { cwd: root }).status === 0) {
+    forget(NEXTEST_REPORT)
+    const { code } = await run('Container tests (Rust)', 'cargo', ['nextest', 'run', ...features], {
+      env,
+      allowFailure: true,
+    })
+    results.push(fromJunit(NEXTEST_REPORT, code))
+  } else {
+    const args = ['test', ...features, '--test=docker']
+    const { code, stdout } = await run('Container tests (Rust)', 'cargo', args, { env, tee: true, allowFailure: true })
+    results.push(fromCargoTest(stdout, code))
+  }
+  forget(VITEST_REPORT)
+  const args = ['run', '__test__/docker', '--reporter=default', '--reporter=json', `--outputFile.json=${VITEST_REPORT}`]
+  const { code } = await run(
+    'Container tests (vitest)',
+    process.execPath,
+    ['node_modules/vitest/vitest.mjs', ...args],
+    {
+      env,
+      allowFailure: true,
+    },
+  )
+  results.push(fromJestJson(VITEST_REPORT, code))
+  return sum(results)
+}
+
+/**
+ * An engine of our own with the image: how to find both, and how to stop it.
+ *
+ * @throws {StepError} why there can be none
+ */
+export async function testEngine() {
+  const folder = mkdtempSync(join(tmpdir(), 'gloveport-engine-'))
+  let engine
+  const stop = async () => {
+    await engine?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const why = obstacle()
+    if (why) throw new StepError(why)
+    engine = await startEngine(folder)
+    importImage(engine.host, folder)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { host: engine.host, image: IMAGE, stop }
+}
+
+/** Everything that a real engine shows. */
+export async function testDocker() {
+  let engine
+  try {
+    engine = await testEngine()
+  } catch (error) {
+    if (process.env.CI || !(error instanceof StepError)) throw error
+    announce(`Container tests are skipped: ${error.message}`)
+    return { passed: 0, failed: 0, skipped: 1 }
+  }
+  try {
+    await setUpGuest()
+    return await suites({
+      GLOVEPORT_TEST_DOCKER: engine.host,
+      GLOVEPORT_TEST_IMAGE: engine.image,
+      GLOVEPORT_TEST_GUEST: join(root, guestFile),
+    })
+  } finally {
+    await engine.stop()
+  }
+}
