@@ -62,6 +62,29 @@ export declare class NativeChecker {
   check(operation: string, target: string): NativeOutcome
 }
 
+/** What a container can do beyond the methods of every backend. */
+export declare class NativeDocker {
+  /**
+   * A container of `options_json` (`DockerBackendOptions`); `guests[i]` is the path of the guest program for the
+   * processor `processors[i]`, as the engine names it.
+   */
+  static create(optionsJson: string, sandbox: NativeSandbox | undefined | null, processors: Array<string>, guests: Array<string>, onProgress?: ((text: string) => void) | undefined | null): NativeDockerMade
+  /** The same container as a backend. */
+  backend(): NativeBackend
+  /** Starts it now. */
+  start(): Promise<NativeOutcome>
+  /** Stops it; `purge` also where it has a name. */
+  stop(purge: boolean): Promise<NativeOutcome>
+  /** `{ alive, idleMs, containerId }`, without starting it. */
+  health(): Promise<NativeOutcome>
+  /** Counts as a call. */
+  touch(): void
+  /** Milliseconds since the last call ended; 0 while one runs. */
+  idleMs(): number
+  /** What it uses, or null. */
+  usage(): Promise<NativeOutcome>
+}
+
 /** A command that runs. It ends when nothing holds it any more. */
 export declare class NativeProcess {
   /** Its number in the system, where it has one. */
@@ -172,6 +195,8 @@ export declare function analyzeCommand(command: string, contextJson: string): Na
 
 /** `{ content, edits, summary, diff }` as JSON in `value`. `edits_json` is a list of edits by tags. */
 export declare function applyHashlineEdit(content: string, editsJson: string): NativeOutcome
+/** The runtime of a name, or all of them. */
+export declare function builtinRuntimesJson(name?: string | undefined | null): NativeOutcome
 
 /** The ruleset that the answers in `options_json` describe, as JSON in `value`. */
 export declare function createRuleset(optionsJson: string): NativeOutcome
@@ -181,6 +206,8 @@ export declare function formatHashlineOutput(content: string, offset?: number | 
 
 /** The tag of one line, in `text`. */
 export declare function lineHash(line: string): NativeOutcome
+/** A runtime as it was understood, with its Dockerfile and tag where it has a base image. */
+export declare function defineRuntime(runtimeJson: string): NativeOutcome
 
 /** A record, as JSON, without its secrets. */
 export declare function maskJson(record: string): string
@@ -217,6 +244,14 @@ export interface NativeBackendMade {
 export interface NativeCheckerMade {
   /** The checker. */
   checker?: NativeChecker
+  /** The failure. */
+  error?: NativeError
+}
+
+/** A container, or why there is none. */
+export interface NativeDockerMade {
+  /** The container. */
+  docker?: NativeDocker
   /** The failure. */
   error?: NativeError
 }

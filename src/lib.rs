@@ -7,6 +7,7 @@
 mod audit;
 mod backend;
 mod convert;
+mod docker;
 mod hashline;
 mod host;
 mod options;
@@ -24,6 +25,7 @@ mod toolset;
 pub use audit::{NativeAuditLog, NativeAuditLogMade, mask_json};
 pub use backend::{NativeBackend, NativeBackendMade};
 pub use convert::{NativeCancel, NativeError, NativeOutcome};
+pub use docker::{NativeDocker, NativeDockerMade, builtin_runtimes_json, define_runtime};
 pub use hashline::{apply_hashline_edit, format_hashline_output, line_hash};
 pub use permissions::{NativeChecker, NativeCheckerMade, analyze_command, create_ruleset, presets};
 pub use process::NativeProcess;

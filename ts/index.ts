@@ -12,6 +12,14 @@ export { terminalApprover, type TerminalApproverOptions } from './approval/termi
 export { terminalTakeover, type TerminalTakeoverOptions } from './approval/terminal-takeover.js'
 export { CompositeBackend, type CompositeBackendOptions } from './backend/composite.js'
 export { GuardedBackend, type GuardedBackendOptions } from './backend/guarded.js'
+export { DockerBackend, type DockerBackendOptions, type DockerUsage } from './docker/backend.js'
+export { builtinRuntimes, defineRuntime, getRuntime, type Runtime, type RuntimeConfig } from './docker/runtime.js'
+export {
+  type Session,
+  type SessionFactory,
+  SessionManager,
+  type SessionManagerOptions,
+} from './docker/session-manager.js'
 export { LocalBackend, type LocalBackendOptions } from './backend/local.js'
 export { type OutputPiece, type ReadOutputOptions, RunningCommand, type SignalName } from './backend/running-command.js'
 export { ShellBackend, type ShellBackendOptions } from './backend/shell.js'

@@ -1,0 +1,86 @@
+// Containers without an engine: options, runtimes, and what is said when there is nobody to ask.
+
+import { join } from 'node:path'
+
+import {
+  BackendUnavailableError,
+  builtinRuntimes,
+  ClosedError,
+  createToolset,
+  defineRuntime,
+  DockerBackend,
+  getRuntime,
+  InvalidInputError,
+} from 'gloveport'
+import { expect, test } from 'vitest'
+
+import { project, rejection } from './support.js'
+
+test('a missing engine is an error that says what was tried', async () => {
+  const address = `unix://${join(await project(), 'none.sock')}`
+  const backend = new DockerBackend({ host: address, image: 'x' })
+  const error = await rejection(backend.start())
+  expect(error).toBeInstanceOf(BackendUnavailableError)
+  expect((error as Error).message).toMatch(
+    /^No container engine can be reached\. Tried the `host` option: there is no such socket\./,
+  )
+  expect((error as BackendUnavailableError).details).toMatchObject({
+    tried: [{ source: 'the `host` option', address }],
+  })
+  const toolset = createToolset({ backend, permissions: 'permissive' })
+  const result = await toolset.call('read_file', { path: 'a' })
+  expect(result).toMatchObject({ isError: true, code: 'BACKEND_UNAVAILABLE' })
+  // A model reads what to do, not where this machine keeps its sockets.
+  expect(result.text).not.toContain(address.slice('unix://'.length))
+  expect([await backend.isAlive(), await backend.containerId(), await backend.usage()]).toEqual([false, null, null])
+  await toolset.close()
+  await backend.close()
+  expect(await rejection(backend.start())).toBeInstanceOf(ClosedError)
+})
+
+test('options that are wrong, or open the wall, are refused at once', () => {
+  for (const options of [
+    { image: 'x', network: 'host' },
+    { image: 'x', memory: 0 },
+    { image: 'x', cpus: -1 },
+    { image: 'x', pids: 0 },
+    { image: 'x', privileged: true },
+    { image: 'x', workDir: 'relative' },
+    { image: 'x', env: { 'A=B': '' } },
+    { image: 'x', runtime: 'no-such-runtime' },
+    { image: 'x', onProgress: 'text' },
+    { image: 'x', sandbox: {} },
+  ]) {
+    expect(() => new DockerBackend(options as never), JSON.stringify(options)).toThrow(InvalidInputError)
+  }
+})
+
+test('relative paths begin in the working directory', async () => {
+  expect(new DockerBackend({ image: 'x' }).workingDirectory).toBe('/workspace')
+  expect(new DockerBackend({ runtime: 'node-minimal' }).workingDirectory).toBe('/app')
+  expect(new DockerBackend({ image: 'x', workDir: '/a/b' }).workingDirectory).toBe('/a/b')
+})
+
+test('runtimes come along by name', () => {
+  expect(builtinRuntimes()).toHaveLength(15)
+  expect(getRuntime('python-minimal')).toMatchObject({ image: 'python:3.12-slim', workDir: '/workspace', packages: [] })
+  expect(getRuntime('node-react')).toMatchObject({ baseImage: 'node:20-slim', packageManager: 'npm', workDir: '/app' })
+  expect(() => getRuntime('cobol')).toThrow(/There are coding, polyglot, /)
+})
+
+test('a runtime of your own is checked', () => {
+  const runtime = defineRuntime({ name: 'science', baseImage: 'python:3.12-slim', packages: ['numpy>=1.26,<3'] })
+  expect(runtime).toMatchObject({ packages: ['numpy>=1.26,<3'], packageManager: 'pip', workDir: '/workspace' })
+  for (const change of [
+    { packages: ['--index-url=http://x'] },
+    { packages: ['a\nRUN x'] },
+    { setupCommands: ['a\nb'] },
+    { runAsUid: 0 },
+    { workDir: '/a;b' },
+    { name: 'a b' },
+    { pakages: ['typo'] },
+  ]) {
+    const config = { name: 'n', baseImage: 'b', ...change }
+    expect(() => defineRuntime(config), JSON.stringify(change)).toThrow(InvalidInputError)
+  }
+})

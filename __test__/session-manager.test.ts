@@ -1,0 +1,223 @@
+// Sessions over objects of the application: the recorded scenarios, and what went wrong in the systems before (D31).
+
+import { mkdir, readdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { ClosedError, InvalidInputError, type Session, SessionLimitError, SessionManager } from 'gloveport'
+import { describe, expect, test } from 'vitest'
+
+import recorded from './vectors/session_manager.json' with { type: 'json' }
+import { project, rejection } from './support.js'
+
+/** A session that writes down what happens to it. */
+class Recorder implements Session {
+  alive = true
+  idleMs: number | undefined = 0
+  idleTimeout: number | undefined
+  failsToStop = false
+
+  constructor(
+    readonly id: string,
+    readonly events: string[],
+    readonly word = '',
+  ) {
+    events.push(`new ${id}`)
+  }
+
+  async start(): Promise<void> {
+    this.events.push(this.word ? `${this.word} start` : `start ${this.id}`)
+  }
+
+  touch(): void {
+    this.events.push(`touch ${this.id}`)
+  }
+
+  async stop(): Promise<void> {
+    this.events.push(this.word ? `${this.word} stop` : `stop ${this.id}`)
+    if (this.failsToStop) throw new Error('does not stop')
+  }
+
+  async isAlive(): Promise<boolean> {
+    return this.alive
+  }
+}
+
+function manager(options: Partial<ConstructorParameters<typeof SessionManager<Recorder>>[0]> = {}, word = '') {
+  const events: string[] = []
+  const create = (id: string) => new Recorder(id, events, word)
+  return { events, sessions: new SessionManager<Recorder>({ create, ...options }) }
+}
+
+const scenario = (label: string) => {
+  const found = recorded.scenarios.find((each) => each.label.startsWith(label))
+  if (!found) throw new Error(`no scenario ${label}`)
+  return found.events
+}
+
+describe('as recorded', () => {
+  test('a session is used again, and released once', async () => {
+    const { events, sessions } = manager()
+    const first = await sessions.getOrCreate('u1')
+    expect(await sessions.getOrCreate('u1')).toBe(first)
+    expect([sessions.size, sessions.has('u1'), sessions.has('u2')]).toEqual([1, true, false])
+    expect([await sessions.release('u1'), await sessions.release('u1')]).toEqual([true, false])
+    expect(events).toEqual(scenario('reuse'))
+  })
+
+  test('a dead session is stopped and replaced', async () => {
+    const { events, sessions } = manager()
+    const first = await sessions.getOrCreate('a')
+    first.alive = false
+    expect(await sessions.getOrCreate('a')).not.toBe(first)
+    expect(events).toEqual(scenario('dead'))
+  })
+
+  test("a session's own timeout beats the default, and `maxIdle` beats both", async () => {
+    const released: string[] = []
+    const { events, sessions } = manager({ idleTimeout: 1000, onRelease: (id) => void released.push(id) })
+    const short = await sessions.getOrCreate('short')
+    const long = await sessions.getOrCreate('long')
+    Object.assign(short, { idleTimeout: 10, idleMs: 500 })
+    Object.assign(long, { idleMs: 500 })
+    expect(await sessions.cleanupIdle()).toBe(1)
+    long.idleMs = 2000
+    expect(await sessions.cleanupIdle()).toBe(1)
+    const z = await sessions.getOrCreate('z')
+    Object.assign(z, { idleTimeout: 100_000, idleMs: 5 })
+    expect(await sessions.cleanupIdle(1)).toBe(1)
+    expect(released).toEqual(['short', 'long', 'z'])
+    expect(events).toEqual(scenario('idle'))
+  })
+
+  test('a shutdown stops all, also where one does not stop', async () => {
+    const errors: unknown[] = []
+    const { events, sessions } = manager({ onError: (error) => void errors.push(error) })
+    await sessions.getOrCreate('a')
+    ;(await sessions.getOrCreate('b')).failsToStop = true
+    await sessions.getOrCreate('c')
+    expect([await sessions.shutdown(), sessions.size, errors.length]).toEqual([3, 0, 1])
+    expect(events).toEqual(scenario('shutdown'))
+    expect(await rejection(sessions.getOrCreate('d'))).toBeInstanceOf(ClosedError)
+  })
+
+  test('sessions may be asynchronous', async () => {
+    const { events, sessions } = manager({}, 'async')
+    await sessions.getOrCreate('x')
+    await sessions.getOrCreate('x')
+    await sessions.release('x')
+    expect(events).toEqual(scenario('async'))
+  })
+})
+
+test('calls at the same time make one session', async () => {
+  const { events, sessions } = manager()
+  const all = await Promise.all(Array.from({ length: 20 }, () => sessions.getOrCreate('a')))
+  expect(new Set(all).size).toBe(1)
+  expect(events.filter((event) => event === 'new a')).toHaveLength(1)
+})
+
+// Two ids that started at once could pass the limit together (D31).
+test('the limit holds for ids that come at once', async () => {
+  const { sessions } = manager({ maxSessions: 3 })
+  const results = await Promise.allSettled(['a', 'b', 'c', 'd', 'e'].map((id) => sessions.getOrCreate(id)))
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(3)
+  const error = await rejection(sessions.getOrCreate('f'))
+  expect(error).toBeInstanceOf(SessionLimitError)
+  expect((error as SessionLimitError).limit).toBe(3)
+  expect(await sessions.getOrCreate('a')).toBeDefined()
+  await sessions.release('a')
+  expect(await sessions.getOrCreate('f')).toBeDefined()
+})
+
+test('a start that fails is stopped, forgotten, and told', async () => {
+  const events: string[] = []
+  let fails = true
+  const sessions = new SessionManager<Recorder>({
+    maxSessions: 1,
+    create: (id) => {
+      const session = new Recorder(id, events)
+      if (fails) session.start = () => Promise.reject(new Error('no start'))
+      return session
+    },
+  })
+  expect(await rejection(sessions.getOrCreate('a'))).toMatchObject({ message: 'no start' })
+  expect([events, sessions.size, sessions.has('a')]).toEqual([['new a', 'stop a'], 0, false])
+  fails = false
+  expect(await sessions.getOrCreate('a')).toBeDefined()
+})
+
+// `../../x` led out of the workspace root (D31).
+test('an id is a plain name', async () => {
+  const { sessions } = manager()
+  for (const id of ['', '.', '..', '../x', 'a/b', 'a\\b', 'a\0', ' a', 'ü', 'x'.repeat(129), 1, null, undefined]) {
+    expect(await rejection(sessions.getOrCreate(id as string)), String(id)).toBeInstanceOf(InvalidInputError)
+  }
+})
+
+// Idle cleanup reaped a session in which a command ran (D31).
+test('what is busy, or does not tell, is not evicted', async () => {
+  const { sessions } = manager()
+  await sessions.getOrCreate('busy')
+  ;(await sessions.getOrCreate('silent')).idleMs = undefined
+  expect(await sessions.cleanupIdle(0)).toBe(0)
+})
+
+test('a session is not made again before its old one is gone', async () => {
+  const { events, sessions } = manager()
+  const first = await sessions.getOrCreate('a')
+  let finish = () => {}
+  const stopped = new Promise<void>((resolve) => (finish = resolve))
+  first.stop = async () => {
+    events.push('stopping')
+    await stopped
+    events.push('stopped')
+  }
+  const released = sessions.release('a')
+  const again = sessions.getOrCreate('a')
+  finish()
+  await Promise.all([released, again])
+  expect(events).toEqual(['new a', 'start a', 'stopping', 'stopped', 'new a', 'start a'])
+})
+
+test('the cleanup loop goes on after a failure', async () => {
+  const errors: unknown[] = []
+  let heard = () => {}
+  const twice = new Promise<void>((resolve) => (heard = resolve))
+  const { sessions } = manager({
+    onRelease: () => {
+      throw new Error('release fails')
+    },
+    onError: (error) => {
+      errors.push(error)
+      if (errors.length === 2) heard()
+    },
+  })
+  ;(await sessions.getOrCreate('a')).idleMs = Infinity
+  ;(await sessions.getOrCreate('b')).idleMs = 1
+  sessions.startCleanupLoop(5)
+  // The second becomes idle only after the first was released.
+  while (errors.length === 0) await new Promise(setImmediate)
+  sessions.sessions.get('b')!.idleMs = Infinity
+  await twice
+  sessions.stopCleanupLoop()
+  expect([errors.length, sessions.size]).toEqual([2, 0])
+})
+
+test('each session has its own workspace, and no link in its place', async () => {
+  const root = await project()
+  const seen: (string | undefined)[] = []
+  const sessions = new SessionManager<Recorder>({
+    workspaceRoot: root,
+    create: (id, { sandbox }) => {
+      seen.push(sandbox?.writableRoots[0])
+      return new Recorder(id, [])
+    },
+  })
+  await sessions.getOrCreate('u1')
+  await sessions.getOrCreate('u2')
+  expect(seen).toEqual(['/workspace', '/workspace'])
+  expect((await readdir(root)).toSorted()).toEqual(['u1', 'u2'])
+  await mkdir(join(root, 'u3'))
+  await symlink(join(root, 'u1'), join(root, 'u3', 'workspace'))
+  expect(await rejection(sessions.getOrCreate('u3'))).toBeInstanceOf(InvalidInputError)
+})

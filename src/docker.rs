@@ -1,0 +1,154 @@
+//! Containers: made from options, started, stopped and looked at.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gloveport_core::backend::docker::{
+    BuildProgress, DockerBackend, DockerOptions, GuestProgram, Runtime, builtin_runtime, builtin_runtimes, dockerfile,
+    image_tag,
+};
+use gloveport_core::error::Result;
+use napi::Status;
+use napi::bindgen_prelude::{Env, Function, PromiseRaw};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi_derive::napi;
+use serde_json::{Value, json};
+
+use crate::backend::NativeBackend;
+use crate::convert::{NativeError, NativeOutcome, parse};
+use crate::sandbox::NativeSandbox;
+
+/// 1,024: pieces of progress that wait for JavaScript; what does not fit is dropped, as nobody reads that fast.
+const PROGRESS_QUEUE: usize = 1_024;
+
+/// A container, or why there is none.
+#[napi(object, object_from_js = false)]
+pub struct NativeDockerMade {
+    /// The container.
+    pub docker: Option<NativeDocker>,
+    /// The failure.
+    pub error: Option<NativeError>,
+}
+
+/// What a container can do beyond the methods of every backend.
+#[napi]
+pub struct NativeDocker {
+    inner: Arc<DockerBackend>,
+}
+
+#[napi]
+impl NativeDocker {
+    /// A container of `options_json` (`DockerBackendOptions`); `guests[i]` is the path of the guest program for the
+    /// processor `processors[i]`, as the engine names it.
+    #[napi(catch_unwind)]
+    pub fn create(
+        options_json: String,
+        sandbox: Option<&NativeSandbox>,
+        processors: Vec<String>,
+        guests: Vec<String>,
+        #[napi(ts_arg_type = "((text: string) => void) | undefined | null")] on_progress: Option<
+            Function<'_, String, ()>,
+        >,
+    ) -> napi::Result<NativeDockerMade> {
+        let progress = on_progress.map(progress).transpose()?;
+        let guest = GuestProgram::from_paths(processors.into_iter().zip(guests.into_iter().map(PathBuf::from)));
+        let made = parse::<DockerOptions>(&options_json).and_then(|options| {
+            let sandbox = sandbox.map(|sandbox| sandbox.inner.clone());
+            DockerBackend::new(DockerOptions { sandbox, guest, ..options }, progress)
+        });
+        Ok(match made {
+            Ok(inner) => NativeDockerMade { docker: Some(Self { inner: Arc::new(inner) }), error: None },
+            Err(error) => NativeDockerMade { docker: None, error: Some(error.into()) },
+        })
+    }
+
+    /// The same container as a backend.
+    #[napi(catch_unwind)]
+    pub fn backend(&self) -> NativeBackend {
+        NativeBackend { inner: Arc::clone(&self.inner) as _ }
+    }
+
+    /// Starts it now.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn start<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let docker = Arc::clone(&self.inner);
+        env.spawn_future(async move { Ok(docker.start().await.into()) })
+    }
+
+    /// Stops it; `purge` also where it has a name.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn stop<'env>(&self, env: &'env Env, purge: bool) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let docker = Arc::clone(&self.inner);
+        env.spawn_future(async move { Ok(docker.stop(purge).await.into()) })
+    }
+
+    /// `{ alive, idleMs, containerId }`, without starting it.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn health<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let docker = Arc::clone(&self.inner);
+        env.spawn_future(async move {
+            let health = docker.health().await;
+            let idle = u64::try_from(health.idle.as_millis()).unwrap_or(u64::MAX);
+            Ok(value(Ok(json!({ "alive": health.alive, "idleMs": idle, "containerId": docker.container_id().await }))))
+        })
+    }
+
+    /// Counts as a call.
+    #[napi(catch_unwind)]
+    pub fn touch(&self) {
+        self.inner.touch();
+    }
+
+    /// Milliseconds since the last call ended; 0 while one runs.
+    #[napi(catch_unwind)]
+    #[allow(clippy::cast_precision_loss, reason = "a number of JavaScript")]
+    pub fn idle_ms(&self) -> f64 {
+        self.inner.idle().as_millis() as f64
+    }
+
+    /// What it uses, or null.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn usage<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let docker = Arc::clone(&self.inner);
+        env.spawn_future(async move { Ok(value(docker.usage().await.map(|usage| json!(usage)))) })
+    }
+}
+
+/// A runtime as it was understood, with its Dockerfile and tag where it has a base image.
+#[napi(catch_unwind)]
+pub fn define_runtime(runtime_json: String) -> NativeOutcome {
+    value(parse::<Runtime>(&runtime_json).and_then(|runtime| described(&runtime)))
+}
+
+/// The runtime of a name, or all of them.
+#[napi(catch_unwind)]
+pub fn builtin_runtimes_json(name: Option<String>) -> NativeOutcome {
+    value(match name {
+        Some(name) => builtin_runtime(&name).map(|runtime| json!(runtime)),
+        None => Ok(json!(builtin_runtimes())),
+    })
+}
+
+fn described(runtime: &Runtime) -> Result<Value> {
+    let (dockerfile, tag) = match runtime.base_image {
+        Some(_) => (Some(dockerfile(runtime)?), Some(image_tag(runtime)?)),
+        None => (None, None),
+    };
+    Ok(json!({ "runtime": runtime, "dockerfile": dockerfile, "tag": tag }))
+}
+
+fn value(result: Result<Value>) -> NativeOutcome {
+    result.map(|value| gloveport_core::wire::Reply { value: Some(value), ..Default::default() }).into()
+}
+
+fn progress(function: Function<'_, String, ()>) -> napi::Result<BuildProgress> {
+    let call: ThreadsafeFunction<String, (), String, Status, false, true, PROGRESS_QUEUE> = function
+        .build_threadsafe_function()
+        .weak::<true>()
+        .callee_handled::<false>()
+        .max_queue_size::<PROGRESS_QUEUE>()
+        .build()?;
+    Ok(Arc::new(move |text: &str| {
+        call.call(text.to_owned(), ThreadsafeFunctionCallMode::NonBlocking);
+    }))
+}

@@ -1,0 +1,150 @@
+import { checkOptions, describe, encodeJson } from '../encode.js'
+import { errorFromNative } from '../errors/from-native.js'
+import { InvalidInputError } from '../errors/invalid-input-error.js'
+import { runNative } from '../native-call.js'
+import { NativeDocker } from '../native.js'
+import { NativeFiles } from '../backend/native-files.js'
+import type { CallSignal } from '../backend/types.js'
+import { nativeSandboxOf, type Sandbox } from '../sandbox/sandbox.js'
+import { guestPrograms } from './guest.js'
+import { getRuntime, type RuntimeConfig } from './runtime.js'
+
+/** What an author sets on a {@link DockerBackend}. */
+export interface DockerBackendOptions {
+  /**
+   * The engine: `unix:///path`, `tcp://host:port` or `npipe://…`. Default: `DOCKER_HOST`, the current Docker context, then the
+   * sockets where Docker and Podman usually are.
+   */
+  readonly host?: string | undefined
+  /** The image. Not together with `runtime`. */
+  readonly image?: string | undefined
+  /** An image described by its packages, or the name of one that comes along; built when it is not there. */
+  readonly runtime?: RuntimeConfig | string | undefined
+  /** Whether a missing image is pulled. Default `missing`: yes. */
+  readonly pull?: 'missing' | 'never' | undefined
+  /**
+   * A container by name or id: attached to when it exists, whether it runs, is paused or stopped; made under this name
+   * otherwise, if there is an image. It is kept when it stops, with its files.
+   */
+  readonly container?: string | undefined
+  /** Where commands run and what relative paths are relative to. Default `/workspace`, or the runtime's or first mount's. */
+  readonly workDir?: string | undefined
+  /** Directories of this machine, seen inside under the agent's paths. File tools then see the mounts and nothing else. */
+  readonly sandbox?: Sandbox | undefined
+  /** Variables for everything inside. */
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** Default `none`; `bridge`, or the name of a network of the engine. */
+  readonly network?: string | undefined
+  /** Bytes of memory. Default 2 GiB. */
+  readonly memory?: number | undefined
+  /** Bytes of memory and swap together. Default: `memory`, so no swap. */
+  readonly memorySwap?: number | undefined
+  /** Processors' worth of time. Default 2. */
+  readonly cpus?: number | undefined
+  /** Weight against other containers. */
+  readonly cpuShares?: number | undefined
+  /** Processes and threads. Default 256. */
+  readonly pids?: number | undefined
+  /** Capabilities that are not dropped. Default: none. */
+  readonly capabilities?: readonly string[] | undefined
+  /** File systems in memory: path → options, such as `uid=1000,size=64m`; root's unless `uid` says otherwise. */
+  readonly tmpfs?: Readonly<Record<string, string>> | undefined
+  /** Whether only mounts, `tmpfs` and `/tmp` can be written. */
+  readonly readOnlyRoot?: boolean | undefined
+  /** The user inside, as `uid`, `uid:gid` or name. */
+  readonly user?: string | undefined
+  /** Another runtime of the engine, such as `runsc`. */
+  readonly ociRuntime?: string | undefined
+  /** Milliseconds without a call after which the container is stopped. Default: never. */
+  readonly idleTimeout?: number | undefined
+  /** Hears what pulls and builds say. */
+  readonly onProgress?: ((text: string) => void) | undefined
+}
+
+/** What a container uses at a moment. */
+export interface DockerUsage {
+  readonly memoryBytes?: number
+  readonly memoryLimitBytes?: number
+  /** 100 is one processor. */
+  readonly cpuPercent?: number
+  readonly processes?: number
+}
+
+/**
+ * A container with files and a shell, started by the first call that needs it. Hardened unless told otherwise: no network,
+ * no capabilities, no new privileges; memory, processors and processes bounded. It ends with this process, however that
+ * ends.
+ *
+ * @example
+ * const backend = new DockerBackend({ image: 'python:3.12-slim' })
+ * await backend.write('hello.py', 'print("hello")\n')
+ * const { stdout } = await backend.execute('python hello.py')
+ * await backend.close() // the container is gone
+ *
+ * @throws {InvalidInputError} an option is not right, or would open the wall
+ */
+export class DockerBackend extends NativeFiles {
+  readonly #docker: NativeDocker
+
+  constructor(options?: DockerBackendOptions) {
+    const { sandbox, onProgress, runtime, ...rest } = checkOptions(options)
+    if (onProgress !== undefined && typeof onProgress !== 'function') {
+      throw new InvalidInputError(`\`onProgress\` must be a function, not ${describe(onProgress)}.`)
+    }
+    const json = encodeJson(
+      { ...rest, runtime: typeof runtime === 'string' ? getRuntime(runtime) : runtime },
+      'options',
+    )
+    const native = sandbox === undefined ? null : nativeSandboxOf(sandbox)
+    const { docker, error } = NativeDocker.create(json, native, ...guestPrograms(), onProgress)
+    if (!docker) throw errorFromNative(error ?? { code: 'INTERNAL', message: 'The container could not be made.' })
+    super({ backend: docker.backend() })
+    this.#docker = docker
+  }
+
+  /**
+   * Starts the container now, and resolves when it answers.
+   *
+   * @throws {BackendUnavailableError} no engine, no image, or no start; says what was tried
+   */
+  async start(options?: CallSignal): Promise<void> {
+    await runNative(checkOptions(options), () => this.#docker.start())
+  }
+
+  /** Stops it: gone with its files, but kept when it has a name and `purge` is not set. Twice is once. */
+  async stop(options?: { readonly purge?: boolean | undefined } & CallSignal): Promise<void> {
+    const { purge, ...rest } = checkOptions(options)
+    await runNative(rest, () => this.#docker.stop(purge === true))
+  }
+
+  /** Whether the container runs. Starts nothing. */
+  async isAlive(): Promise<boolean> {
+    return (await this.#health()).alive
+  }
+
+  /** The engine's number of the container while it runs. For people and logs, never for a model. */
+  async containerId(): Promise<string | null> {
+    return (await this.#health()).containerId
+  }
+
+  /** Milliseconds since the last call ended; 0 while one runs. Any call counts. */
+  get idleMs(): number {
+    return this.#docker.idleMs()
+  }
+
+  /** Counts as a call: it is not idle from now. */
+  touch(): void {
+    this.#docker.touch()
+  }
+
+  /** What it uses, or null where it does not run. */
+  async usage(options?: CallSignal): Promise<DockerUsage | null> {
+    const { value } = await runNative(checkOptions(options), () => this.#docker.usage())
+    return JSON.parse(value ?? 'null') as DockerUsage | null
+  }
+
+  async #health(): Promise<{ alive: boolean; containerId: string | null }> {
+    const { value } = await runNative({}, () => this.#docker.health())
+    return JSON.parse(value ?? 'null') as { alive: boolean; containerId: string | null }
+  }
+}
