@@ -195,19 +195,21 @@ export declare function analyzeCommand(command: string, contextJson: string): Na
 
 /** `{ content, edits, summary, diff }` as JSON in `value`. `edits_json` is a list of edits by tags. */
 export declare function applyHashlineEdit(content: string, editsJson: string): NativeOutcome
+
 /** The runtime of a name, or all of them. */
 export declare function builtinRuntimesJson(name?: string | undefined | null): NativeOutcome
 
 /** The ruleset that the answers in `options_json` describe, as JSON in `value`. */
 export declare function createRuleset(optionsJson: string): NativeOutcome
 
+/** A runtime as it was understood, with its Dockerfile and tag where it has a base image. */
+export declare function defineRuntime(runtimeJson: string): NativeOutcome
+
 /** Lines with their tags, in `text`. */
 export declare function formatHashlineOutput(content: string, offset?: number | undefined | null, limit?: number | undefined | null): NativeOutcome
 
 /** The tag of one line, in `text`. */
 export declare function lineHash(line: string): NativeOutcome
-/** A runtime as it was understood, with its Dockerfile and tag where it has a base image. */
-export declare function defineRuntime(runtimeJson: string): NativeOutcome
 
 /** A record, as JSON, without its secrets. */
 export declare function maskJson(record: string): string
