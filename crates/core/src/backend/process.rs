@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
 use super::capture::{Capture, Captured};
@@ -28,7 +29,7 @@ const INPUTS: usize = 16;
 const INPUT_BYTES: usize = 64 << 10;
 
 /// A signal, by the names and numbers that all Unix systems share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ProcessSignal {
     /// The terminal is gone; many daemons read their settings again.
     Hangup,
@@ -79,7 +80,7 @@ impl ProcessSignal {
 }
 
 /// What a process is told to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Order {
     /// Get this signal, with its group.
     Signal(ProcessSignal),
@@ -90,7 +91,7 @@ pub enum Order {
 }
 
 /// The size of a terminal in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalSize {
     /// From 1.
     pub columns: u16,

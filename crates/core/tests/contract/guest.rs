@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use gloveport_core::backend::guest::{Connection, Lease, Link, Remote, Setup, serve};
 use gloveport_core::backend::local::{LocalBackend, LocalOptions};
+use gloveport_core::backend::process::{Order, Process, ProcessSignal};
 use gloveport_core::backend::{
     Backend, BoxFuture, Call, ExecuteRequest, FileSystem, OutputChunk, Shell, WritableFileSystem,
 };
@@ -162,6 +163,71 @@ async fn join_all<F: Future + Unpin>(mut futures: Vec<F>) -> Vec<F::Output> {
     })
     .await;
     done.into_iter().map(Option::unwrap).collect()
+}
+
+/// Reads until `text` was printed or the process ended.
+async fn printed(process: &Process, text: &str) -> String {
+    let mut seen = Vec::new();
+    let mut position = 0;
+    loop {
+        let piece = process.read(position, 1 << 20);
+        position = piece.next;
+        seen.extend(piece.bytes);
+        let so_far = String::from_utf8_lossy(&seen).into_owned();
+        if so_far.contains(text) || process.ended().is_some() {
+            return so_far;
+        }
+        process.changed(position).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_a_guest_runs_beside_its_caller() {
+    let place = guest();
+    let shell = place.backend.shell().unwrap();
+    let request = ExecuteRequest::new("while read -r line; do echo \"got $line\"; done; echo oops >&2; exit 3");
+    let process = shell.start(request, &Call::default()).await.unwrap();
+    assert!(process.pid().is_some());
+    process.write(b"one\n", &Call::default().deadline).await.unwrap();
+    assert_eq!(printed(&process, "one\n").await, "got one\n");
+    // Other calls of the connection are not held up, also not by more input than anybody holds.
+    let large: Vec<u8> = [&b"x".repeat(300_000)[..], b"\n"].concat();
+    process.write(&large, &Call::default().deadline).await.unwrap();
+    let other = shell.execute(ExecuteRequest::new("echo other"), &Call::default()).await.unwrap();
+    assert_eq!(other.stdout, "other\n");
+    process.close_input().await.unwrap();
+    let outcome = process.over().await;
+    assert_eq!((outcome.exit_code, outcome.stderr.as_str()), (Some(3), "oops\n"));
+    assert_eq!(process.position(), "got one\ngot \noops\n".len() as u64 + 300_000);
+    let refused = process.write(b"x", &Call::default().deadline).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Closed);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_a_guest_is_told_and_ended() {
+    let place = guest();
+    let shell = place.backend.shell().unwrap();
+    let command = "trap 'echo told' USR1; echo ready; while :; do sleep 0.01; done";
+    let process = shell.start(ExecuteRequest::new(command), &Call::default()).await.unwrap();
+    printed(&process, "ready").await;
+    // Input that nobody reads does not hold up an order behind it.
+    process.write(&b"x".repeat(1 << 20), &Call::default().deadline).await.unwrap();
+    process.order(Order::Signal(ProcessSignal::User1)).await.unwrap();
+    let said = printed(&process, "told\n").await;
+    assert!(said.contains("told\n"), "{said}");
+    assert!(process.end().await);
+    // Nobody holds it: it is ended as well.
+    let marker = place.base.join("alive").unwrap();
+    let command = format!("echo begun; trap 'echo ended > {marker}; exit' TERM; while :; do sleep 0.01; done");
+    let process = shell.start(ExecuteRequest::new(command), &Call::default()).await.unwrap();
+    printed(&process, "begun").await;
+    let watch = process.end_watch();
+    drop(process);
+    assert!(watch.over().await.aborted);
+    // It was asked before it was killed, and wrote that down; whoever looks waits for the event, not for a time.
+    while place.backend.files().stat(&marker, &Call::default()).await.unwrap().is_none() {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// A peer that is no guest: whatever it sends, calls end with an error.

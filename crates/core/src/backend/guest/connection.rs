@@ -37,7 +37,7 @@ pub struct Connection {
     home: Option<String>,
 }
 
-struct Shared {
+pub(super) struct Shared {
     outgoing: mpsc::Sender<Vec<u8>>,
     /// `None` once the connection has ended.
     calls: Mutex<Option<HashMap<u64, mpsc::Sender<Incoming>>>>,
@@ -45,7 +45,7 @@ struct Shared {
     ended: CancelToken,
 }
 
-type Incoming = (ToHost, Vec<u8>);
+pub(super) type Incoming = (ToHost, Vec<u8>);
 
 /// What a call brings along that the guest asks for.
 #[derive(Default)]
@@ -110,6 +110,10 @@ impl Connection {
         self.shared.end();
     }
 
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
     /// What `~` is in a command.
     pub fn home(&self) -> Option<String> {
         self.home.clone()
@@ -159,7 +163,15 @@ impl Connection {
                         self.shared.send(running.id, &ToGuest::Answer { question, failure }, &body).await?;
                     }
                     // Not in the middle of a call.
-                    Some((ToHost::Ready { .. } | ToHost::Unusable(_), _)) | None => {
+                    Some((
+                        ToHost::Ready { .. }
+                        | ToHost::Unusable(_)
+                        | ToHost::Began { .. }
+                        | ToHost::Obeyed
+                        | ToHost::Taken,
+                        _,
+                    ))
+                    | None => {
                         self.shared.end();
                         return Err(lost());
                     }
@@ -203,10 +215,11 @@ impl Drop for Connection {
 }
 
 /// A call that the guest has not ended. Dropped, it tells the guest to stop.
-struct Running {
-    id: u64,
+pub(super) struct Running {
+    pub(super) id: u64,
     shared: Arc<Shared>,
-    over: bool,
+    /// Whether the guest has ended it.
+    pub(super) over: bool,
 }
 
 impl Drop for Running {
@@ -224,14 +237,14 @@ impl Drop for Running {
 }
 
 impl Shared {
-    fn begin(self: &Arc<Self>) -> Result<(Running, mpsc::Receiver<Incoming>)> {
+    pub(super) fn begin(self: &Arc<Self>) -> Result<(Running, mpsc::Receiver<Incoming>)> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, inbox) = mpsc::channel(INBOX);
         self.calls.lock().as_mut().ok_or_else(lost)?.insert(id, sender);
         Ok((Running { id, shared: Arc::clone(self), over: false }, inbox))
     }
 
-    async fn send(&self, call: u64, message: &ToGuest, body: &[u8]) -> Result<()> {
+    pub(super) async fn send(&self, call: u64, message: &ToGuest, body: &[u8]) -> Result<()> {
         let bytes = encode(call, message, body)
             .ok_or_else(|| Error::new(ErrorKind::FileTooLarge, "This is too much for one call."))?;
         tokio::select! {
@@ -290,7 +303,7 @@ impl Shared {
         self.end();
     }
 
-    fn end(&self) {
+    pub(super) fn end(&self) {
         self.ended.cancel();
         // Dropping their senders wakes the calls.
         self.calls.lock().take();
@@ -354,11 +367,12 @@ impl Answers {
                 }
                 (None, Vec::new())
             }
+            Ask::Screen => refused(&Error::internal("This call has no terminal.")),
         }
     }
 }
 
-fn lost() -> Error {
+pub(super) fn lost() -> Error {
     Error::new(
         ErrorKind::BackendUnavailable,
         "The connection into the container was lost; the next call makes a new one.",

@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::Operation;
-use crate::backend::{Background, CommandLimits, ExecuteRequest, FileVersion, Missing, OutputSink, Stream, Window};
+use crate::backend::process::{Order, Tap, TerminalSize};
+use crate::backend::{
+    Background, CommandLimits, ExecuteRequest, FileVersion, Missing, OutputSink, Stream, TerminalRequest, Window,
+};
 use crate::error::{Error, ErrorKind};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
@@ -41,6 +44,10 @@ pub(super) enum ToGuest {
     },
     /// The caller gave up.
     Cancel,
+    /// Tells a command that runs beside its caller what to do.
+    Order(Order),
+    /// Gives such a command input, the body; the end of it where that is empty.
+    Input,
     /// Answers a question; the body is a file's new content.
     Answer { question: u64, failure: Option<Failure> },
 }
@@ -55,6 +62,15 @@ pub(super) enum ToHost {
     },
     /// The guest cannot serve.
     Unusable(Failure),
+    /// A command that runs beside its caller has begun.
+    Began {
+        /// Its number inside.
+        pid: Option<u32>,
+    },
+    /// It was told the last order.
+    Obeyed,
+    /// It read the last input, or nobody will.
+    Taken,
     /// Ends a call; the body is content that was read.
     Done(Value),
     /// Ends a call that failed.
@@ -72,6 +88,8 @@ pub(super) enum Ask {
     Change { old: Option<Old> },
     /// Here is output; go on?
     Output(Stream),
+    /// Here are bytes of a terminal; go on?
+    Screen,
 }
 
 /// A file's state, without its content.
@@ -100,6 +118,8 @@ pub(super) enum Method {
     Rename { from: VirtualPath, to: VirtualPath },
     Copy { from: VirtualPath, to: VirtualPath },
     Execute(Command),
+    Start(Command),
+    OpenTerminal(Terminal),
 }
 
 /// An [`ExecuteRequest`]; what it reads is the body.
@@ -150,6 +170,30 @@ impl Command {
             background: self.background,
             spill: None,
         }
+    }
+}
+
+/// A [`TerminalRequest`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Terminal {
+    command: Option<String>,
+    working_directory: Option<VirtualPath>,
+    environment: Vec<(String, String)>,
+    size: TerminalSize,
+    limits: CommandLimits,
+}
+
+impl Terminal {
+    /// Takes a request apart: what travels, and who takes its bytes.
+    pub(super) fn of(request: TerminalRequest) -> (Self, Option<Tap>) {
+        let TerminalRequest { command, working_directory, environment, size, limits, tap } = request;
+        (Self { command, working_directory, environment, size, limits }, tap)
+    }
+
+    /// Puts it together again.
+    pub(super) fn request(self, tap: Tap) -> TerminalRequest {
+        let Self { command, working_directory, environment, size, limits } = self;
+        TerminalRequest { command, working_directory, environment, size, limits, tap: Some(tap) }
     }
 }
 

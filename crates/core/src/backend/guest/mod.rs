@@ -6,6 +6,8 @@
 //! message.rs  what the two sides say: calls, answers, and questions back
 //! serve.rs    the inside: any backend, served until its input ends
 //! connection.rs  the outside: many calls at once over one connection
+//! beside.rs   the outside of a command that runs beside its caller
+//! attend.rs   its inside
 //! remote.rs   the traits of a backend over a connection that may be made anew
 //! ```
 //!
@@ -15,6 +17,8 @@
 //! pretend anything about its own files, and nothing else: whatever it sends is bounded, decoded strictly and never
 //! used as a host path.
 
+mod attend;
+mod beside;
 mod connection;
 mod frame;
 mod message;

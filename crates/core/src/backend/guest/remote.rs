@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
+use super::beside;
 use super::connection::{Connection, Ours, Stopped};
-use super::message::{Command, Method};
+use super::message::{Command, Method, Terminal};
 use crate::access::Operation;
+use crate::backend::capture::Capture;
+use crate::backend::process::{Process, ProcessOptions, process};
 use crate::backend::{
     BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileContent, FileInfo, FileSlice, FileSystem, Listing, Missing,
-    Resolution, Shell, Transform, Updated, Window, WritableFileSystem,
+    Resolution, Shell, TerminalRequest, Transform, Updated, Window, WritableFileSystem,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -220,6 +223,31 @@ impl<L: Link> Shell for Remote<L> {
             let method = Method::Execute(command);
             lease.call(method, &stdin, call, bound, Stopped::AsksForTheTruth, ours).await.map(|(value, _)| value)
         })
+    }
+
+    fn start<'a>(&'a self, mut request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        Box::pin(async move {
+            request.working_directory.get_or_insert_with(|| self.working_directory.clone());
+            let lease = self.link.lease(call).await?;
+            let (command, stdin, sink) = Command::of(request);
+            let capture = Capture::new(self.limits.output_bytes, None, None);
+            let halves = process(Some(capture), ProcessOptions { sink, tap: None });
+            beside::start(lease, Method::Start(command), &stdin, call, halves).await
+        })
+    }
+
+    fn open_terminal<'a>(&'a self, mut request: TerminalRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        Box::pin(async move {
+            request.working_directory.get_or_insert_with(|| self.working_directory.clone());
+            let lease = self.link.lease(call).await?;
+            let (terminal, tap) = Terminal::of(request);
+            let halves = process(None, ProcessOptions { sink: None, tap });
+            beside::start(lease, Method::OpenTerminal(terminal), &[], call, halves).await
+        })
+    }
+
+    fn has_terminals(&self) -> bool {
+        true
     }
 }
 

@@ -14,18 +14,22 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+use super::attend::{Told, attend};
 use super::frame::{Decoder, Frame, encode};
 use super::message::{Ask, Failure, Method, Old, Setup, ToGuest, ToHost};
 use crate::access::{Guard, Operation, Unguarded};
-use crate::backend::{Backend, Call, FileContent, OutputChunk, OutputSink, Transform, WritableFileSystem};
+use crate::backend::{Backend, Call, FileContent, OutputChunk, OutputSink, Shell, Transform, WritableFileSystem};
 use crate::cancel::{CancelToken, Deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 
 /// 64 frames wait for the writer: enough for every thread to have one on its way.
 const QUEUE: usize = 64;
+/// 4: one order and one piece of input of a command are under way at most.
+const TOLD: usize = 4;
 /// 64 KiB: what a pipe holds.
 const READ_BYTES: usize = 64 << 10;
 
@@ -101,6 +105,16 @@ pub fn serve<B: Backend + 'static>(
                     });
                 }
                 (ToGuest::Cancel, _) => calls.cancel(call),
+                (ToGuest::Order(order), _) => {
+                    if !calls.tell(call, Told::Order(order)) {
+                        break 'input;
+                    }
+                }
+                (ToGuest::Input, _) => {
+                    if !calls.tell(call, Told::Input(body)) {
+                        break 'input;
+                    }
+                }
                 (ToGuest::Answer { question, failure }, _) => calls.answer(call, question, failure, body),
                 (ToGuest::Start(_), Some(_)) | (ToGuest::Call { .. }, None) => break 'input,
             }
@@ -130,18 +144,24 @@ struct Calls(Mutex<HashMap<u64, Weak<Line>>>);
 type Waiter = SyncSender<(Option<Failure>, Vec<u8>)>;
 
 /// One running call's line to the outside.
-struct Line {
+pub(super) struct Line {
     call: u64,
-    cancel: CancelToken,
+    pub(super) cancel: CancelToken,
     outgoing: Sender<Vec<u8>>,
     next: AtomicU64,
     /// Dropped when the connection ends, which wakes whoever waits.
     waiting: Mutex<Option<HashMap<u64, Waiter>>>,
+    /// What a command that runs beside its caller is told.
+    tell: Sender<Told>,
+    told: Mutex<Option<Receiver<Told>>>,
 }
 
 impl Calls {
     fn begin(&self, call: u64, outgoing: Sender<Vec<u8>>) -> Arc<Line> {
+        let (tell, told) = channel(TOLD);
         let line = Arc::new(Line {
+            tell,
+            told: Mutex::new(Some(told)),
             call,
             cancel: CancelToken::new(),
             outgoing,
@@ -166,6 +186,11 @@ impl Calls {
         }
     }
 
+    /// False when more comes than was acknowledged: no host of ours does that. A call that has ended is told nothing.
+    fn tell(&self, call: u64, told: Told) -> bool {
+        self.find(call).is_none_or(|line| !matches!(line.tell.try_send(told), Err(TrySendError::Full(_))))
+    }
+
     fn answer(&self, call: u64, question: u64, failure: Option<Failure>, body: Vec<u8>) {
         let waiter = self.find(call).and_then(|line| line.waiting.lock().as_mut()?.remove(&question));
         if let Some(waiter) = waiter {
@@ -184,6 +209,19 @@ impl Calls {
 }
 
 impl Line {
+    /// What its command is told, for the one that attends to it.
+    pub(super) fn told(&self) -> Option<Receiver<Told>> {
+        self.told.lock().take()
+    }
+
+    /// Says something that no answer is waited for.
+    pub(super) async fn say(&self, message: ToHost) {
+        if let Some(bytes) = encode(self.call, &message, &[]) {
+            // Nobody listens any more: then nobody misses it.
+            let _ = self.outgoing.send(bytes).await;
+        }
+    }
+
     /// Asks and waits. An error when the outside says no, or is gone.
     fn ask(&self, ask: Ask, body: &[u8]) -> Result<Vec<u8>> {
         let gone = || Error::new(ErrorKind::Closed, "The connection to the host has ended.");
@@ -265,13 +303,28 @@ async fn perform(
         Method::Rename { from, to } => Answer::of(writer(backend)?.rename(&from, &to, call).await?),
         Method::Copy { from, to } => Answer::of(writer(backend)?.copy(&from, &to, call).await?),
         Method::Execute(command) => {
-            let shell = backend
-                .shell()
-                .ok_or_else(|| Error::new(ErrorKind::Unsupported, backend.no_shell_reason().to_owned()))?;
             let sink = command.streams.then(|| output(Arc::clone(line)));
-            Answer::of(json!(shell.execute(command.request(body, sink), call).await?))
+            Answer::of(json!(shell(backend)?.execute(command.request(body, sink), call).await?))
+        }
+        Method::Start(command) => {
+            let request = command.request(body, Some(output(Arc::clone(line))));
+            let process = shell(backend)?.start(request, call).await?;
+            Answer::of(json!(attend(line, process).await?))
+        }
+        Method::OpenTerminal(terminal) => {
+            let screen = Arc::clone(line);
+            let tap = Box::new(move |bytes: &[u8]| {
+                // An outside that is gone has ended the command already.
+                let _ = screen.ask(Ask::Screen, bytes);
+            });
+            let process = shell(backend)?.open_terminal(terminal.request(tap), call).await?;
+            Answer::of(json!(attend(line, process).await?))
         }
     }
+}
+
+fn shell(backend: &dyn Backend) -> Result<&dyn Shell> {
+    backend.shell().ok_or_else(|| Error::new(ErrorKind::Unsupported, backend.no_shell_reason().to_owned()))
 }
 
 fn writer(backend: &dyn Backend) -> Result<&dyn WritableFileSystem> {
