@@ -4,10 +4,13 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod beside;
+mod by_shell;
 #[path = "../../../core/tests/contract/cases.rs"]
 mod cases;
 mod commands;
 mod contract;
+mod far;
 mod life;
 #[path = "../../../core/tests/contract/run.rs"]
 mod run;

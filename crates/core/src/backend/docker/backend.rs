@@ -39,7 +39,15 @@ impl DockerBackend {
         let session = format!("{:016x}{:016x}", RandomState::new().hash_one(1), RandomState::new().hash_one(2));
         let work_dir = choose_work_dir(&options)?;
         // What the engine would refuse, and what must never be asked of it, is refused here already.
-        super::spec::container(&options, "check", &work_dir, None, std::collections::HashMap::new(), true)?;
+        super::spec::container(
+            &options,
+            "check",
+            &work_dir,
+            None,
+            serde_json::Map::new(),
+            true,
+            super::spec::First::Guest,
+        )?;
         let mounts = options
             .sandbox
             .clone()
@@ -129,7 +137,10 @@ impl Backend for DockerBackend {
 
     fn writer(&self) -> Option<&dyn WritableFileSystem> {
         match &self.mounts {
-            Some(mounts) => mounts.writer(),
+            Some(mounts) => {
+                self.container.touch();
+                mounts.writer()
+            }
             None => Some(&self.remote),
         }
     }

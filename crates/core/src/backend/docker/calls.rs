@@ -1,66 +1,102 @@
 //! The engine's calls as a container needs them: what is so already, or gone, is no failure.
 
-use std::pin::Pin;
+use serde_json::{Value, json};
 
-use bollard::Docker;
-use bollard::container::LogOutput;
-use bollard::exec::{StartExecOptions, StartExecResults};
-use bollard::models::{ContainerInspectResponse, ContainerStateStatusEnum, ExecConfig};
-use bollard::query_parameters::{InspectContainerOptions, StartContainerOptions};
-use futures_util::Stream;
-use tokio::io::AsyncWrite;
-
-use super::engine::{is_conflict, is_missing, refused};
+use super::client::{Engine, Failure, Input, Output, Path, Payload};
+use super::engine::refused;
 use crate::error::{Error, Result};
 
-pub(super) async fn inspect(docker: &Docker, id: &str) -> Result<Option<ContainerInspectResponse>> {
-    match docker.inspect_container(id, None::<InspectContainerOptions>).await {
+/// A container of this name or number.
+pub(super) fn of(id: &str) -> Path {
+    Path::new("/containers").name(id)
+}
+
+/// What the engine knows of a container; `None` where there is none.
+pub(super) async fn inspect(engine: &Engine, id: &str) -> Result<Option<Value>> {
+    match engine.ask("GET", &of(id).then("json"), Payload::Nothing).await {
         Ok(found) => Ok(Some(found)),
-        Err(error) if is_missing(&error) => Ok(None),
-        Err(error) => Err(refused("look at a container", &error)),
+        Err(failure) if failure.is_missing() => Ok(None),
+        Err(failure) => Err(refused("look at a container", &failure)),
     }
 }
 
-pub(super) async fn status(docker: &Docker, id: &str) -> Result<Option<ContainerStateStatusEnum>> {
-    Ok(inspect(docker, id).await?.and_then(|found| found.state).and_then(|state| state.status))
+/// How a container is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    Running,
+    Paused,
+    /// Made and not begun, ended, or on its way to one of these.
+    Still,
 }
 
-pub(super) async fn start(docker: &Docker, id: &str) -> Result<()> {
-    match docker.start_container(id, None::<StartContainerOptions>).await {
-        Err(error) if !is_conflict(&error) => Err(refused("start a container", &error)),
-        Ok(()) | Err(_) => Ok(()),
+/// How a container is that was looked at.
+pub(super) fn status_of(found: &Value) -> Status {
+    match found.pointer("/State/Status").and_then(Value::as_str) {
+        Some("running") => Status::Running,
+        Some("paused") => Status::Paused,
+        _ => Status::Still,
     }
 }
 
-pub(super) async fn unpause(docker: &Docker, id: &str) -> Result<()> {
-    docker.unpause_container(id).await.map_err(|error| refused("resume a container", &error))
+pub(super) async fn status(engine: &Engine, id: &str) -> Result<Option<Status>> {
+    Ok(inspect(engine, id).await?.as_ref().map(status_of))
+}
+
+pub(super) async fn start(engine: &Engine, id: &str) -> Result<()> {
+    match engine.ask("POST", &of(id).then("start"), Payload::Nothing).await {
+        Err(failure) if !failure.is_conflict() => Err(refused("start a container", &failure)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+pub(super) async fn unpause(engine: &Engine, id: &str) -> Result<()> {
+    let resumed = engine.ask("POST", &of(id).then("unpause"), Payload::Nothing).await;
+    resumed.map(drop).map_err(|failure| refused("resume a container", &failure))
+}
+
+/// Ends a container at once and keeps it.
+pub(super) async fn stop(engine: &Engine, id: &str) -> Result<()> {
+    gone(engine.ask("POST", &of(id).then("stop").with("t", "0"), Payload::Nothing).await)
+}
+
+/// Ends and removes a container with its nameless volumes.
+pub(super) async fn remove(engine: &Engine, id: &str) -> Result<()> {
+    gone(engine.ask("DELETE", &of(id).with("force", "true").with("v", "true"), Payload::Nothing).await)
 }
 
 /// A container that is gone, or is going, is as good as one that we removed.
-pub(super) fn gone(result: Result<(), bollard::errors::Error>) -> Result<()> {
+fn gone(result: Result<Value, Failure>) -> Result<()> {
     match result {
-        Err(error) if !is_missing(&error) && !is_conflict(&error) => Err(refused("stop a container", &error)),
-        Ok(()) | Err(_) => Ok(()),
+        Err(failure) if !failure.is_missing() && !failure.is_conflict() => Err(refused("stop a container", &failure)),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
-pub(super) type Output = Pin<Box<dyn Stream<Item = Result<LogOutput, bollard::errors::Error>> + Send>>;
-pub(super) type Input = Pin<Box<dyn AsyncWrite + Send>>;
-
-pub(super) async fn exec(docker: &Docker, id: &str, command: &[&str], user: Option<String>) -> Result<(Output, Input)> {
-    let config = ExecConfig {
-        cmd: Some(command.iter().map(|word| (*word).to_owned()).collect()),
-        attach_stdin: Some(true),
-        attach_stdout: Some(true),
-        attach_stderr: Some(true),
-        tty: Some(false),
-        user,
-        ..ExecConfig::default()
-    };
-    let error = |error| refused("run a program in a container", &error);
-    let made = docker.create_exec(id, config).await.map_err(error)?;
-    match docker.start_exec(&made.id, None::<StartExecOptions>).await.map_err(error)? {
-        StartExecResults::Attached { output, input } => Ok((output, input)),
-        StartExecResults::Detached => Err(Error::internal("A program in a container was not attached.")),
+pub(super) async fn exec(engine: &Engine, id: &str, command: &[&str], user: Option<&str>) -> Result<(Output, Input)> {
+    let mut config = json!({
+        "Cmd": command,
+        "AttachStdin": true,
+        "AttachStdout": true,
+        "AttachStderr": true,
+        "Tty": false,
+    });
+    if let Some(user) = user {
+        config["User"] = user.into();
     }
+    exec_of(engine, id, &config).await.map(|(_, output, input)| (output, input))
+}
+
+/// Runs a program that is described as the engine wants it; its number, its output and its input.
+pub(super) async fn exec_of(engine: &Engine, id: &str, config: &Value) -> Result<(String, Output, Input)> {
+    let error = |failure| refused("run a program in a container", &failure);
+    let made = engine.ask("POST", &of(id).then("exec"), Payload::Json(config)).await.map_err(error)?;
+    let exec = text(&made, "Id").ok_or_else(|| Error::internal("The engine named no program."))?.to_owned();
+    let begin = json!({ "Detach": false, "Tty": false });
+    let attached = engine.attach(&Path::new("/exec").name(&exec).then("start"), Payload::Json(&begin)).await;
+    attached.map(|(output, input)| (exec, output, input)).map_err(error)
+}
+
+/// A text of an answer.
+pub(super) fn text<'a>(answer: &'a Value, name: &str) -> Option<&'a str> {
+    answer.get(name).and_then(Value::as_str)
 }

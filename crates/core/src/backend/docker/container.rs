@@ -12,32 +12,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use bollard::Docker;
-use bollard::container::LogOutput;
-use bollard::models::ContainerStateStatusEnum;
-use bollard::query_parameters::{StatsOptions, StopContainerOptions};
-use futures_util::StreamExt;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::time::timeout;
-use tokio_util::io::StreamReader;
 
-use super::calls::{Input, Output, exec, gone, inspect, status, unpause};
+#[cfg(unix)]
+use super::by_shell;
+use super::calls::{Status, exec, inspect, of, remove, status, stop, unpause};
+use super::client::{Engine, Input, Output, Payload};
 use super::engine::{self, refused};
 use super::image::BuildProgress;
 use super::options::DockerOptions;
-use super::owner::{self, SESSION};
+use super::owner::SESSION;
 use super::usage::Usage;
 use crate::backend::guest::{Connection, Lease, Link, Setup};
 use crate::backend::{BoxFuture, Call};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 
-/// 5 min to make and start a container: a pull is a part of it.
-const START: Duration = Duration::from_mins(5);
+/// 30 min to make and start a container: a pull or the build of an image is a part of it.
+const START: Duration = Duration::from_mins(30);
 /// 30 s to stop one.
 const STOP: Duration = Duration::from_secs(30);
-/// 10 s for a small request.
-const REQUEST: Duration = Duration::from_secs(10);
 
 /// A container, whether there is one yet or not. Clones are the same container.
 #[derive(Clone)]
@@ -63,12 +59,12 @@ enum State {
 }
 
 pub(super) struct Running {
-    pub(super) docker: Docker,
+    pub(super) engine: Engine,
     pub(super) id: String,
     /// Whether we made it, and so may end it.
     pub(super) ours: bool,
-    /// Where the guest lies in it.
-    pub(super) program: String,
+    /// Where the guest lies in it; without one it is served through its shell.
+    pub(super) program: Option<String>,
     /// Our end of its first process's input: dropped, the container ends.
     pub(super) _hold: Option<Mutex<Hold>>,
     pub(super) connection: Option<Arc<Connection>>,
@@ -154,7 +150,7 @@ impl Container {
             Ok(connection) => connection,
             Err(error) => {
                 if running.ours && self.0.options.container.is_none() {
-                    let _ = owner::remove(&running.docker, &running.id).await;
+                    let _ = remove(&running.engine, &running.id).await;
                 }
                 return Err(error);
             }
@@ -203,9 +199,9 @@ impl Container {
     /// container itself has ended.
     async fn revive(&self, running: &mut Running) -> Result<Option<Arc<Connection>>> {
         running.connection = None;
-        match status(&running.docker, &running.id).await? {
-            Some(ContainerStateStatusEnum::RUNNING) => {}
-            Some(ContainerStateStatusEnum::PAUSED) => unpause(&running.docker, &running.id).await?,
+        match status(&running.engine, &running.id).await? {
+            Some(Status::Running) => {}
+            Some(Status::Paused) => unpause(&running.engine, &running.id).await?,
             _ => return Ok(None),
         }
         let connection = self.connect(running).await?;
@@ -215,22 +211,22 @@ impl Container {
 
     /// Starts the guest and speaks with it.
     async fn connect(&self, running: &Running) -> Result<Arc<Connection>> {
-        let user = self.0.options.user.clone();
-        let (output, input) = exec(&running.docker, &running.id, &[&running.program, "serve"], user).await?;
-        let bytes = output.filter_map(|chunk| async move {
-            match chunk {
-                Ok(LogOutput::StdOut { message }) => Some(Ok(message)),
-                // What it complains of is nobody's answer.
-                Ok(_) => None,
-                Err(_) => Some(Err(std::io::Error::from(std::io::ErrorKind::ConnectionReset))),
-            }
-        });
+        let user = self.0.options.user.as_deref();
         let setup = Setup {
             working_directory: self.0.work_dir.clone(),
             limits: self.0.options.limits.clone(),
             environment: Vec::new(),
         };
-        let connection = Connection::open(StreamReader::new(Box::pin(bytes)), input, setup).await?;
+        let connection = match &running.program {
+            Some(program) => {
+                let (output, input) = exec(&running.engine, &running.id, &[program, "serve"], user).await?;
+                Connection::open(output, input, setup).await?
+            }
+            #[cfg(unix)]
+            None => by_shell::connect(&running.engine, &running.id, user, setup).await?,
+            #[cfg(not(unix))]
+            None => return Err(Error::internal("A container without a guest is not served on this system.")),
+        };
         *self.0.home.lock() = connection.home();
         Ok(Arc::new(connection))
     }
@@ -263,11 +259,10 @@ impl Container {
 
     async fn purge_stopped(&self) -> Result<()> {
         let Some(name) = &self.0.options.container else { return Ok(()) };
-        let docker = engine::connect(self.0.options.host.as_deref()).await?;
-        let Some(found) = inspect(&docker, name).await? else { return Ok(()) };
-        let labels = found.config.and_then(|config| config.labels).unwrap_or_default();
-        if labels.contains_key(SESSION) {
-            gone(owner::remove(&docker, name).await)?;
+        let engine = engine::connect(self.0.options.host.as_deref()).await?;
+        let Some(found) = inspect(&engine, name).await? else { return Ok(()) };
+        if is_ours(&found) {
+            remove(&engine, name).await?;
         }
         Ok(())
     }
@@ -280,10 +275,9 @@ impl Container {
             return Ok(());
         }
         if purge || self.0.options.container.is_none() {
-            return gone(owner::remove(&running.docker, &running.id).await);
+            return remove(&running.engine, &running.id).await;
         }
-        let options = StopContainerOptions { t: Some(0), ..StopContainerOptions::default() };
-        gone(running.docker.stop_container(&running.id, Some(options)).await)
+        stop(&running.engine, &running.id).await
     }
 
     /// Ends what was started here, for good. A container with a name is stopped and kept.
@@ -304,23 +298,23 @@ impl Container {
     pub(super) async fn is_alive(&self) -> bool {
         let state = self.0.state.lock().await;
         let State::Running(running) = &*state else { return false };
-        let (docker, id) = (running.docker.clone(), running.id.clone());
+        let (engine, id) = (running.engine.clone(), running.id.clone());
         drop(state);
-        matches!(status(&docker, &id).await, Ok(Some(ContainerStateStatusEnum::RUNNING)))
+        matches!(status(&engine, &id).await, Ok(Some(Status::Running)))
     }
 
     /// What it uses; nothing where none runs.
     pub(super) async fn usage(&self) -> Result<Option<Usage>> {
         let state = self.0.state.lock().await;
         let State::Running(running) = &*state else { return Ok(None) };
-        let (docker, id) = (running.docker.clone(), running.id.clone());
+        let (engine, id) = (running.engine.clone(), running.id.clone());
         drop(state);
         // Not one-shot: the engine compares with a second ago, for the share of the processor.
-        let mut stats = docker.stats(&id, Some(StatsOptions { stream: false, one_shot: false }));
-        match timeout(REQUEST, stats.next()).await {
-            Ok(Some(Ok(stats))) => Ok(Some(Usage::of(&stats))),
-            Ok(Some(Err(error))) => Err(refused("say what a container uses", &error)),
-            Ok(None) | Err(_) => Ok(None),
+        let path = of(&id).then("stats").with("stream", "false");
+        match engine.ask("GET", &path, Payload::Nothing).await {
+            Ok(stats) => Ok(Some(Usage::of(&stats))),
+            Err(failure) if failure.is_missing() || failure.is_conflict() => Ok(None),
+            Err(failure) => Err(refused("say what a container uses", &failure)),
         }
     }
 
@@ -331,6 +325,11 @@ impl Container {
             State::Idle | State::Ended(..) => None,
         }
     }
+}
+
+/// Whether a container that was looked at was made by us.
+pub(super) fn is_ours(found: &Value) -> bool {
+    found.pointer("/Config/Labels").and_then(|labels| labels.get(SESSION)).is_some()
 }
 
 impl Link for Container {

@@ -7,16 +7,16 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bollard::{API_DEFAULT_VERSION, Docker};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use super::client::{Address, Engine, Failure, Tls};
 use crate::error::{Error, ErrorKind, Result, Shown};
 
-/// 5 s for an engine to say that it is there.
+/// 5 s for an engine of this machine to say that it is there.
 const HELLO: Duration = Duration::from_secs(5);
-/// 600 s for one request: a build or a pull sends its progress all the time, everything else is quick.
-const REQUEST_SECONDS: u64 = 600;
+/// 30 s for one that a program has to log in to.
+const FAR_HELLO: Duration = Duration::from_secs(30);
 /// 64 KiB: what a Docker configuration file may have at most to be read.
 const CONFIG_BYTES: u64 = 64 << 10;
 
@@ -24,12 +24,17 @@ const CONFIG_BYTES: u64 = 64 << 10;
 struct Candidate {
     source: String,
     address: String,
+    tls: Option<Tls>,
 }
 
 /// A client of an engine that answers.
-pub(super) async fn connect(host: Option<&str>) -> Result<Docker> {
+pub(super) async fn connect(host: Option<&str>) -> Result<Engine> {
     let named = match host {
-        Some(host) => Some(Candidate { source: "the `host` option".to_owned(), address: host.to_owned() }),
+        Some(host) => Some(Candidate {
+            source: "the `host` option".to_owned(),
+            address: host.to_owned(),
+            tls: tls_of_environment(),
+        }),
         None => named_by_environment(),
     };
     let candidates = match named {
@@ -38,71 +43,37 @@ pub(super) async fn connect(host: Option<&str>) -> Result<Docker> {
     };
     let mut tried = Vec::new();
     for candidate in &candidates {
-        match hello(&candidate.address).await {
-            Ok(docker) => return Ok(docker),
+        match hello(candidate).await {
+            Ok(engine) => return Ok(engine),
             Err(reason) => tried.push((candidate, reason)),
         }
     }
     Err(unreachable(&tried))
 }
 
-async fn hello(address: &str) -> Result<Docker, String> {
-    let docker = open(address)?;
-    match timeout(HELLO, docker.negotiate_version()).await {
-        Ok(Ok(docker)) => Ok(docker),
-        Ok(Err(error)) => Err(reason(&error)),
-        Err(_) => Err(format!("no answer within {} s", HELLO.as_secs())),
+async fn hello(candidate: &Candidate) -> Result<Engine, String> {
+    let address = Address::parse(&candidate.address, candidate.tls.as_ref())?;
+    let program = address.program().map(str::to_owned);
+    let most = if program.is_some() { FAR_HELLO } else { HELLO };
+    let answered = timeout(most, Engine::hello(address)).await;
+    match (answered, program) {
+        (Ok(Ok(engine)), _) => Ok(engine),
+        // Its own words went nowhere: they may hold anything.
+        (Ok(Err(Failure::Lost("the connection broke"))), Some(program)) => {
+            Err(format!("`{program}` brought no connection; `docker version` must work there without asking anything"))
+        }
+        (Ok(Err(failure)), Some(program)) => Err(format!("`{program}`: {}", reason(&failure))),
+        (Ok(Err(failure)), None) => Err(reason(&failure)),
+        (Err(_), _) => Err(format!("no answer within {} s", most.as_secs())),
     }
 }
 
-fn open(address: &str) -> Result<Docker, String> {
-    let scheme = address.split_once("://").map_or("", |(scheme, _)| scheme);
-    let opened = match scheme {
-        "unix" | "npipe" => Docker::connect_with_local(address, REQUEST_SECONDS, API_DEFAULT_VERSION),
-        "tcp" | "http" => {
-            if std::env::var_os("DOCKER_TLS_VERIFY").is_some_and(|value| !value.is_empty()) {
-                return Err(TLS.to_owned());
-            }
-            Docker::connect_with_http(address, REQUEST_SECONDS, API_DEFAULT_VERSION)
-        }
-        "https" => return Err(TLS.to_owned()),
-        "ssh" => {
-            return Err(
-                "ssh is not spoken here; forward the remote socket (ssh -L /path/docker.sock:/var/run/docker.sock) \
-                        and name it as unix:///path/docker.sock"
-                    .to_owned(),
-            );
-        }
-        _ => return Err("an address begins with unix://, tcp:// or npipe://".to_owned()),
-    };
-    opened.map_err(|error| reason(&error))
-}
-
-const TLS: &str = "TLS is not spoken here; forward the remote socket by ssh and name it as unix://…";
-
-fn reason(error: &bollard::errors::Error) -> String {
-    use bollard::errors::Error as E;
-    match error {
-        E::SocketNotFoundError(_) => "there is no such socket".to_owned(),
-        E::RequestTimeoutError => "no answer in time".to_owned(),
-        E::DockerResponseServerError { status_code, .. } => format!("it answered {status_code}"),
-        E::HyperLegacyError { err } => {
-            let mut source = std::error::Error::source(err);
-            while let Some(error) = source {
-                if let Some(error) = error.downcast_ref::<std::io::Error>() {
-                    return match error.kind() {
-                        std::io::ErrorKind::PermissionDenied => {
-                            "this user may not use the socket (membership of the group `docker` would help)".to_owned()
-                        }
-                        std::io::ErrorKind::ConnectionRefused => "nobody listens there".to_owned(),
-                        kind => kind.to_string(),
-                    };
-                }
-                source = error.source();
-            }
-            "no connection".to_owned()
-        }
-        _ => "it does not speak the Docker protocol".to_owned(),
+fn reason(failure: &Failure) -> String {
+    match failure {
+        Failure::Refused { status, .. } => format!("it answered {status}"),
+        Failure::Broken(_) => "it stopped in the middle".to_owned(),
+        Failure::Lost(why) => (*why).to_owned(),
+        Failure::Nonsense => "it does not speak the Docker protocol".to_owned(),
     }
 }
 
@@ -130,24 +101,51 @@ fn unreachable(tried: &[(&Candidate, String)]) -> Error {
 fn named_by_environment() -> Option<Candidate> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     if let Some(address) = set("DOCKER_HOST") {
-        return Some(Candidate { source: "DOCKER_HOST".to_owned(), address });
+        return Some(Candidate { source: "DOCKER_HOST".to_owned(), address, tls: tls_of_environment() });
     }
-    let folder = set("DOCKER_CONFIG").map(PathBuf::from).or_else(|| Some(home()?.join(".docker")))?;
+    let folder = configuration()?;
     let name = set("DOCKER_CONTEXT")
         .or_else(|| read_json(folder.join("config.json"))?.get("currentContext")?.as_str().map(str::to_owned))?;
     if name.is_empty() || name == "default" {
         return None;
     }
-    let source = format!("the Docker context '{}'", Shown(&name));
-    // A context lies in a folder named by a hash of its name; its own file says which one it is.
+    Some(context(&folder, &name))
+}
+
+/// Where the engine's client keeps its settings.
+fn configuration() -> Option<PathBuf> {
+    let set = std::env::var_os("DOCKER_CONFIG").filter(|value| !value.is_empty());
+    set.map(PathBuf::from).or_else(|| Some(home()?.join(".docker")))
+}
+
+/// What the engine's client does with an address when these are set.
+fn tls_of_environment() -> Option<Tls> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let verify = set("DOCKER_TLS_VERIFY").is_some();
+    let folder = set("DOCKER_CERT_PATH").map(PathBuf::from);
+    if !verify && set("DOCKER_TLS").is_none() {
+        return None;
+    }
+    Some(Tls { folder: folder.or_else(configuration)?, verify })
+}
+
+/// A context lies in a folder named by a hash of its name; its own file says which one it is. One that is named and cannot be
+/// read is tried, and fails by name.
+fn context(folder: &std::path::Path, name: &str) -> Candidate {
+    let source = format!("the Docker context '{}'", Shown(name));
     let contexts = std::fs::read_dir(folder.join("contexts").join("meta")).into_iter().flatten().flatten();
-    let address = contexts.filter_map(|entry| read_json(entry.path().join("meta.json"))).find_map(|meta| {
-        let is_it = meta.get("Name").and_then(Value::as_str) == Some(name.as_str());
-        let host = meta.pointer("/Endpoints/docker/Host").and_then(Value::as_str);
-        if is_it { host.map(str::to_owned) } else { None }
-    });
-    // A context that is named and cannot be read is tried, and fails by name.
-    Some(Candidate { source, address: address.unwrap_or_default() })
+    let found = contexts.filter_map(|entry| Some((entry.file_name(), read_json(entry.path().join("meta.json"))?)));
+    for (hash, meta) in found {
+        if meta.get("Name").and_then(Value::as_str) != Some(name) {
+            continue;
+        }
+        let Some(address) = meta.pointer("/Endpoints/docker/Host").and_then(Value::as_str) else { break };
+        let certificates = folder.join("contexts").join("tls").join(hash).join("docker");
+        let skips = meta.pointer("/Endpoints/docker/SkipTLSVerify").and_then(Value::as_bool).unwrap_or(false);
+        let tls = certificates.is_dir().then_some(Tls { folder: certificates, verify: !skips });
+        return Candidate { source, address: address.to_owned(), tls };
+    }
+    Candidate { source, address: String::new(), tls: None }
 }
 
 fn usual_sockets() -> Vec<Candidate> {
@@ -155,6 +153,7 @@ fn usual_sockets() -> Vec<Candidate> {
         return vec![Candidate {
             source: "the pipe of Docker Desktop".to_owned(),
             address: "npipe:////./pipe/docker_engine".to_owned(),
+            tls: None,
         }];
     }
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
@@ -168,7 +167,7 @@ fn usual_sockets() -> Vec<Candidate> {
     places
         .into_iter()
         .filter_map(|(source, path)| {
-            Some(Candidate { source: source.to_owned(), address: format!("unix://{}", path?.to_str()?) })
+            Some(Candidate { source: source.to_owned(), address: format!("unix://{}", path?.to_str()?), tls: None })
         })
         .collect()
 }
@@ -185,31 +184,20 @@ fn read_json(path: PathBuf) -> Option<Value> {
     serde_json::from_slice(&std::fs::read(path).ok()?).ok()
 }
 
-/// Whether the error says that nothing has that name.
-pub(super) fn is_missing(error: &bollard::errors::Error) -> bool {
-    matches!(error, bollard::errors::Error::DockerResponseServerError { status_code: 404, .. })
-}
-
-/// Whether the error says that it is so already, or is being done.
-pub(super) fn is_conflict(error: &bollard::errors::Error) -> bool {
-    matches!(error, bollard::errors::Error::DockerResponseServerError { status_code: 304 | 409, .. })
-}
-
 /// What the engine refused. Its words go into the details only: they name places of its machine.
-pub(super) fn refused(doing: &str, error: &bollard::errors::Error) -> Error {
-    use bollard::errors::Error as E;
-    match error {
-        E::DockerResponseServerError { status_code, message } => {
+pub(super) fn refused(doing: &str, failure: &Failure) -> Error {
+    match failure {
+        Failure::Refused { status, message } => {
             Error::new(ErrorKind::BackendUnavailable, format!("The container engine refused to {doing}."))
-                .with_details(json!({ "status": status_code, "message": message }))
+                .with_details(json!({ "status": status, "message": message }))
         }
-        E::DockerStreamError { error } => {
+        Failure::Broken(message) => {
             Error::new(ErrorKind::BackendUnavailable, format!("The container engine failed to {doing}."))
-                .with_details(json!({ "message": error }))
+                .with_details(json!({ "message": message }))
         }
-        error => Error::new(
+        Failure::Lost(_) | Failure::Nonsense => Error::new(
             ErrorKind::BackendUnavailable,
-            format!("The container engine was lost while it should {doing}: {}.", reason(error)),
+            format!("The container engine was lost while it should {doing}: {}.", reason(failure)),
         ),
     }
 }
@@ -231,9 +219,9 @@ mod tests {
         );
         assert_eq!(error.details().unwrap()["tried"][0]["address"], missing);
         for (address, reason) in [
-            ("ssh://user@machine", "ssh is not spoken here"),
-            ("https://machine:2376", "TLS is not spoken here"),
-            ("machine", "an address begins with"),
+            ("https://machine:2376", "TLS needs certificates"),
+            ("machine", "an address is unix://"),
+            ("ssh://-x", "an address is unix://"),
         ] {
             let error = connect(Some(address)).await.unwrap_err();
             assert!(error.message().contains(reason), "{error}");

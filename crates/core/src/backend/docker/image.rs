@@ -1,14 +1,12 @@
 //! Images: pulled when they are missing, or built once and found again by their content (BE-131).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use bollard::Docker;
-use bollard::query_parameters::{BuildImageOptions, CreateImageOptions, ListImagesOptions, RemoveImageOptions};
-use futures_util::StreamExt;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::engine::{is_missing, refused};
+use super::calls::text;
+use super::client::{Engine, Failure, Path, Payload};
+use super::engine::refused;
 use super::options::{DockerOptions, Pull};
 use super::runtime::{REPOSITORY, Runtime, check_image, dockerfile, image_tag};
 use crate::error::{Error, ErrorKind, Result, Shown};
@@ -21,7 +19,7 @@ const TAIL_BYTES: usize = 4 << 10;
 
 /// The image that `options` ask for, built if it must be; whether it can be pulled is found out when it is used.
 pub(super) async fn image(
-    docker: &Docker,
+    engine: &Engine,
     options: &DockerOptions,
     progress: Option<&BuildProgress>,
 ) -> Result<Option<String>> {
@@ -31,14 +29,18 @@ pub(super) async fn image(
             check_image(image)?;
             Ok(Some(image.clone()))
         }
-        (None, Some(runtime)) => build_runtime(docker, runtime, progress).await.map(Some),
+        (None, Some(runtime)) => build_runtime(engine, runtime, progress).await.map(Some),
         (None, None) => Ok(None),
     }
 }
 
 /// The image of a runtime: its `image` as it is, or one built from its `baseImage`, unless that was done before. Images of
 /// the same name with other content that nothing uses are removed.
-pub async fn build_runtime(docker: &Docker, runtime: &Runtime, progress: Option<&BuildProgress>) -> Result<String> {
+pub(super) async fn build_runtime(
+    engine: &Engine,
+    runtime: &Runtime,
+    progress: Option<&BuildProgress>,
+) -> Result<String> {
     if let Some(image) = &runtime.image {
         if runtime.base_image.is_some() {
             return Err(Error::invalid(format!(
@@ -51,49 +53,34 @@ pub async fn build_runtime(docker: &Docker, runtime: &Runtime, progress: Option<
     }
     let tag = image_tag(runtime)?;
     if runtime.cache_image {
-        match docker.inspect_image(&tag).await {
+        match engine.ask("GET", &Path::new("/images").name(&tag).then("json"), Payload::Nothing).await {
             Ok(_) => return Ok(tag),
-            Err(error) if is_missing(&error) => {}
-            Err(error) => return Err(refused("look for an image", &error)),
+            Err(failure) if failure.is_missing() => {}
+            Err(failure) => return Err(refused("look for an image", &failure)),
         }
     }
-    build(docker, runtime, &tag, progress).await?;
-    remove_superseded(docker, runtime, &tag).await;
+    build(engine, runtime, &tag, progress).await?;
+    remove_superseded(engine, runtime, &tag).await;
     Ok(tag)
 }
 
-async fn build(docker: &Docker, runtime: &Runtime, tag: &str, progress: Option<&BuildProgress>) -> Result<()> {
-    let options = BuildImageOptions {
-        dockerfile: "Dockerfile".to_owned(),
-        t: Some(tag.to_owned()),
-        nocache: !runtime.cache_image,
-        rm: true,
-        forcerm: true,
-        ..BuildImageOptions::default()
-    };
+async fn build(engine: &Engine, runtime: &Runtime, tag: &str, progress: Option<&BuildProgress>) -> Result<()> {
     let context = super::guest::archive_of("Dockerfile", dockerfile(runtime)?.as_bytes());
-    let mut stream = docker.build_image(options, None, Some(bollard::body_full(context.into())));
+    let path = Path::new("/build").with("dockerfile", "Dockerfile").with("t", tag).with("rm", "1").with("forcerm", "1");
+    let path = if runtime.cache_image { path } else { path.with("nocache", "1") };
     let mut tail = String::new();
-    while let Some(said) = stream.next().await {
-        let failed = match said {
-            Ok(said) => {
-                let text = said.stream.or(said.status).unwrap_or_default();
-                tell(progress, &text, &mut tail);
-                match said.error_detail {
-                    Some(error) => error.message.unwrap_or_default(),
-                    None => continue,
-                }
-            }
-            Err(bollard::errors::Error::DockerStreamError { error }) => error,
-            Err(error) => return Err(refused("build an image", &error)),
-        };
-        return Err(Error::new(
+    let hear = |said: &Value| {
+        tell(progress, text(said, "stream").or_else(|| text(said, "status")).unwrap_or_default(), &mut tail);
+    };
+    match engine.follow(&path, Payload::Archive(&context), hear).await {
+        Ok(()) => Ok(()),
+        Err(Failure::Broken(why)) => Err(Error::new(
             ErrorKind::BackendUnavailable,
-            format!("The image of the runtime '{}' cannot be built: {}", runtime.name, Shown(failed.trim())),
+            format!("The image of the runtime '{}' cannot be built: {}", runtime.name, Shown(why.trim())),
         )
-        .with_details(json!({ "output": tail })));
+        .with_details(json!({ "output": tail }))),
+        Err(failure) => Err(refused("build an image", &failure)),
     }
-    Ok(())
 }
 
 fn tell(progress: Option<&BuildProgress>, text: &str, tail: &mut String) {
@@ -111,19 +98,20 @@ fn tell(progress: Option<&BuildProgress>, text: &str, tail: &mut String) {
 }
 
 /// Best effort: an image that a container uses stays, and the next build tries again.
-async fn remove_superseded(docker: &Docker, runtime: &Runtime, kept: &str) {
+async fn remove_superseded(engine: &Engine, runtime: &Runtime, kept: &str) {
     let pattern = format!("{REPOSITORY}:{}-*", runtime.name);
-    let filters = HashMap::from([("reference".to_owned(), vec![pattern])]);
-    let options = ListImagesOptions { filters: Some(filters), ..ListImagesOptions::default() };
+    let filters = json!({ "reference": [pattern] }).to_string();
     let prefix = format!("{REPOSITORY}:{}-", runtime.name);
-    for image in docker.list_images(Some(options)).await.unwrap_or_default() {
-        for tag in image.repo_tags.iter().filter(|tag| *tag != kept) {
+    let list = engine.ask("GET", &Path::new("/images/json").with("filters", &filters), Payload::Nothing).await;
+    for image in list.unwrap_or_default().as_array().into_iter().flatten() {
+        let tags = image.get("RepoTags").and_then(Value::as_array).into_iter().flatten();
+        for tag in tags.filter_map(Value::as_str).filter(|tag| *tag != kept) {
             // `a-*` is also a name of `a-b`: only a digest may follow.
             let is_ours = tag
                 .strip_prefix(&prefix)
                 .is_some_and(|digest| digest.len() == 32 && digest.chars().all(|c| c.is_ascii_hexdigit()));
             if is_ours {
-                let _ = docker.remove_image(tag, None::<RemoveImageOptions>, None).await;
+                let _ = engine.ask("DELETE", &Path::new("/images").name(tag), Payload::Nothing).await;
             }
         }
     }
@@ -131,7 +119,7 @@ async fn remove_superseded(docker: &Docker, runtime: &Runtime, kept: &str) {
 
 /// Pulls what is missing, if that is wanted.
 pub(super) async fn pull(
-    docker: &Docker,
+    engine: &Engine,
     image: &str,
     options: &DockerOptions,
     progress: Option<&BuildProgress>,
@@ -144,22 +132,14 @@ pub(super) async fn pull(
         _ if image.contains('@') => (image, None),
         _ => (image, Some("latest".to_owned())),
     };
-    let options = CreateImageOptions { from_image: Some(name.to_owned()), tag, ..CreateImageOptions::default() };
-    let mut stream = docker.create_image(Some(options), None, None);
-    while let Some(said) = stream.next().await {
-        match said {
-            Ok(said) => {
-                if let (Some(progress), Some(status)) = (progress, said.status) {
-                    progress(&format!("{status}\n"));
-                }
-                if said.error_detail.is_some() {
-                    return Err(missing(image, "and it cannot be pulled"));
-                }
-            }
-            Err(_) => return Err(missing(image, "and it cannot be pulled")),
+    let path = Path::new("/images/create").with("fromImage", name);
+    let path = if let Some(tag) = tag { path.with("tag", &tag) } else { path };
+    let hear = |said: &Value| {
+        if let (Some(progress), Some(status)) = (progress, text(said, "status")) {
+            progress(&format!("{status}\n"));
         }
-    }
-    Ok(())
+    };
+    engine.follow(&path, Payload::Nothing, hear).await.map_err(|_| missing(image, "and it cannot be pulled"))
 }
 
 fn missing(image: &str, why: &str) -> Error {

@@ -2,37 +2,38 @@
 
 use std::time::Duration;
 
-use bollard::Docker;
-use bollard::container::LogOutput;
-use bollard::models::{ContainerInspectResponse, ContainerStateStatusEnum};
-use bollard::query_parameters::{AttachContainerOptions, CreateContainerOptions, UploadToContainerOptions};
-use futures_util::StreamExt;
 use parking_lot::Mutex;
-use tokio::io::AsyncWriteExt;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::calls::{exec, inspect, start, unpause};
-use super::container::{Container, Hold, Running};
-use super::engine::{self, is_missing, refused};
+use super::calls::{Status, exec, inspect, of, remove, start, status_of, text, unpause};
+use super::client::{Engine, Failure, Path, Payload};
+use super::container::{Container, Hold, Running, is_ours};
+use super::engine::{self, refused};
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM, RECEIVE, archive, program_only};
 use super::image;
-use super::owner::{self, SESSION};
-use super::spec;
+use super::owner;
+use super::spec::{self, First};
 use crate::error::{Error, ErrorKind, Result, Shown};
 
 /// 60 s for the guest to travel into a container through a command.
 const SEND: Duration = Duration::from_secs(60);
+/// Says that no guest is in a container of ours.
+const GUEST_LABEL: &str = "dev.gloveport.guest";
+/// 4 KiB of what a command says of where it put the guest.
+const SAID_BYTES: u64 = 4 << 10;
 
 impl Container {
     /// A container that runs: the one that was named, or a new one.
     pub(super) async fn bring_up(&self) -> Result<Running> {
         let options = &self.0.options;
-        let docker = engine::connect(options.host.as_deref()).await?;
-        owner::sweep(&docker).await;
+        let engine = engine::connect(options.host.as_deref()).await?;
+        owner::sweep(&engine).await;
         if let Some(name) = &options.container {
             check_container_name(name)?;
-            match inspect(&docker, name).await? {
-                Some(found) => return self.attach(docker, found).await,
+            match inspect(&engine, name).await? {
+                Some(found) => return self.attach(engine, found).await,
                 None if options.image.is_none() && options.runtime.is_none() => {
                     return Err(Error::new(
                         ErrorKind::BackendUnavailable,
@@ -42,16 +43,15 @@ impl Container {
                 None => {}
             }
         }
-        self.create(docker).await
+        self.create(engine).await
     }
 
     /// A container that somebody made: us in another life, or the author.
-    async fn attach(&self, docker: Docker, found: ContainerInspectResponse) -> Result<Running> {
-        let id = found.id.clone().unwrap_or_default();
-        let labels = found.config.as_ref().and_then(|config| config.labels.as_ref());
-        let ours = labels.is_some_and(|labels| labels.contains_key(SESSION));
+    async fn attach(&self, engine: Engine, found: Value) -> Result<Running> {
+        let id = text(&found, "Id").unwrap_or_default().to_owned();
+        let ours = is_ours(&found);
         if let Some(sandbox) = &self.0.options.sandbox {
-            let mounts = found.host_config.as_ref().and_then(|host| host.mounts.as_deref()).unwrap_or_default();
+            let mounts = found.pointer("/HostConfig/Mounts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             if !spec::are_mounts_of(mounts, sandbox)? {
                 return Err(Error::invalid(
                     "The container exists with other mounts than these, and an existing one cannot be given any; leave `sandbox` \
@@ -59,56 +59,69 @@ impl Container {
                 ));
             }
         }
-        let status = found.state.as_ref().and_then(|state| state.status);
-        let hold = match status {
-            Some(ContainerStateStatusEnum::RUNNING) => None,
-            Some(ContainerStateStatusEnum::PAUSED) => {
-                unpause(&docker, &id).await?;
+        let hold = match status_of(&found) {
+            Status::Running => None,
+            Status::Paused => {
+                unpause(&engine, &id).await?;
                 None
             }
-            _ if ours => {
+            Status::Still if ours => {
                 // Nothing runs in it: the guest of this version replaces the one that was there.
-                self.upload(&docker, &id).await?;
-                Some(self.run(&docker, &id).await?)
+                if let Some(program) = optional(self.program(&engine).await)? {
+                    self.upload(&engine, &id, &program).await?;
+                }
+                Some(self.run(&engine, &id).await?)
             }
-            _ => {
-                start(&docker, &id).await?;
+            Status::Still => {
+                start(&engine, &id).await?;
                 None
             }
         };
-        let program = if ours { GUEST_PROGRAM.to_owned() } else { self.send(&docker, &id).await? };
-        Ok(Running { docker, id, ours, program, _hold: hold.map(Mutex::new), connection: None })
+        let program = match text_at(&found, GUEST_LABEL) {
+            _ if !ours => optional(self.send(&engine, &id).await)?,
+            Some("none") => None,
+            _ => Some(GUEST_PROGRAM.to_owned()),
+        };
+        Ok(Running { engine, id, ours, program, _hold: hold.map(Mutex::new), connection: None })
     }
 
-    async fn create(&self, docker: Docker) -> Result<Running> {
+    async fn create(&self, engine: Engine) -> Result<Running> {
         let options = &self.0.options;
         let progress = self.0.progress.as_ref();
-        let Some(image) = image::image(&docker, options, progress).await? else {
+        let Some(image) = image::image(&engine, options, progress).await? else {
             return Err(Error::invalid("A container needs an `image` or a `runtime`, or the name of one that exists."));
         };
         let remove = options.container.is_none();
-        let user = self.user(&docker).await?;
-        let labels = owner::labels(&self.0.session, remove);
-        let body = spec::container(options, &image, &self.0.work_dir, user, labels, remove)?;
-        let name = options.container.clone().unwrap_or_else(|| format!("gloveport-{}", self.0.session));
-        let create = || CreateContainerOptions { name: Some(name.clone()), platform: String::new() };
-        let mut made = docker.create_container(Some(create()), body.clone()).await;
-        if made.as_ref().is_err_and(is_missing) {
-            image::pull(&docker, &image, options, progress).await?;
-            made = docker.create_container(Some(create()), body).await;
+        let user = self.user(&engine).await?;
+        let program = optional(self.program(&engine).await)?;
+        let mut labels = owner::labels(&self.0.session, remove);
+        if program.is_none() {
+            labels.insert(GUEST_LABEL.to_owned(), "none".into());
         }
-        let id = made.map_err(|error| refused("make a container", &error))?.id;
-        let unfinished = Unfinished { docker: docker.clone(), id: Some(id.clone()) };
-        self.upload(&docker, &id).await?;
-        let hold = self.run(&docker, &id).await?;
+        let first = if program.is_some() { First::Guest } else { First::Shell };
+        let body = spec::container(options, &image, &self.0.work_dir, user, labels, remove, first)?;
+        let name = options.container.clone().unwrap_or_else(|| format!("gloveport-{}", self.0.session));
+        let path = Path::new("/containers").then("create").with("name", &name);
+        let mut made = engine.ask("POST", &path, Payload::Json(&body)).await;
+        if made.as_ref().is_err_and(Failure::is_missing) {
+            image::pull(&engine, &image, options, progress).await?;
+            made = engine.ask("POST", &path, Payload::Json(&body)).await;
+        }
+        let made = made.map_err(|failure| refused("make a container", &failure))?;
+        let id = text(&made, "Id").ok_or_else(|| Error::internal("The engine named no container."))?.to_owned();
+        let unfinished = Unfinished { engine: engine.clone(), id: Some(id.clone()) };
+        if let Some(program) = &program {
+            self.upload(&engine, &id, program).await?;
+        }
+        let hold = self.run(&engine, &id).await?;
         unfinished.finish();
-        let program = GUEST_PROGRAM.to_owned();
-        Ok(Running { docker, id, ours: true, program, _hold: Some(Mutex::new(hold)), connection: None })
+        let program = program.map(|_| GUEST_PROGRAM.to_owned());
+        Ok(Running { engine, id, ours: true, program, _hold: Some(Mutex::new(hold)), connection: None })
     }
 
     /// Who runs things inside. On mounts that can be written it is this process's user: a root without capabilities
     /// writes nobody else's files, and what it made could not be used from outside.
-    async fn user(&self, docker: &Docker) -> Result<Option<String>> {
+    async fn user(&self, engine: &Engine) -> Result<Option<String>> {
         let options = &self.0.options;
         if options.user.is_some() {
             return Ok(options.user.clone());
@@ -116,30 +129,27 @@ impl Container {
         #[cfg(unix)]
         if options.sandbox.as_ref().is_some_and(|sandbox| !sandbox.writable_roots().is_empty()) {
             let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
-            let info = docker.info().await.map_err(|error| refused("describe itself", &error))?;
+            let info = describe(engine, "/info").await?;
             // Without root outside, root inside is this user already.
-            let rootless = info.security_options.unwrap_or_default().iter().any(|option| option.contains("rootless"));
+            let security = info.get("SecurityOptions").and_then(Value::as_array).into_iter().flatten();
+            let rootless = security.filter_map(Value::as_str).any(|option| option.contains("rootless"));
             if !user.is_root() && !rootless {
                 return Ok(Some(format!("{}:{}", user.as_raw(), group.as_raw())));
             }
         }
-        let _ = docker;
+        let _ = engine;
         Ok(None)
     }
 
     /// Puts the guest into a container in which nothing runs.
-    async fn upload(&self, docker: &Docker, id: &str) -> Result<()> {
-        let program = self.program(docker).await?;
+    async fn upload(&self, engine: &Engine, id: &str, program: &[u8]) -> Result<()> {
         let owned = self.owned_work_dir();
         let directories: Vec<_> = owned.iter().map(|(path, user, group)| (path.as_str(), *user, *group)).collect();
         let path = if self.0.options.read_only_root { GUEST_DIRECTORY } else { "/" };
-        let bytes =
-            if self.0.options.read_only_root { program_only(&program) } else { archive(&program, &directories) };
-        let options = UploadToContainerOptions { path: path.to_owned(), ..UploadToContainerOptions::default() };
-        docker
-            .upload_to_container(id, Some(options), bollard::body_full(bytes.into()))
-            .await
-            .map_err(|error| refused("take the program that serves files", &error))
+        let bytes = if self.0.options.read_only_root { program_only(program) } else { archive(program, &directories) };
+        let path = of(id).then("archive").with("path", path);
+        let taken = engine.ask("PUT", &path, Payload::Archive(&bytes)).await;
+        taken.map(drop).map_err(|failure| refused("take the program that serves files", &failure))
     }
 
     /// The working directory, for a user that could not make it; not where a mount will be.
@@ -154,29 +164,26 @@ impl Container {
         Some((path.to_owned(), user.parse().ok()?, group.parse().ok()?))
     }
 
-    async fn program(&self, docker: &Docker) -> Result<Vec<u8>> {
-        let version = docker.version().await.map_err(|error| refused("describe itself", &error))?;
-        self.0.options.guest.load(version.arch.as_deref().unwrap_or("")).await
+    async fn program(&self, engine: &Engine) -> Result<Vec<u8>> {
+        let version = describe(engine, "/version").await?;
+        self.0.options.guest.load(text(&version, "Arch").unwrap_or_default()).await
     }
 
     /// Starts a container of ours and holds it: its first process ends with the connection that is made here.
-    async fn run(&self, docker: &Docker, id: &str) -> Result<Hold> {
-        let options =
-            AttachContainerOptions { stream: true, stdin: true, stdout: true, ..AttachContainerOptions::default() };
-        let attached = docker
-            .attach_container(id, Some(options))
-            .await
-            .map_err(|error| refused("attach to a container", &error))?;
-        start(docker, id).await?;
-        Ok(Hold { _input: attached.input, _output: attached.output })
+    async fn run(&self, engine: &Engine, id: &str) -> Result<Hold> {
+        let path = of(id).then("attach").with("stream", "1").with("stdin", "1").with("stdout", "1");
+        let attached = engine.attach(&path, Payload::Nothing).await;
+        let (output, input) = attached.map_err(|failure| refused("attach to a container", &failure))?;
+        start(engine, id).await?;
+        Ok(Hold { _input: input, _output: output })
     }
 
     /// Sends the guest into a container that is not ours through a command, and says where it lies. The archive endpoint
     /// is not for a container in which something runs (R-DK-4).
-    async fn send(&self, docker: &Docker, id: &str) -> Result<String> {
-        let program = self.program(docker).await?;
+    async fn send(&self, engine: &Engine, id: &str) -> Result<String> {
+        let program = self.program(engine).await?;
         let command = ["sh", "-c", RECEIVE, "sh", &self.0.session];
-        let (mut output, mut input) = exec(docker, id, &command, self.0.options.user.clone()).await?;
+        let (mut output, mut input) = exec(engine, id, &command, self.0.options.user.as_deref()).await?;
         let failed = || {
             Error::new(
                 ErrorKind::Unsupported,
@@ -188,13 +195,7 @@ impl Container {
             // A command that ends early closes its input; what it said then says why.
             let _ = input.write_all(&program).await;
             let _ = input.shutdown().await;
-            while let Some(Ok(chunk)) = output.next().await {
-                if let LogOutput::StdOut { message } = chunk
-                    && said.len() < 4096
-                {
-                    said.extend_from_slice(&message);
-                }
-            }
+            let _ = (&mut output).take(SAID_BYTES).read_to_end(&mut said).await;
         };
         timeout(SEND, sent).await.map_err(|_| failed())?;
         let path = String::from_utf8(said).map_err(|_| failed())?.trim().to_owned();
@@ -204,7 +205,7 @@ impl Container {
 
 /// A container that was made and does not run yet. Dropped like this, by an error or because time was over, it goes.
 struct Unfinished {
-    docker: Docker,
+    engine: Engine,
     id: Option<String>,
 }
 
@@ -217,10 +218,28 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
-            let docker = self.docker.clone();
-            tokio::spawn(async move { drop(owner::remove(&docker, &id).await) });
+            let engine = self.engine.clone();
+            tokio::spawn(async move { drop(remove(&engine, &id).await) });
         }
     }
+}
+
+/// What is there where it can be: without it the container is served through its shell.
+fn optional<T>(made: Result<T>) -> Result<Option<T>> {
+    match made {
+        Ok(made) => Ok(Some(made)),
+        Err(error) if error.kind() == ErrorKind::Unsupported && cfg!(unix) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn text_at<'a>(found: &'a Value, label: &str) -> Option<&'a str> {
+    found.pointer("/Config/Labels").and_then(|labels| text(labels, label))
+}
+
+async fn describe(engine: &Engine, what: &str) -> Result<Value> {
+    let said = engine.ask("GET", &Path::new(what), Payload::Nothing).await;
+    said.map_err(|failure| refused("describe itself", &failure))
 }
 
 /// What names a container in an address of the engine: no path, no query.

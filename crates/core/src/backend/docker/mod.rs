@@ -8,6 +8,8 @@
 //! container.rs  the life of one container: lent, held, connected to, stopped
 //! make.rs       how it comes to run: found by its name, or made, with the guest in it
 //! calls.rs      the engine's calls as these two need them
+//! client/       how they travel: HTTP over a socket, or through ssh
+//! by_shell.rs   a container that takes no program of ours, served through its shell
 //! owner.rs      whose container it is; removes what processes that died left behind
 //! usage.rs      memory, processor and processes
 //! runtime.rs    an image described by its packages, as a Dockerfile that nothing can be injected into
@@ -24,7 +26,10 @@
 
 mod backend;
 mod builtin;
+#[cfg(unix)]
+mod by_shell;
 mod calls;
+mod client;
 mod container;
 mod engine;
 mod guest;
@@ -39,7 +44,7 @@ mod usage;
 pub use self::backend::{DockerBackend, Health};
 pub use self::builtin::{builtin_runtime, builtin_runtimes};
 pub use self::guest::GuestProgram;
-pub use self::image::{BuildProgress, build_runtime};
+pub use self::image::BuildProgress;
 pub use self::options::{DockerOptions, Pull};
 pub use self::runtime::{PackageManager, Runtime, dockerfile, image_tag};
 pub use self::usage::Usage;

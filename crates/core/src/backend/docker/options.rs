@@ -15,7 +15,7 @@ use crate::sandbox::Sandbox;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct DockerOptions {
-    /// The engine: `unix:///path`, `tcp://host:port` or `npipe://…`. Default: `DOCKER_HOST`, the current Docker context,
+    /// The engine: `unix:///path`, `tcp://host:port`, `ssh://user@host` or `npipe://…`. Default: `DOCKER_HOST`, the current Docker context,
     /// then the sockets where Docker and Podman usually are.
     pub host: Option<String>,
     /// The image. Not together with `runtime`.

@@ -4,11 +4,12 @@
 //! holder died between making and starting. An owner is a process of one start of one machine, seen from one process
 //! namespace; whoever cannot tell whether it lives leaves the container alone.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use bollard::Docker;
-use bollard::query_parameters::{ListContainersOptions, RemoveContainerOptions};
+use serde_json::{Map, Value, json};
+
+use super::calls::{remove, text};
+use super::client::{Engine, Path, Payload};
 
 /// Says that a container is ours, and which session it serves.
 pub(super) const SESSION: &str = "dev.gloveport.session";
@@ -18,10 +19,12 @@ const OWNER: &str = "dev.gloveport.owner";
 const REMOVE: &str = "dev.gloveport.remove";
 
 /// The labels of a container that this process makes.
-pub(super) fn labels(session: &str, remove: bool) -> HashMap<String, String> {
-    let mut labels = HashMap::from([(SESSION.to_owned(), session.to_owned()), (REMOVE.to_owned(), remove.to_string())]);
+pub(super) fn labels(session: &str, remove: bool) -> Map<String, Value> {
+    let mut labels = Map::new();
+    labels.insert(SESSION.to_owned(), session.into());
+    labels.insert(REMOVE.to_owned(), remove.to_string().into());
     if let Some(owner) = OURSELVES.as_ref() {
-        labels.insert(OWNER.to_owned(), owner.clone());
+        labels.insert(OWNER.to_owned(), owner.as_str().into());
     }
     labels
 }
@@ -63,25 +66,19 @@ fn is_dead(owner: &str) -> bool {
 }
 
 /// Removes containers of ours whose owner is dead. Best effort: what stays is found by the next sweep.
-pub(super) async fn sweep(docker: &Docker) -> usize {
-    let filters = HashMap::from([("label".to_owned(), vec![OWNER.to_owned(), format!("{REMOVE}=true")])]);
-    let options = ListContainersOptions { all: true, filters: Some(filters), ..ListContainersOptions::default() };
-    let Ok(containers) = docker.list_containers(Some(options)).await else { return 0 };
+pub(super) async fn sweep(engine: &Engine) -> usize {
+    let filters = json!({ "label": [OWNER, format!("{REMOVE}=true")] }).to_string();
+    let path = Path::new("/containers/json").with("all", "true").with("filters", &filters);
+    let Ok(containers) = engine.ask("GET", &path, Payload::Nothing).await else { return 0 };
     let mut removed = 0;
-    for container in containers {
-        let owner = container.labels.as_ref().and_then(|labels| labels.get(OWNER));
-        let (Some(id), Some(owner)) = (container.id.as_deref(), owner) else { continue };
-        if is_dead(owner) && remove(docker, id).await.is_ok() {
+    for container in containers.as_array().into_iter().flatten() {
+        let owner = container.get("Labels").and_then(|labels| text(labels, OWNER));
+        let (Some(id), Some(owner)) = (text(container, "Id"), owner) else { continue };
+        if is_dead(owner) && remove(engine, id).await.is_ok() {
             removed += 1;
         }
     }
     removed
-}
-
-/// Ends and removes a container with its nameless volumes.
-pub(super) async fn remove(docker: &Docker, id: &str) -> Result<(), bollard::errors::Error> {
-    let options = RemoveContainerOptions { force: true, v: true, ..RemoveContainerOptions::default() };
-    docker.remove_container(id, Some(options)).await
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -1,9 +1,8 @@
 //! From options to the container that the engine is asked for: hardened unless the author said otherwise (R-DK-1, R-DK-2).
 
-use std::collections::HashMap;
 use std::path::Path;
 
-use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount, MountType, ResourcesUlimits};
+use serde_json::{Map, Value, json};
 
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM};
 use super::options::DockerOptions;
@@ -50,70 +49,92 @@ const TMP: &str = "rw,nosuid,nodev,exec,size=67108864,mode=1777";
 /// Places of the container that no mount may hide or stand in for.
 const RESERVED: [&str; 4] = ["/proc", "/sys", "/dev", GUEST_DIRECTORY];
 
+/// The first process of a container. Either ends when its input does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum First {
+    /// Ours.
+    Guest,
+    /// The image's own shell, where no guest is there for the engine's processor.
+    Shell,
+}
+
 /// The container for `options`, made from `image`, with what says whose it is.
 pub(super) fn container(
     options: &DockerOptions,
     image: &str,
     work_dir: &VirtualPath,
     user: Option<String>,
-    labels: HashMap<String, String>,
+    labels: Map<String, Value>,
     remove: bool,
-) -> Result<ContainerCreateBody> {
-    let mut volumes = None;
-    let mut tmpfs: HashMap<String, String> = HashMap::new();
+    first: First,
+) -> Result<Value> {
+    let mut volumes = Map::new();
+    let mut tmpfs = Map::new();
     for (path, spelled) in &options.tmpfs {
-        tmpfs.insert(absolute("tmpfs", path)?, with_exec(spelled));
+        tmpfs.insert(absolute("tmpfs", path)?, with_exec(spelled).into());
     }
     if options.read_only_root {
-        tmpfs.entry("/tmp".to_owned()).or_insert_with(|| TMP.to_owned());
+        tmpfs.entry("/tmp").or_insert_with(|| TMP.into());
         // The engine puts nothing into a root that cannot be written, but into a volume it does.
-        volumes = Some(vec![GUEST_DIRECTORY.to_owned()]);
+        volumes.insert(GUEST_DIRECTORY.to_owned(), json!({}));
     }
-    let host = HostConfig {
-        privileged: Some(false),
-        cap_drop: Some(vec!["ALL".to_owned()]),
-        cap_add: Some(options.capabilities.clone()).filter(|list| !list.is_empty()),
-        security_opt: Some(vec!["no-new-privileges".to_owned()]),
-        pids_limit: Some(i64::from(positive("pids", options.pids)?)),
-        memory: Some(bytes("memory", options.memory)?),
-        memory_swap: Some(bytes("memorySwap", options.memory_swap.unwrap_or(options.memory))?),
-        nano_cpus: None,
-        cpu_period: Some(CPU_PERIOD),
-        cpu_quota: Some(cpu_quota(options.cpus)?),
-        cpu_shares: options.cpu_shares.map(i64::from),
-        network_mode: Some(network(&options.network)?),
-        ipc_mode: Some("private".to_owned()),
-        log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
-        ulimits: Some(vec![ulimit("nofile", OPEN_FILES), ulimit("core", 0)]),
-        readonly_rootfs: Some(options.read_only_root),
-        tmpfs: Some(tmpfs).filter(|map| !map.is_empty()),
-        mounts: options.sandbox.as_ref().map(mounts).transpose()?,
-        auto_remove: Some(remove),
-        runtime: options.oci_runtime.clone(),
+    let mut host = json!({
+        "Privileged": false,
+        "CapDrop": ["ALL"],
+        "CapAdd": options.capabilities,
+        "SecurityOpt": ["no-new-privileges"],
+        "PidsLimit": positive("pids", options.pids)?,
+        "Memory": bytes("memory", options.memory)?,
+        "MemorySwap": bytes("memorySwap", options.memory_swap.unwrap_or(options.memory))?,
+        "CpuPeriod": CPU_PERIOD,
+        "CpuQuota": cpu_quota(options.cpus)?,
+        "NetworkMode": network(&options.network)?,
+        "IpcMode": "private",
+        "LogConfig": { "Type": "none" },
+        "Ulimits": [ulimit("nofile", OPEN_FILES), ulimit("core", 0)],
+        "ReadonlyRootfs": options.read_only_root,
+        "Tmpfs": tmpfs,
+        "AutoRemove": remove,
         // Our own first process takes in orphans, and nothing inside can kill it; an init of the engine would stand
         // before it and end with its child.
-        init: Some(false),
-        ..HostConfig::default()
-    };
-    Ok(ContainerCreateBody {
-        image: Some(image.to_owned()),
-        entrypoint: Some(vec![GUEST_PROGRAM.to_owned()]),
-        cmd: Some(vec!["hold".to_owned()]),
-        env: Some(environment(options)?),
-        working_dir: Some(work_dir.as_str().to_owned()),
-        user,
-        labels: Some(labels),
-        open_stdin: Some(true),
-        stdin_once: Some(true),
-        attach_stdin: Some(true),
-        attach_stdout: Some(false),
-        attach_stderr: Some(false),
-        tty: Some(false),
-        stop_timeout: Some(STOP_SECONDS),
-        volumes,
-        host_config: Some(host),
-        ..ContainerCreateBody::default()
-    })
+        "Init": first == First::Shell,
+    });
+    if let Some(shares) = options.cpu_shares {
+        host["CpuShares"] = shares.into();
+    }
+    if let Some(runtime) = &options.oci_runtime {
+        host["Runtime"] = runtime.as_str().into();
+    }
+    if let Some(sandbox) = &options.sandbox {
+        host["Mounts"] = mounts(sandbox)?.into();
+    }
+    let mut body = json!({
+        "Image": image,
+        "Entrypoint": match first {
+            First::Guest => [GUEST_PROGRAM],
+            First::Shell => ["sh"],
+        },
+        "Cmd": match first {
+            First::Guest => &["hold"][..],
+            First::Shell => &["-c", "while read -r _; do :; done"],
+        },
+        "Env": environment(options)?,
+        "WorkingDir": work_dir.as_str(),
+        "Labels": labels,
+        "OpenStdin": true,
+        "StdinOnce": true,
+        "AttachStdin": true,
+        "AttachStdout": false,
+        "AttachStderr": false,
+        "Tty": false,
+        "StopTimeout": STOP_SECONDS,
+        "Volumes": volumes,
+        "HostConfig": host,
+    });
+    if let Some(user) = user {
+        body["User"] = user.into();
+    }
+    Ok(body)
 }
 
 /// 100 ms: the period in which the share of processor time is counted.
@@ -138,8 +159,8 @@ fn positive(name: &str, value: u32) -> Result<u32> {
     if value == 0 { Err(Error::invalid(format!("`{name}` is a positive number."))) } else { Ok(value) }
 }
 
-fn ulimit(name: &str, value: i64) -> ResourcesUlimits {
-    ResourcesUlimits { name: Some(name.to_owned()), soft: Some(value), hard: Some(value) }
+fn ulimit(name: &str, value: i64) -> Value {
+    json!({ "Name": name, "Soft": value, "Hard": value })
 }
 
 /// Refuses what would share the network of the host or of another container.
@@ -178,7 +199,7 @@ fn lies_in(path: &VirtualPath, reserved: &str) -> bool {
 }
 
 /// The mounts as the container sees them: the agent's paths.
-fn mounts(sandbox: &Sandbox) -> Result<Vec<Mount>> {
+fn mounts(sandbox: &Sandbox) -> Result<Vec<Value>> {
     let table = sandbox.table();
     let mut mounts = Vec::new();
     for (entry, host) in table.mounts().iter().zip(sandbox.hosts()) {
@@ -193,22 +214,24 @@ fn mounts(sandbox: &Sandbox) -> Result<Vec<Mount>> {
         }
         let source =
             host.to_str().ok_or_else(|| Error::invalid(format!("The host directory of '{point}' is not UTF-8.")))?;
-        mounts.push(Mount {
-            typ: Some(MountType::BIND),
-            source: Some(source.to_owned()),
-            target: Some(target),
-            read_only: Some(!table.can_write(point)),
-            ..Mount::default()
-        });
+        let read_only = !table.can_write(point);
+        mounts.push((
+            target.clone(),
+            json!({ "Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only }),
+        ));
     }
     // A mount inside another one is mounted after it.
-    mounts.sort_by(|a, b| a.target.cmp(&b.target));
-    Ok(mounts)
+    mounts.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(mounts.into_iter().map(|(_, mount)| mount).collect())
 }
 
 /// Whether a container that exists was given exactly these mounts.
-pub(super) fn are_mounts_of(theirs: &[Mount], sandbox: &Sandbox) -> Result<bool> {
-    let facts = |mount: &Mount| (mount.target.clone(), mount.source.clone(), mount.read_only.unwrap_or(false));
+pub(super) fn are_mounts_of(theirs: &[Value], sandbox: &Sandbox) -> Result<bool> {
+    let facts = |mount: &Value| {
+        let text = |name: &str| mount.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let read_only = mount.get("ReadOnly").and_then(Value::as_bool).unwrap_or(false);
+        (text("Type"), text("Target"), text("Source"), read_only)
+    };
     let mut theirs: Vec<_> = theirs.iter().map(facts).collect();
     theirs.sort();
     let mut ours: Vec<_> = mounts(sandbox)?.iter().map(facts).collect();
@@ -261,36 +284,60 @@ mod tests {
     use super::*;
     use crate::sandbox::Mount as SandboxMount;
 
-    fn spec(options: &DockerOptions) -> Result<HostConfig> {
+    fn body(options: &DockerOptions) -> Result<Value> {
         let work_dir = VirtualPath::absolute("/workspace").unwrap();
-        container(options, "image", &work_dir, None, HashMap::new(), true).map(|body| body.host_config.unwrap())
+        container(options, "image", &work_dir, None, Map::new(), true, First::Guest)
+    }
+
+    fn spec(options: &DockerOptions) -> Result<Value> {
+        body(options).map(|body| body["HostConfig"].clone())
     }
 
     #[test]
     fn is_hardened_unless_told_otherwise() {
-        let body = container(
-            &DockerOptions::default(),
-            "image",
-            &VirtualPath::absolute("/workspace").unwrap(),
-            None,
-            HashMap::new(),
-            true,
-        )
-        .unwrap();
-        assert_eq!((body.open_stdin, body.stdin_once), (Some(true), Some(true)));
-        let host = body.host_config.unwrap();
-        assert_eq!(host.privileged, Some(false));
-        assert_eq!(host.cap_drop.as_deref(), Some(&["ALL".to_owned()][..]));
-        assert_eq!(host.cap_add, None);
-        assert_eq!(host.security_opt.as_deref(), Some(&["no-new-privileges".to_owned()][..]));
-        assert_eq!(host.network_mode.as_deref(), Some("none"));
-        assert_eq!(host.ipc_mode.as_deref(), Some("private"));
-        assert_eq!((host.pids_limit, host.memory, host.memory_swap), (Some(256), Some(2 << 30), Some(2 << 30)));
-        assert_eq!((host.cpu_period, host.cpu_quota), (Some(100_000), Some(200_000)));
-        assert_eq!((host.pid_mode, host.uts_mode, host.userns_mode), (None, None, None));
-        assert_eq!((host.devices, host.binds, host.mounts, host.volumes_from), (None, None, None, None));
-        assert_eq!(host.log_config.unwrap().typ.as_deref(), Some("none"));
-        assert_eq!(host.auto_remove, Some(true));
+        let mut body = body(&DockerOptions::default()).unwrap();
+        assert!(body.as_object_mut().unwrap().remove("Env").unwrap().as_array().unwrap().len() == ENVIRONMENT.len());
+        // The whole of it: what is not here is not asked for.
+        assert_eq!(
+            body,
+            json!({
+                "Image": "image",
+                "Entrypoint": ["/.gloveport/guest"],
+                "Cmd": ["hold"],
+                "WorkingDir": "/workspace",
+                "Labels": {},
+                "OpenStdin": true,
+                "StdinOnce": true,
+                "AttachStdin": true,
+                "AttachStdout": false,
+                "AttachStderr": false,
+                "Tty": false,
+                "StopTimeout": 1,
+                "Volumes": {},
+                "HostConfig": {
+                    "Privileged": false,
+                    "CapDrop": ["ALL"],
+                    "CapAdd": [],
+                    "SecurityOpt": ["no-new-privileges"],
+                    "PidsLimit": 256,
+                    "Memory": 2_147_483_648_u64,
+                    "MemorySwap": 2_147_483_648_u64,
+                    "CpuPeriod": 100_000,
+                    "CpuQuota": 200_000,
+                    "NetworkMode": "none",
+                    "IpcMode": "private",
+                    "LogConfig": { "Type": "none" },
+                    "Ulimits": [
+                        { "Name": "nofile", "Soft": 4096, "Hard": 4096 },
+                        { "Name": "core", "Soft": 0, "Hard": 0 },
+                    ],
+                    "ReadonlyRootfs": false,
+                    "Tmpfs": {},
+                    "AutoRemove": true,
+                    "Init": false,
+                },
+            })
+        );
     }
 
     #[test]
@@ -307,13 +354,20 @@ mod tests {
             ..DockerOptions::default()
         })
         .unwrap();
-        assert_eq!((host.memory, host.memory_swap), (Some(512 << 20), Some(512 << 20)));
-        assert_eq!((host.cpu_quota, host.cpu_shares, host.pids_limit), (Some(150_000), Some(512), Some(64)));
-        assert_eq!(host.cap_add.as_deref(), Some(&["CHOWN".to_owned()][..]));
-        assert_eq!(host.runtime.as_deref(), Some("runsc"));
-        let tmpfs = host.tmpfs.unwrap();
-        // `noexec` became `noexec,exec` (D30).
-        assert_eq!((tmpfs["/cache"].as_str(), tmpfs["/quiet"].as_str()), ("size=1m,exec", "noexec"));
+        for (name, value) in [
+            ("Memory", json!(512 << 20)),
+            ("MemorySwap", json!(512 << 20)),
+            ("CpuQuota", json!(150_000)),
+            ("CpuShares", json!(512)),
+            ("PidsLimit", json!(64)),
+            ("NetworkMode", json!("bridge")),
+            ("CapAdd", json!(["CHOWN"])),
+            ("Runtime", json!("runsc")),
+            // `noexec` became `noexec,exec` (D30).
+            ("Tmpfs", json!({ "/cache": "size=1m,exec", "/quiet": "noexec" })),
+        ] {
+            assert_eq!(host[name], value, "{name}");
+        }
     }
 
     #[test]
@@ -342,12 +396,12 @@ mod tests {
         .unwrap();
         let binds = mounts(&sandbox).unwrap();
         let seen: Vec<_> =
-            binds.iter().map(|bind| (bind.target.as_deref().unwrap(), bind.read_only.unwrap())).collect();
+            binds.iter().map(|bind| (bind["Target"].as_str().unwrap(), bind["ReadOnly"].as_bool().unwrap())).collect();
         assert_eq!(seen, [("/work", false), ("/work/inner", true)]);
         assert!(are_mounts_of(&binds, &sandbox).unwrap());
         assert!(!are_mounts_of(&binds[..1], &sandbox).unwrap());
         let mut writable = binds;
-        writable[1].read_only = Some(false);
+        writable[1]["ReadOnly"] = false.into();
         assert!(!are_mounts_of(&writable, &sandbox).unwrap());
     }
 

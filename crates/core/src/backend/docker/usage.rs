@@ -1,7 +1,7 @@
 //! What a container uses.
 
-use bollard::models::ContainerStatsResponse;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Figures of this moment; absent where the engine does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
@@ -24,23 +24,22 @@ pub struct Usage {
 impl Usage {
     /// What the engine's figures say.
     #[allow(clippy::cast_precision_loss, reason = "a share needs no last digit")]
-    pub(super) fn of(stats: &ContainerStatsResponse) -> Self {
-        let memory = stats.memory_stats.as_ref();
-        let now = stats.cpu_stats.as_ref();
-        let before = stats.precpu_stats.as_ref();
-        let total = |cpu: Option<&bollard::models::ContainerCpuStats>| cpu?.cpu_usage.as_ref()?.total_usage;
-        let system = |cpu: Option<&bollard::models::ContainerCpuStats>| cpu?.system_cpu_usage;
+    pub(super) fn of(stats: &Value) -> Self {
+        let number = |place: &str| stats.pointer(place).and_then(Value::as_u64);
         let cpu_percent = (|| {
-            let used = total(now)?.checked_sub(total(before)?)?;
-            let passed = system(now)?.checked_sub(system(before)?).filter(|passed| *passed > 0)?;
-            let processors = now?.online_cpus.unwrap_or(1).max(1);
-            Some(used as f64 / passed as f64 * f64::from(processors) * 100.0)
+            let used = number("/cpu_stats/cpu_usage/total_usage")?
+                .checked_sub(number("/precpu_stats/cpu_usage/total_usage")?)?;
+            let passed = number("/cpu_stats/system_cpu_usage")?
+                .checked_sub(number("/precpu_stats/system_cpu_usage")?)
+                .filter(|passed| *passed > 0)?;
+            let processors = number("/cpu_stats/online_cpus").unwrap_or(1).max(1);
+            Some(used as f64 / passed as f64 * processors as f64 * 100.0)
         })();
         Self {
-            memory_bytes: memory.and_then(|memory| memory.usage),
-            memory_limit_bytes: memory.and_then(|memory| memory.limit),
+            memory_bytes: number("/memory_stats/usage"),
+            memory_limit_bytes: number("/memory_stats/limit"),
             cpu_percent,
-            processes: stats.pids_stats.as_ref().and_then(|pids| pids.current),
+            processes: number("/pids_stats/current"),
         }
     }
 }
@@ -48,7 +47,7 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     #[test]
     fn answers_as_recorded() {
@@ -57,7 +56,7 @@ mod tests {
         assert!(!samples.is_empty());
         for sample in samples {
             let raw = if sample["raw"].is_null() { json!({}) } else { sample["raw"].clone() };
-            let usage = Usage::of(&serde_json::from_value(raw).unwrap());
+            let usage = Usage::of(&raw);
             let expected = &sample["ok"];
             assert_eq!(json!(usage.memory_bytes), expected["memory_bytes"]);
             assert_eq!(json!(usage.memory_limit_bytes), expected["memory_limit_bytes"]);

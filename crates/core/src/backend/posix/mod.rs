@@ -28,6 +28,8 @@ mod answer;
 mod run;
 mod script;
 
+pub(super) use self::script::quote;
+
 use self::run::Tools;
 
 /// 48 KiB of content in one command: 64 KiB of base64, well below the 128 KiB that one argument may have.

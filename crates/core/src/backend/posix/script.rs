@@ -15,7 +15,7 @@ pub(super) const TAKEN: i32 = 92;
 pub(super) const NOT_A_FILE: i32 = 93;
 
 /// `text` as one word of `sh`, whatever is in it: between single quotes nothing has a meaning but the quote itself.
-pub(super) fn quote(text: &str) -> String {
+pub(in crate::backend) fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

@@ -1,0 +1,184 @@
+//! A container that takes no program of ours: files by the tools that every POSIX system has, commands by the engine.
+//!
+//! It is served as a guest would serve it, from a thread of this process, so that nothing above knows the difference. It is
+//! slower (each step of a file's way is a command), has neither background commands nor terminals, and can end a command
+//! only by what it left in the environment of its processes: one that cleans that is found by the end of the container.
+
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
+
+use super::calls::exec_of;
+use super::client::{Engine, Path, Payload};
+use super::engine::refused;
+use crate::backend::capture::Capture;
+use crate::backend::guest::{Connection, Setup, serve};
+use crate::backend::posix::PosixPlace;
+use crate::backend::remote::{RemoteBackend, RemoteOptions};
+use crate::backend::{Background, BoxFuture, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, Shell, Stream, temp};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Names the processes of one command.
+const MARK: &str = "GLOVEPORT_COMMAND";
+/// 4 MiB of one answer of the tools: a megabyte of content in their letters, with room.
+const ANSWER_BYTES: usize = 4 << 20;
+/// 10 s to end the processes of a command.
+const END: Duration = Duration::from_secs(10);
+/// Ends every process whose environment holds the mark `$1`, but this one and `$2`. What forks meanwhile is found by the
+/// next look; nine of them are enough for anything that does not race on purpose.
+const END_MARKED: &str = r#"n=0
+while [ $n -lt 9 ]; do
+  n=$((n+1)); found=
+  for e in /proc/[0-9]*/environ; do
+    p=${e#/proc/}; p=${p%/environ}
+    [ "$p" = "$$" ] || [ "$p" = "$2" ] || { grep -q "$1" "$e" && kill -9 "$p" && found=1; } 2>/dev/null
+  done
+  [ -n "$found" ] || break
+done"#;
+/// Runs `$1` as its own shell would, ends what it leaves behind (by `$2`, the script above, and the mark `$3`), and says how
+/// it ended.
+const RUN: &str = r#"sh -c "$1"; c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
+
+/// Commands of a container by the engine's own means.
+struct ExecShell {
+    engine: Engine,
+    id: String,
+    user: Option<String>,
+    /// Bytes of output that are kept.
+    room: usize,
+}
+
+/// Serves the container `id` through its shell. `Unsupported` where it has none.
+pub(super) async fn connect(engine: &Engine, id: &str, user: Option<&str>, setup: Setup) -> Result<Connection> {
+    let shell = |room| ExecShell { engine: engine.clone(), id: id.to_owned(), user: user.map(str::to_owned), room };
+    let (files, commands) = (shell(ANSWER_BYTES), shell(setup.limits.output_bytes));
+    let make = format!("mkdir -p -- {}", crate::backend::posix::quote(setup.working_directory.as_str()));
+    let made = commands.run(ExecuteRequest::new(make), &Call::default()).await?;
+    if made.exit_code.is_none_or(|code| code == 126 || code == 127) {
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "The container takes no program, and has no shell with the usual tools either.",
+        ));
+    }
+    let broken = |_| Error::internal("No connection could be made within this process.");
+    let (theirs, ours) = UnixStream::pair().map_err(broken)?;
+    let reader = theirs.try_clone().map_err(broken)?;
+    ours.set_nonblocking(true).map_err(broken)?;
+    let (from, to) = tokio::net::UnixStream::from_std(ours).map_err(broken)?.into_split();
+    let runtime = tokio::runtime::Handle::current();
+    let thread = std::thread::Builder::new().name("gloveport-by-shell".to_owned());
+    let served = thread.spawn(move || {
+        serve(reader, theirs, &runtime, move |setup: Setup| {
+            let place = Arc::new(PosixPlace::new(Arc::new(files)));
+            let options = RemoteOptions { working_directory: setup.working_directory, limits: setup.limits };
+            Ok(RemoteBackend::new(place, Some(Arc::new(commands)), options))
+        });
+    });
+    served.map_err(broken)?;
+    Connection::open(from, to, setup).await
+}
+
+impl Shell for ExecShell {
+    fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
+        Box::pin(async move {
+            if request.limits != CommandLimits::default() || request.background != Background::End {
+                return Err(Error::new(
+                    ErrorKind::Unsupported,
+                    "This container takes no program of gloveport's: its commands have no ceilings of their own, and nothing \
+                     of them is kept.",
+                ));
+            }
+            call.deadline.check()?;
+            self.run(request, call).await
+        })
+    }
+}
+
+impl ExecShell {
+    async fn run(&self, request: ExecuteRequest, call: &Call) -> Result<ExecuteOutcome> {
+        let begin = std::time::Instant::now();
+        let mark = temp::name();
+        let mut config = json!({
+            "Cmd": ["sh", "-c", RUN, "sh", request.command, END_MARKED, mark],
+            "Env": [format!("{MARK}={mark}")],
+            "AttachStdin": request.stdin.is_some(),
+            "AttachStdout": true,
+            "AttachStderr": true,
+            "Tty": false,
+        });
+        if let Some(environment) = config["Env"].as_array_mut() {
+            environment.extend(request.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
+        }
+        if let Some(directory) = &request.working_directory {
+            config["WorkingDir"] = directory.as_str().into();
+        }
+        if let Some(user) = &self.user {
+            config["User"] = user.as_str().into();
+        }
+        let (exec, mut output, mut input) = exec_of(&self.engine, &self.id, &config).await?;
+        let mut capture = Capture::new(self.room, request.on_output, None);
+        let deadline = request.timeout.map_or_else(|| call.deadline.clone(), |limit| call.deadline.within(limit));
+        let stdin = request.stdin.unwrap_or_default();
+        let fed = async {
+            // A command that reads less than it is given closes its end.
+            let _ = input.write_all(&stdin).await;
+            let _ = input.shutdown().await;
+            std::future::pending::<()>().await;
+        };
+        let heard = async {
+            loop {
+                match output.piece().await {
+                    Ok(Some((1, bytes))) => capture.take(Stream::Stdout, &bytes),
+                    Ok(Some((_, bytes))) => capture.take(Stream::Stderr, &bytes),
+                    Ok(None) | Err(_) => return,
+                }
+            }
+        };
+        let stopped = tokio::select! {
+            () = heard => None,
+            () = fed => None,
+            error = deadline.reached() => Some(error.kind()),
+        };
+        if stopped.is_some() {
+            self.end(&mark).await;
+        }
+        let code = if stopped.is_none() { self.exit_code(&exec).await? } else { None };
+        let captured = capture.finish();
+        Ok(ExecuteOutcome {
+            output: captured.output,
+            stdout: captured.stdout,
+            stderr: captured.stderr,
+            truncated: captured.truncated,
+            // A shell says 128 and the number for a command that a signal ended.
+            exit_code: code,
+            timed_out: stopped == Some(ErrorKind::Timeout),
+            aborted: stopped == Some(ErrorKind::Aborted),
+            duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+            ..ExecuteOutcome::default()
+        })
+    }
+
+    async fn exit_code(&self, exec: &str) -> Result<Option<i32>> {
+        let ended = self.engine.ask("GET", &Path::new("/exec").name(exec).then("json"), Payload::Nothing).await;
+        let ended = ended.map_err(|failure| refused("say how a command ended", &failure))?;
+        Ok(ended.get("ExitCode").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok()))
+    }
+
+    /// Ends what carries the mark. Best effort: the container's own end ends the rest.
+    async fn end(&self, mark: &str) {
+        let config = json!({
+            "Cmd": ["sh", "-c", END_MARKED, "sh", mark],
+            "AttachStdout": true,
+            "User": self.user.as_deref().unwrap_or_default(),
+        });
+        let ended = async {
+            let Ok((_, mut output, _input)) = exec_of(&self.engine, &self.id, &config).await else { return };
+            while let Ok(Some(_)) = output.piece().await {}
+        };
+        let _ = timeout(END, ended).await;
+    }
+}

@@ -1,0 +1,90 @@
+//! Containers that take no program of ours, served through their shells.
+
+use std::time::Duration;
+
+use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram};
+use gloveport_core::backend::{Backend, Call, ExecuteRequest};
+use gloveport_core::error::ErrorKind;
+use gloveport_core::path::VirtualPath;
+
+use crate::{Engine, engine, read, run, write};
+
+/// As on an engine with a processor that there is no guest for.
+fn without_guest(engine: &Engine) -> DockerBackend {
+    DockerBackend::new(DockerOptions { guest: GuestProgram::default(), ..engine.options() }, None).unwrap()
+}
+
+/// The whole contract over a shell runs in core, where a command takes a hundredth of this time.
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_a_container_without_a_guest_are_used_through_its_shell() {
+    let engine = engine();
+    let backend = without_guest(&engine);
+    let content: Vec<u8> = (0..100_000_u32).map(|n| n.to_le_bytes()[0]).collect();
+    write(&backend, "/workspace/d/it's -rf $(id).bin", &content).await;
+    assert_eq!(read(&backend, "/workspace/d/it's -rf $(id).bin").await.unwrap(), content);
+    write(&backend, "/workspace/d/a.txt", b"one\r\nneedle\r\n").await;
+    run(&backend, "chmod 750 d/a.txt").await;
+    write(&backend, "/workspace/d/a.txt", b"two\r\nneedle\r\n").await;
+    assert_eq!(run(&backend, "ls -l d/a.txt | cut -c1-10; tail -n 1 d/a.txt").await.stdout, "-rwxr-x---\nneedle\r\n");
+    let listed = backend.files().list(&VirtualPath::absolute("/workspace/d").unwrap(), 1, &Call::default()).await;
+    let names: Vec<_> = listed.unwrap().entries.into_iter().map(|entry| entry.name).collect();
+    assert_eq!(names, ["a.txt", "it's -rf $(id).bin"]);
+    let error = read(&backend, "/workspace/missing").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FileNotFound);
+    backend.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_without_a_guest_are_told_apart_bounded_and_ended() {
+    let engine = engine();
+    let backend = without_guest(&engine);
+    let outcome = run(&backend, "pwd; echo oops >&2; exit 3").await;
+    assert_eq!(
+        (outcome.stdout.as_str(), outcome.stderr.as_str(), outcome.exit_code),
+        ("/workspace\n", "oops\n", Some(3))
+    );
+    let mut request = ExecuteRequest::new("cat; echo \"$A\"");
+    request.stdin = Some(vec![b'x'; 300_000]);
+    request.environment = vec![("A".to_owned(), "it's".to_owned())];
+    let outcome = backend.shell().unwrap().execute(request, &Call::default()).await.unwrap();
+    assert!(outcome.truncated && outcome.stdout.ends_with("xit's\n"), "{}", outcome.stdout.len());
+    // What is left behind is ended with its command, and the whole tree when the time is over (R-DK-3).
+    run(&backend, "sleep 1000 >/dev/null 2>&1 & setsid sleep 1001 >/dev/null 2>&1 & echo done").await;
+    assert_eq!(run(&backend, "ps | grep -c '[s]leep 100'").await.stdout, "0\n");
+    let mut request = ExecuteRequest::new("echo before; (sleep 1000 & setsid sleep 1001 & wait)");
+    request.timeout = Some(Duration::from_secs(1));
+    let outcome = backend.shell().unwrap().execute(request, &Call::default()).await.unwrap();
+    assert_eq!((outcome.stdout.as_str(), outcome.timed_out), ("before\n", true));
+    assert_eq!(run(&backend, "ps | grep -c '[s]leep 100'").await.stdout, "0\n");
+    let error = backend.shell().unwrap().start(ExecuteRequest::new("true"), &Call::default()).await.err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    let id = backend.container_id().await.unwrap();
+    backend.close().await.unwrap();
+    assert!(!engine.exists(&id));
+}
+
+/// Every directory of somebody else's container may forbid programs.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_that_runs_no_new_program_is_used_all_the_same() {
+    let engine = engine();
+    let id = engine.docker(&[
+        "run",
+        "--detach",
+        "--network=none",
+        "--rm",
+        "--read-only",
+        "--tmpfs=/tmp:noexec",
+        "--tmpfs=/workspace:noexec",
+        &engine.image,
+        "sleep",
+        "1000",
+    ]);
+    let options = DockerOptions { image: None, container: Some(id.clone()), ..engine.options() };
+    let backend = DockerBackend::new(options, None).unwrap();
+    write(&backend, "/workspace/a", b"text").await;
+    assert_eq!(run(&backend, "cat a").await.stdout, "text");
+    assert_eq!(read(&backend, "/workspace/a").await.unwrap(), b"text");
+    backend.close().await.unwrap();
+    assert!(engine.exists(&id));
+    engine.docker(&["kill", &id]);
+}
