@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import {
   type Backend,
   CompositeBackend,
+  DockerBackend,
   LocalBackend,
   Sandbox,
   ShellBackend,
@@ -18,6 +19,8 @@ import {
 } from 'gloveport'
 import { contractCases, type ContractSubject, runContract, testBackend } from 'gloveport/testing'
 import { afterAll, describe, expect, test } from 'vitest'
+
+import { engine } from './support.js'
 
 async function folder(): Promise<{ root: string; dispose: () => Promise<void> }> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'gloveport-contract-')))
@@ -113,9 +116,32 @@ const SUBJECTS: Readonly<Record<string, () => ContractSubject | Promise<Contract
   'user-made, ten methods': () => ({ backend: wrapped(new StateBackend()) }),
 }
 
+/** One container for all cases, each in a directory of its own; and one that is made for its mounts. */
+function containers(): Readonly<Record<string, () => ContractSubject | Promise<ContractSubject>>> {
+  if (!engine) return {}
+  const shared = new DockerBackend(engine)
+  afterAll(() => shared.close())
+  let cases = 0
+  return {
+    docker: async () => {
+      const base = `/workspace/case-${(cases += 1)}`
+      await shared.mkdir(base)
+      return { backend: shared, base }
+    },
+    'docker, mounted': async () => {
+      const { root, dispose } = await folder()
+      const sandbox = new Sandbox({
+        mounts: [{ hostPath: root, mountPoint: '/work', mode: 'rw', writeApproval: false }],
+      })
+      const backend = new DockerBackend({ ...engine, sandbox })
+      return { backend, base: '/work', dispose: () => backend.close().then(dispose) }
+    },
+  }
+}
+
 const kept = new Map<string, number>()
 
-for (const [name, make] of Object.entries(SUBJECTS)) {
+for (const [name, make] of Object.entries({ ...SUBJECTS, ...containers() })) {
   testBackend(name, make, {
     describe,
     test: (title, body) =>
@@ -127,9 +153,7 @@ for (const [name, make] of Object.entries(SUBJECTS)) {
 }
 
 afterAll(() => {
-  const lines = Object.keys(SUBJECTS).map(
-    (name) => `  ${name.padEnd(26)} ${kept.get(name) ?? 0} of ${contractCases.length} cases`,
-  )
+  const lines = [...kept].map(([name, count]) => `  ${name.padEnd(26)} ${count} of ${contractCases.length} cases`)
   process.stdout.write(`The contract:\n${lines.join('\n')}\n`)
 })
 

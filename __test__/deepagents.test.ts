@@ -2,12 +2,12 @@
 
 import { createDeepAgent, FilesystemBackend, isSandboxBackend, isSandboxProtocol } from 'deepagents'
 import type { SandboxBackendProtocolV2 } from 'deepagents'
-import { CompositeBackend, createToolset, ShellBackend, StateBackend } from 'gloveport'
+import { CompositeBackend, createToolset, DockerBackend, ShellBackend, StateBackend } from 'gloveport'
 import { deepagentsBackend, fromDeepagents } from 'gloveport/deepagents'
 import { AIMessage, fakeModel, HumanMessage, ToolMessage } from 'langchain'
 import { describe, expect, onTestFinished, test } from 'vitest'
 
-import { localBackend, project } from './support.js'
+import { engine, localBackend, project } from './support.js'
 
 const BYTES = Uint8Array.of(0, 255, 128, 13, 10)
 
@@ -27,7 +27,14 @@ async function memory(files: Record<string, string | Uint8Array>) {
   return { backend: new StateBackend({ files }), at: (path: string) => `/${path}` }
 }
 
+async function docker(files: Record<string, string | Uint8Array>) {
+  const backend = new DockerBackend(engine)
+  for (const [path, content] of Object.entries(files)) await backend.write(path, content)
+  return { backend, at: (path: string) => `/workspace/${path}` }
+}
+
 describe.each([
+  ...(engine ? [['docker', docker] as const] : []),
   ['local', local],
   ['shell', shell],
   ['memory', memory],

@@ -50,3 +50,12 @@ export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
 )
+
+/** The engine that `npm test -- docker` started; undefined in the other suites. */
+export const engine = process.env['GLOVEPORT_TEST_DOCKER']
+  ? ({
+      host: process.env['GLOVEPORT_TEST_DOCKER'],
+      image: process.env['GLOVEPORT_TEST_IMAGE']!,
+      pull: 'never',
+    } as const)
+  : undefined

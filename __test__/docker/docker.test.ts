@@ -2,17 +2,22 @@
 
 import { readFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 
-import { createToolset, DockerBackend, Sandbox, SessionManager } from 'gloveport'
+import {
+  createToolset,
+  DockerBackend,
+  Sandbox,
+  SessionManager,
+  type TerminalSession,
+  terminalTakeover,
+} from 'gloveport'
 import { expect, onTestFinished, test } from 'vitest'
 
-import { project } from '../support.js'
+import { engine as started, project } from '../support.js'
 
-const engine = {
-  host: process.env['GLOVEPORT_TEST_DOCKER']!,
-  image: process.env['GLOVEPORT_TEST_IMAGE']!,
-  pull: 'never',
-} as const
+if (!started) throw new Error('no engine: use `npm test -- docker`')
+const engine = started
 
 test('a toolset works in a container', async () => {
   const backend = new DockerBackend(engine)
@@ -45,6 +50,70 @@ test('output comes as it arises, and an abort ends the command', async () => {
   expect(chunks.join('')).toBe('first\n')
   expect((await backend.execute('ps | grep -c "[s]leep 1000"')).stdout).toBe('0\n')
   expect(await backend.usage()).toMatchObject({ memoryLimitBytes: 2 * 1024 ** 3 })
+})
+
+test('a command whose time is over runs on in the container, and takes input', async () => {
+  const backend = new DockerBackend(engine)
+  onTestFinished(() => backend.close())
+  const left = await backend.execute('echo begun; read line; echo "got $line"', {
+    timeout: 500,
+    onTimeout: 'background',
+  })
+  expect({ timedOut: left.timedOut, output: left.output }).toEqual({ timedOut: true, output: 'begun\n' })
+  await left.process!.write('it\n')
+  let rest = ''
+  for await (const text of left.process!) rest += text
+  expect(rest).toBe('got it\n')
+  expect(await left.process!.wait()).toMatchObject({ exitCode: 0 })
+
+  const toolset = createToolset({ backend, tools: ['background'], permissions: 'permissive' })
+  const begun = await toolset.call('run_in_background', { command: 'echo out; sleep 1000' })
+  const shell_id = (begun.data as { shellId: string }).shellId
+  expect((await toolset.call('read_output', { shell_id, wait: 10 })).text).toContain('out')
+  expect((await toolset.call('kill_shell', { shell_id })).isError).toBe(false)
+  expect((await backend.execute('ps | grep -c "[s]leep 1000"')).stdout).toBe('0\n')
+  await toolset.close()
+})
+
+/** Waits until a terminal shows `text`. */
+async function shown(terminal: TerminalSession, text: string | RegExp): Promise<string> {
+  for (let since: number | undefined; ;) {
+    const { lines, position, ended } = await terminal.painting({ since })
+    const all = lines.join('\n')
+    if (all.search(text) >= 0 || ended) return all
+    since = position
+  }
+}
+
+test('a terminal in a container is drawn, resized, and taken over by a person', async () => {
+  const backend = new DockerBackend(engine)
+  onTestFinished(() => backend.close())
+  const terminal = await backend.openTerminal({
+    command: 'stty size; read x; stty size; exit 4',
+    columns: 60,
+    rows: 12,
+  })
+  expect((await terminal.read()).text).toBe('12 60\r\n')
+  await terminal.resize(80, 20)
+  await terminal.write('go\r')
+  let rest = ''
+  for await (const text of terminal) rest += text
+  expect(rest).toBe('go\r\n20 80\r\n')
+  expect(await terminal.wait()).toMatchObject({ exitCode: 4 })
+
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
+  const output = Object.assign(new PassThrough(), { isTTY: true, columns: 60, rows: 10 })
+  output.resume()
+  const takeover = terminalTakeover({ input, output })
+  const session = await backend.openTerminal({ command: "printf 'rea%s\\n' dy; cat -v" })
+  await shown(session, 'ready')
+  const over = takeover({ sessionId: 's', prompt: 'x' } as never, { session } as never)
+  await shown(session, 'ready')
+  input.write('typed\r')
+  expect(await shown(session, /typed\ntyped/)).toContain('typed\ntyped')
+  input.write('\u001D')
+  await over
+  await session.kill()
 })
 
 test('mounts have the same paths inside and outside', async () => {
