@@ -3,7 +3,15 @@
 import { mkdir, readdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { ClosedError, InvalidInputError, type Session, SessionLimitError, SessionManager } from 'gloveport'
+import {
+  BackendUnavailableError,
+  ClosedError,
+  InvalidInputError,
+  type Session,
+  type SessionContext,
+  SessionLimitError,
+  SessionManager,
+} from 'gloveport'
 import { describe, expect, test } from 'vitest'
 
 import recorded from './vectors/session_manager.json' with { type: 'json' }
@@ -220,4 +228,51 @@ test('each session has its own workspace, and no link in its place', async () =>
   await mkdir(join(root, 'u3'))
   await symlink(join(root, 'u1'), join(root, 'u3', 'workspace'))
   expect(await rejection(sessions.getOrCreate('u3'))).toBeInstanceOf(InvalidInputError)
+})
+
+describe('several hosts', () => {
+  /** Sessions that say where they are; the hosts of `lost` do not answer. */
+  function onHosts(hosts: ConstructorParameters<typeof SessionManager<Recorder>>[0]['hosts'], lost: string[] = []) {
+    const places = new Map<string, string | undefined>()
+    const create = (id: string, { host }: SessionContext) => {
+      if (host !== undefined && lost.includes(host)) throw new BackendUnavailableError(`${host} does not answer.`)
+      places.set(id, host)
+      return new Recorder(id, [])
+    }
+    return { places, lost, sessions: new SessionManager<Recorder>({ create, hosts }) }
+  }
+
+  test('a session goes where most room is left, also when all come at once', async () => {
+    const { places, sessions } = onHosts([
+      { host: 'a', maxSessions: 1 },
+      { host: 'b', maxSessions: 3 },
+    ])
+    await Promise.all(['1', '2', '3', '4'].map((id) => sessions.getOrCreate(id)))
+    expect([...places.values()].toSorted()).toEqual(['a', 'b', 'b', 'b'])
+    expect(await rejection(sessions.getOrCreate('5'))).toBeInstanceOf(SessionLimitError)
+    const freed = [...places].find(([, host]) => host === 'a')![0]
+    await sessions.release(freed)
+    await sessions.getOrCreate('5')
+    expect(places.get('5')).toBe('a')
+    const even = onHosts(['a', 'b'])
+    await Promise.all(['1', '2', '3', '4'].map((id) => even.sessions.getOrCreate(id)))
+    expect([...even.places.values()].toSorted()).toEqual(['a', 'a', 'b', 'b'])
+  })
+
+  test('a host that is lost is passed by, and named when there is no other', async () => {
+    const { places, lost, sessions } = onHosts(['a', 'b'], ['a'])
+    await sessions.getOrCreate('1')
+    await sessions.getOrCreate('2')
+    expect([...places.values()]).toEqual(['b', 'b'])
+    lost.push('b')
+    expect(await rejection(sessions.getOrCreate('3'))).toMatchObject({
+      code: 'BACKEND_UNAVAILABLE',
+      message: 'None of 2 hosts can take the session. b does not answer.',
+      details: { hosts: [{ host: 'a' }, { host: 'b' }] },
+    })
+    expect(sessions.size).toBe(2)
+    expect(() => new SessionManager({ hosts: [] })).toThrow(InvalidInputError)
+    expect(() => new SessionManager({ hosts: ['a', 'a'] })).toThrow(InvalidInputError)
+    expect(() => new SessionManager({ hosts: [{ maxSessions: 1 }] as never })).toThrow(InvalidInputError)
+  })
 })

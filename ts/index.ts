@@ -16,7 +16,9 @@ export { DockerBackend, type DockerBackendOptions, type DockerUsage } from './do
 export { builtinRuntimes, defineRuntime, getRuntime, type Runtime, type RuntimeConfig } from './docker/runtime.js'
 export {
   type Session,
+  type SessionContext,
   type SessionFactory,
+  type SessionHost,
   SessionManager,
   type SessionManagerOptions,
 } from './docker/session-manager.js'

@@ -12,8 +12,8 @@ import { getRuntime, type RuntimeConfig } from './runtime.js'
 /** What an author sets on a {@link DockerBackend}. */
 export interface DockerBackendOptions {
   /**
-   * The engine: `unix:///path`, `tcp://host:port` or `npipe://…`. Default: `DOCKER_HOST`, the current Docker context, then the
-   * sockets where Docker and Podman usually are.
+   * The engine: `unix:///path`, `tcp://host:port`, `ssh://user@host` or `npipe://…`. Default: `DOCKER_HOST`, the current
+   * Docker context, then the sockets where Docker and Podman usually are.
    */
   readonly host?: string | undefined
   /** The image. Not together with `runtime`. */

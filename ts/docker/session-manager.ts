@@ -6,6 +6,7 @@ import { mkdirSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 import { checkOptions, describe } from '../encode.js'
+import { BackendUnavailableError } from '../errors/backend-unavailable-error.js'
 import { ClosedError } from '../errors/closed-error.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { SessionLimitError } from '../errors/session-limit-error.js'
@@ -33,11 +34,25 @@ export interface Session {
   touch?(): void
 }
 
-/** Makes the session of an id. `sandbox` is its workspace folder where the manager has a `workspaceRoot`. */
-export type SessionFactory<S extends Session> = (
-  id: string,
-  context: { readonly runtime?: RuntimeConfig | string | undefined; readonly sandbox?: Sandbox | undefined },
-) => S | Promise<S>
+/** What the session of an id is made with. */
+export interface SessionContext {
+  readonly runtime?: RuntimeConfig | string | undefined
+  /** Its workspace folder, where the manager has a `workspaceRoot`. */
+  readonly sandbox?: Sandbox | undefined
+  /** The engine that it is placed on, where the manager has `hosts`. */
+  readonly host?: string | undefined
+}
+
+/** Makes the session of an id. */
+export type SessionFactory<S extends Session> = (id: string, context: SessionContext) => S | Promise<S>
+
+/** An engine that sessions are placed on. */
+export interface SessionHost {
+  /** As the option `host` of a {@link DockerBackend}. */
+  readonly host: string
+  /** Sessions at once on it. Default: no limit. */
+  readonly maxSessions?: number | undefined
+}
 
 /** What an author sets on a {@link SessionManager}. */
 export interface SessionManagerOptions<S extends Session> {
@@ -45,6 +60,11 @@ export interface SessionManagerOptions<S extends Session> {
   readonly create?: SessionFactory<S> | undefined
   /** Options of the containers that are made by default. */
   readonly docker?: Omit<DockerBackendOptions, 'container' | 'sandbox'> | undefined
+  /**
+   * Engines to place sessions on: each new one goes where most room is left, and to the next where that engine cannot be
+   * reached. Default: the one of `docker`.
+   */
+  readonly hosts?: readonly (string | SessionHost)[] | undefined
   /** What runs in a session that asks for nothing. */
   readonly defaultRuntime?: RuntimeConfig | string | undefined
   /** Milliseconds of idleness. Default one hour. */
@@ -64,6 +84,12 @@ interface Entry<S> {
   readonly session: Promise<S>
   /** The value of `session`, once it is there. */
   made?: S
+  readonly placed: Placed
+}
+
+/** The engine that a session is on, or is being tried on. */
+interface Placed {
+  host: SessionHost | undefined
 }
 
 /**
@@ -80,7 +106,10 @@ export class SessionManager<S extends Session = DockerBackend> {
   readonly #entries = new Map<string, Entry<S>>()
   /** Sessions that are being stopped: an id is free again once its old one is gone. */
   readonly #leaving = new Map<string, Promise<unknown>>()
+  /** The entries of {@link #leaving}: until they are gone they have their place. */
+  readonly #ending = new Set<Entry<S>>()
   readonly #root: string | undefined
+  readonly #hosts: readonly SessionHost[]
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -94,6 +123,7 @@ export class SessionManager<S extends Session = DockerBackend> {
         throw new InvalidInputError(`\`${name}\` must be a function, not ${describe(given)}.`)
       }
     }
+    this.#hosts = checkHosts(this.#options.hosts)
     this.#root = this.#options.workspaceRoot === undefined ? undefined : resolve(this.#options.workspaceRoot)
   }
 
@@ -199,7 +229,13 @@ export class SessionManager<S extends Session = DockerBackend> {
       const message = `There are ${maxSessions} sessions already, and that is the limit; release one first.`
       throw new SessionLimitError(message, { details: { limit: maxSessions } })
     }
-    const entry: Entry<S> = { session: this.#make(id, runtime) }
+    const first = this.#place([])
+    if (this.#hosts.length > 0 && !first) {
+      const message = 'Every host has as many sessions as it may have; release one first.'
+      throw new SessionLimitError(message, { details: { limit: this.#hosts.map((host) => host.maxSessions) } })
+    }
+    const placed = { host: first }
+    const entry: Entry<S> = { session: this.#make(id, placed, runtime), placed }
     this.#entries.set(id, entry)
     entry.session.then(
       (made) => (entry.made = made),
@@ -208,25 +244,53 @@ export class SessionManager<S extends Session = DockerBackend> {
     return entry.session
   }
 
-  async #make(id: string, runtime: RuntimeConfig | string | undefined): Promise<S> {
+  async #make(id: string, placed: Placed, runtime: RuntimeConfig | string | undefined): Promise<S> {
     await this.#leaving.get(id)
     const sandbox = this.#root === undefined ? undefined : workspace(this.#root, id)
-    const session = await this.#create(id, { runtime, sandbox })
+    const lost: { host: string; message: string }[] = []
+    for (;;) {
+      const host = placed.host?.host
+      try {
+        return await this.#start(await this.#create(id, { runtime, sandbox, host }))
+      } catch (error) {
+        if (host === undefined || !(error instanceof BackendUnavailableError)) throw error
+        lost.push({ host, message: error.message })
+        placed.host = this.#place(lost)
+        if (placed.host) continue
+        if (lost.length === 1) throw error
+        const message = `None of ${lost.length} hosts can take the session. ${error.message}`
+        throw new BackendUnavailableError(message, { cause: error, details: { hosts: lost } })
+      }
+    }
+  }
+
+  async #start(session: S): Promise<S> {
     try {
       await session.start()
+      return session
     } catch (error) {
       await this.#stop(session)
       throw error
     }
-    return session
   }
 
-  async #create(id: string, context: Parameters<SessionFactory<S>>[1]): Promise<S> {
+  /** The host with the most room, without those that were tried in vain. Where none has a limit, the one that has fewest. */
+  #place(tried: readonly { readonly host: string }[]): SessionHost | undefined {
+    const held = [...new Set([...this.#entries.values(), ...this.#ending])]
+    const used = (host: SessionHost): number => held.filter(({ placed }) => placed.host === host).length
+    const room = (host: SessionHost): number => (host.maxSessions ?? Number.MAX_SAFE_INTEGER) - used(host)
+    return this.#hosts
+      .filter((host) => room(host) > 0 && !tried.some((other) => other.host === host.host))
+      .toSorted((one, other) => room(other) - room(one))[0]
+  }
+
+  async #create(id: string, context: SessionContext): Promise<S> {
     if (this.#options.create) return await this.#options.create(id, context)
-    const { image, runtime, ...rest } = this.#options.docker ?? {}
+    const { image, runtime, host, ...rest } = this.#options.docker ?? {}
     const what = context.runtime === undefined ? { image, runtime } : { runtime: context.runtime }
     // Without a function of the application, sessions are containers.
-    return new DockerBackend({ ...rest, ...what, sandbox: context.sandbox }) as Session as S
+    const options = { ...rest, ...what, host: context.host ?? host, sandbox: context.sandbox }
+    return new DockerBackend(options) as Session as S
   }
 
   /** Takes an entry out of the table and stops its session; never rejects. */
@@ -238,7 +302,9 @@ export class SessionManager<S extends Session = DockerBackend> {
     })()
     const leaving = Promise.all([this.#leaving.get(id), ended])
     this.#leaving.set(id, leaving)
+    this.#ending.add(entry)
     await leaving
+    this.#ending.delete(entry)
     if (this.#leaving.get(id) === leaving) this.#leaving.delete(id)
     if (!released) return
     try {
@@ -281,6 +347,22 @@ function checkId(id: unknown): void {
 function checkCount(value: unknown, name: string): void {
   if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && value >= 0)) return
   throw new InvalidInputError(`\`${name}\` must be a number that is not negative, not ${describe(value)}.`)
+}
+
+function checkHosts(hosts: unknown): readonly SessionHost[] {
+  if (hosts === undefined) return []
+  const wrong = 'must be a list of addresses, or of objects with `host` and perhaps `maxSessions`, none of them twice'
+  if (!Array.isArray(hosts) || hosts.length === 0) throw new InvalidInputError(`\`hosts\` ${wrong}.`)
+  const checked = hosts.map((given: unknown): SessionHost => {
+    const host = typeof given === 'string' ? { host: given } : given
+    if (typeof host !== 'object' || host === null || typeof (host as SessionHost).host !== 'string') {
+      throw new InvalidInputError(`\`hosts\` ${wrong}, not ${describe(given)}.`)
+    }
+    checkCount((host as SessionHost).maxSessions, 'maxSessions')
+    return { ...(host as SessionHost) }
+  })
+  if (new Set(checked.map(({ host }) => host)).size < checked.length) throw new InvalidInputError(`\`hosts\` ${wrong}.`)
+  return checked
 }
 
 /** The folder of a session as its `/workspace`. A link in the place of the folder would lead elsewhere. */
