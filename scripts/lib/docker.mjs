@@ -23,6 +23,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { forget, fromCargoTest, fromJestJson, fromJunit, sum } from './results.mjs'
 import { guestFile, setUpGuest } from './setup.mjs'
+import { startRelay } from './tls-relay.mjs'
 import { announce, root, run, StepError } from './steps.mjs'
 
 /** 60 s for the engine to answer, on a machine that does much else. */
@@ -38,8 +39,8 @@ const find = (program) =>
 function obstacle() {
   if (process.platform !== 'linux') return 'an engine is started on Linux only'
   if (process.getuid() !== 0) return 'an engine of our own needs root'
-  const missing = ['dockerd', 'docker', 'busybox'].filter((program) => !find(program))
-  return missing.length ? `missing: ${missing.join(', ')} (Debian: docker.io, busybox-static)` : undefined
+  const missing = ['dockerd', 'docker', 'busybox', 'openssl'].filter((program) => !find(program))
+  return missing.length ? `missing: ${missing.join(', ')} (Debian: docker.io, busybox-static, openssl)` : undefined
 }
 
 /** An engine in a folder of its own; resolves to its address and how to stop it, or rejects with the end of its log. */
@@ -96,6 +97,13 @@ function importImage(host, folder) {
   if (imported.status !== 0) throw new StepError(`the image cannot be imported: ${imported.stderr}`)
 }
 
+/** Throws where the engine is there and the machine lets it run nothing, as within another container without the rights. */
+function checkItRuns(host) {
+  const args = ['run', '--rm', '--network=none', '--memory=64m', '--pids-limit=16', '--cpus=1', IMAGE, 'true']
+  const ran = spawnSync(find('docker'), ['--host', host, ...args], { encoding: 'utf8' })
+  if (ran.status !== 0) throw new StepError(`the engine runs no container: ${ran.stderr.trim()}`)
+}
+
 async function suites(env) {
   const features = ['--package=gloveport-guest', '--features=engine-tests']
   const results = []
@@ -136,7 +144,9 @@ async function suites(env) {
 export async function testEngine() {
   const folder = mkdtempSync(join(tmpdir(), 'gloveport-engine-'))
   let engine
+  let relay
   const stop = async () => {
+    relay?.stop()
     await engine?.stop()
     rmSync(folder, { recursive: true, force: true })
   }
@@ -145,11 +155,13 @@ export async function testEngine() {
     if (why) throw new StepError(why)
     engine = await startEngine(folder)
     importImage(engine.host, folder)
+    checkItRuns(engine.host)
+    relay = await startRelay(folder, join(folder, 'docker.sock'))
   } catch (error) {
     await stop()
     throw error
   }
-  return { host: engine.host, image: IMAGE, stop }
+  return { host: engine.host, image: IMAGE, relay, stop }
 }
 
 /** The names of the tests that need an engine, as they stand in their sources. */
@@ -182,6 +194,8 @@ export async function testDocker() {
     return await suites({
       GLOVEPORT_TEST_DOCKER: engine.host,
       GLOVEPORT_TEST_IMAGE: engine.image,
+      GLOVEPORT_TEST_TLS: engine.relay.host,
+      GLOVEPORT_TEST_CERTIFICATES: engine.relay.certs,
       GLOVEPORT_TEST_GUEST: join(root, guestFile),
     })
   } finally {

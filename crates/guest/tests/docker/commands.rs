@@ -93,3 +93,19 @@ async fn mounts_are_the_agents_paths_in_both_ways() {
     backend.close().await.unwrap();
     assert_eq!(std::fs::read(folder.path().join("project/b.txt")).unwrap(), b"inside\n");
 }
+
+/// Processes whose parents are gone were left unburied by a first process that does not wait for them (22).
+#[tokio::test(flavor = "multi_thread")]
+async fn orphans_are_buried() {
+    let engine = engine();
+    let backend = engine.backend();
+    run(&backend, "true").await;
+    let id = backend.container_id().await.unwrap();
+    engine.docker(&["exec", &id, "sh", "-c", "for n in 1 2 3 4 5; do (sleep 0.2 &); done"]);
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    // What has ended and was not waited for is still listed.
+    while run(&backend, "ps -o stat,args | grep -c '[s]leep'").await.stdout != "0\n" {
+        assert!(std::time::Instant::now() < deadline, "{}", run(&backend, "ps -o stat,args").await.stdout);
+    }
+    backend.close().await.unwrap();
+}
