@@ -171,7 +171,7 @@ function tests() {
       Array.from(readFileSync(join(root, folder, file), 'utf8').matchAll(pattern), ([, name]) => name),
     )
   return [
-    ...named('crates/guest/tests/docker', /#\[tokio::test[^\n]*\n(?:#\[[^\n]*\n)*async fn (\w+)/g),
+    ...named('crates/guest/tests/docker', /#\[(?:tokio::)?test[^\n]*\n(?:#\[[^\n]*\n)*(?:async )?fn (\w+)/g),
     ...named('__test__/docker', /^test\('([^']+)'/gm),
   ]
 }
