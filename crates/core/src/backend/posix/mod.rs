@@ -28,6 +28,7 @@ mod answer;
 mod run;
 mod script;
 
+#[cfg(all(feature = "docker", unix))]
 pub(super) use self::script::quote;
 
 use self::run::Tools;
