@@ -30,26 +30,35 @@ pub(super) async fn start(
     halves: (Process, Driver),
 ) -> Result<Process> {
     call.deadline.check()?;
-    let (process, driver) = halves;
+    let (process, mut driver) = halves;
     let connection: &Connection = &lease;
     let shared = connection.shared();
     let (mut running, mut inbox) = shared.begin()?;
     // How long it may take ends with its start; how long it runs is its holder's business.
     let message = ToGuest::Call { method, within: None, guarded: false };
     shared.send(running.id, &message, body).await?;
-    let began = tokio::select! {
-        began = inbox.recv() => began,
-        error = call.deadline.reached() => return Err(error),
-    };
-    match began {
-        Some((ToHost::Began { pid }, _)) => driver.recorder.started(pid),
-        Some((ToHost::Failed(failure), _)) => {
-            running.over = true;
-            return Err(failure.into());
-        }
-        Some(_) | None => {
-            shared.end();
-            return Err(lost());
+    loop {
+        let incoming = tokio::select! {
+            incoming = inbox.recv() => incoming,
+            error = call.deadline.reached() => return Err(error),
+        };
+        match incoming {
+            Some((ToHost::Began { pid }, _)) => {
+                driver.recorder.started(pid);
+                break;
+            }
+            // It may print before the guest has said that it runs.
+            Some((ToHost::Question { question, ask }, body)) => {
+                hear(&shared, running.id, question, &ask, &body, &mut driver.recorder).await?;
+            }
+            Some((ToHost::Failed(failure), _)) => {
+                running.over = true;
+                return Err(failure.into());
+            }
+            Some(_) | None => {
+                shared.end();
+                return Err(lost());
+            }
         }
     }
     tokio::spawn(async move {
@@ -86,16 +95,7 @@ async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, dri
             biased;
             incoming = inbox.recv() => match incoming {
                 Some((ToHost::Question { question, ask }, body)) => {
-                    match ask {
-                        Ask::Output(stream) => recorder.take(stream, &body),
-                        Ask::Screen => recorder.take_raw(&body),
-                        Ask::Check { .. } | Ask::Change { .. } => {
-                            shared.end();
-                            return;
-                        }
-                    }
-                    let answer = ToGuest::Answer { question, failure: None };
-                    if shared.send(running.id, &answer, &[]).await.is_err() {
+                    if hear(shared, running.id, question, &ask, &body, &mut recorder).await.is_err() {
                         return;
                     }
                 }
@@ -132,6 +132,26 @@ async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, dri
     }
 }
 
+/// Takes what was printed, and lets the command print more.
+async fn hear(
+    shared: &Shared,
+    call: u64,
+    question: u64,
+    ask: &Ask,
+    body: &[u8],
+    recorder: &mut Recorder,
+) -> Result<()> {
+    match ask {
+        Ask::Output(stream) => recorder.take(*stream, body),
+        Ask::Screen => recorder.take_raw(body),
+        Ask::Check { .. } | Ask::Change { .. } => {
+            shared.end();
+            return Err(lost());
+        }
+    }
+    shared.send(call, &ToGuest::Answer { question, failure: None }, &[]).await
+}
+
 fn finish(recorder: Recorder, value: serde_json::Value, shared: &Shared) {
     match serde_json::from_value::<ExecuteOutcome>(value) {
         // The text is what came here; what the guest kept of it is bounded by other numbers.
@@ -146,5 +166,81 @@ fn finish(recorder: Recorder, value: serde_json::Value, shared: &Shared) {
             ..ours
         }),
         Err(_) => shared.end(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
+
+    use super::super::frame::{Decoder, Frame, encode};
+    use super::super::message::{Command, Setup};
+    use super::*;
+    use crate::backend::capture::Capture;
+    use crate::backend::process::{ProcessOptions, process};
+    use crate::backend::{ExecuteRequest, Stream};
+    use crate::limits::Limits;
+    use crate::path::VirtualPath;
+
+    /// Speaks as a guest does: begins, and answers the first call with these.
+    async fn started(script: Vec<(ToHost, &'static [u8])>) -> Result<Process> {
+        let (ours, theirs) = duplex(1 << 16);
+        tokio::spawn(async move {
+            let (mut from, mut to) = split(theirs);
+            let mut decoder = Decoder::default();
+            let mut script = Some(script);
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = from.read(&mut buffer).await {
+                decoder.push(&buffer[..count]);
+                while let Ok(Some(Frame { call, message, .. })) = decoder.next::<ToGuest>() {
+                    let answers = match message {
+                        ToGuest::Start(_) => vec![(ToHost::Ready { home: None }, &b""[..])],
+                        ToGuest::Call { .. } => script.take().unwrap_or_default(),
+                        _ => Vec::new(),
+                    };
+                    for (answer, body) in answers {
+                        to.write_all(&encode(call, &answer, body).unwrap()).await.unwrap();
+                    }
+                }
+            }
+        });
+        let (reader, writer) = split(ours);
+        let setup =
+            Setup { working_directory: VirtualPath::root(), limits: Limits::default(), environment: Vec::new() };
+        let connection = Connection::open(reader, writer, setup).await?;
+        let (command, _, _) = Command::of(ExecuteRequest::new("x"));
+        let halves = process(Some(Capture::new(100, None, None)), ProcessOptions::default());
+        let lease = Lease::new(Arc::new(connection), None);
+        start(lease, Method::Start(command), &[], &Call::default(), halves).await
+    }
+
+    fn output(question: u64) -> ToHost {
+        ToHost::Question { question, ask: Ask::Output(Stream::Stdout) }
+    }
+
+    #[tokio::test]
+    async fn what_is_printed_before_the_beginning_is_told_is_output_too() {
+        let done = serde_json::json!(ExecuteOutcome { exit_code: Some(3), ..ExecuteOutcome::default() });
+        let script = vec![
+            (output(0), &b"one "[..]),
+            (ToHost::Began { pid: Some(7) }, b""),
+            (output(1), b"two"),
+            (ToHost::Done(done), b""),
+        ];
+        let process = started(script).await.unwrap();
+        let outcome = process.over().await;
+        assert_eq!((outcome.stdout.as_str(), outcome.exit_code, process.pid()), ("one two", Some(3), Some(7)));
+    }
+
+    #[tokio::test]
+    async fn a_guest_that_is_none_ends_the_process() {
+        // It asks for what such a call has not, before and behind its beginning; and it ends a call with nonsense.
+        let change = || ToHost::Question { question: 0, ask: Ask::Change { old: None } };
+        assert!(started(vec![(change(), b"")]).await.is_err());
+        assert!(started(vec![(ToHost::Obeyed, b"")]).await.is_err());
+        for nonsense in [change(), ToHost::Done(serde_json::json!("x")), ToHost::Ready { home: None }] {
+            let process = started(vec![(ToHost::Began { pid: None }, b""), (nonsense, b"")]).await.unwrap();
+            assert!(process.over().await.aborted);
+        }
     }
 }
