@@ -9,7 +9,8 @@ const FILES = { x86_64: 'gloveport-guest.x64', aarch64: 'gloveport-guest.arm64' 
 
 /** `[processors, paths]` of the programs that are there. */
 export function guestPrograms(): readonly [string[], string[]] {
-  const root = join(__dirname, '..', '..')
+  // The facade is one file in dist/.
+  const root = join(__dirname, '..')
   const found = Object.entries(FILES)
     .map(([processor, file]) => [processor, join(root, file)] as const)
     .filter(([, path]) => existsSync(path))
