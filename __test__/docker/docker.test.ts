@@ -59,11 +59,12 @@ test('a command whose time is over runs on in the container, and takes input', a
     timeout: 500,
     onTimeout: 'background',
   })
-  expect({ timedOut: left.timedOut, output: left.output }).toEqual({ timedOut: true, output: 'begun\n' })
+  expect(left.timedOut).toBe(true)
   await left.process!.write('it\n')
   let rest = ''
   for await (const text of left.process!) rest += text
-  expect(rest).toBe('got it\n')
+  // How much of it came in time is the machine's business.
+  expect(left.output + rest).toBe('begun\ngot it\n')
   expect(await left.process!.wait()).toMatchObject({ exitCode: 0 })
 
   const toolset = createToolset({ backend, tools: ['background'], permissions: 'permissive' })
