@@ -316,6 +316,8 @@ async fn perform(
             let tap = Box::new(move |bytes: &[u8]| {
                 // An outside that is gone has ended the command already.
                 let _ = screen.ask(Ask::Screen, bytes);
+                // What is worth to be told of is found outside.
+                false
             });
             let process = shell(backend)?.open_terminal(terminal.request(tap), call).await?;
             Answer::of(json!(attend(line, process).await?))
