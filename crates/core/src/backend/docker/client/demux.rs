@@ -21,6 +21,9 @@ const LAST: u8 = 3;
 /// 64 KiB are read at once.
 const READ_BYTES: usize = 64 << 10;
 
+/// Bytes of one stream, and its number.
+type Piece = (u8, Vec<u8>);
+
 /// The output of a program inside. Read as bytes it is standard output alone.
 pub(in crate::backend::docker) struct Output {
     reader: Reader,
@@ -39,11 +42,11 @@ impl Output {
     }
 
     /// The next bytes and the number of their stream; `None` at the end.
-    pub(in crate::backend::docker) async fn piece(&mut self) -> Result<Option<(u8, Vec<u8>)>> {
+    pub(in crate::backend::docker) async fn piece(&mut self) -> Result<Option<Piece>> {
         poll_fn(|context| self.poll_piece(context, READ_BYTES)).await
     }
 
-    fn poll_piece(&mut self, context: &mut Context<'_>, most: usize) -> Poll<Result<Option<(u8, Vec<u8>)>>> {
+    fn poll_piece(&mut self, context: &mut Context<'_>, most: usize) -> Poll<Result<Option<Piece>>> {
         loop {
             if let Some(piece) = self.take(most)? {
                 return Poll::Ready(Ok(Some(piece)));
@@ -66,7 +69,7 @@ impl Output {
     }
 
     /// Takes what is there of one frame, at most so many bytes.
-    fn take(&mut self, most: usize) -> Result<Option<(u8, Vec<u8>)>> {
+    fn take(&mut self, most: usize) -> Result<Option<Piece>> {
         while self.left == 0 {
             let Some(head) = self.buffer[self.taken..].first_chunk::<HEAD>() else { return Ok(None) };
             let [stream, zeros @ .., a, b, c, d] = *head;
