@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gloveport_core::backend::guest::{Connection, Lease, Link, Remote, Setup, serve};
+use gloveport_core::backend::guest::{Connection, Lease, Line, Link, Remote, Setup, serve};
 use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::process::{Order, Process, ProcessSignal};
 use gloveport_core::backend::{
@@ -38,7 +38,7 @@ impl Link for InProcess {
                 let (reader, writer) = tokio::net::UnixStream::from_std(ours).unwrap().into_split();
                 Connection::open(reader, writer, self.setup.clone()).await.map(Arc::new)
             });
-            Ok(Lease::new(Arc::clone(connection.await?), None))
+            Ok(Lease::new(Line::Guest(Arc::clone(connection.await?)), None))
         })
     }
 }

@@ -1,10 +1,8 @@
 //! A container that takes no program of ours: files by the tools that every POSIX system has, commands by the engine.
 //!
-//! It is served as a guest would serve it, from a thread of this process, so that nothing above knows the difference. It is
-//! slower (each step of a file's way is a command), has neither background commands nor terminals, and can end a command
+//! It is slower than a guest (each step of a file's way is a command), has neither background commands nor terminals, and can end a command
 //! only by what it left in the environment of its processes: one that cleans that is found by the end of the container.
 
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,11 +14,14 @@ use super::calls::exec_of;
 use super::client::{Engine, Path, Payload};
 use super::engine::refused;
 use crate::backend::capture::Capture;
-use crate::backend::guest::{Connection, Setup, serve};
 use crate::backend::posix::PosixPlace;
 use crate::backend::remote::{RemoteBackend, RemoteOptions};
-use crate::backend::{Background, BoxFuture, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, Shell, Stream, temp};
+use crate::backend::{
+    Backend, Background, BoxFuture, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, Shell, Stream, temp,
+};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::path::VirtualPath;
 
 /// Names the processes of one command.
 const MARK: &str = "GLOVEPORT_COMMAND";
@@ -44,6 +45,7 @@ done"#;
 const RUN: &str = r#"sh -c "$1"; c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
 
 /// Commands of a container by the engine's own means.
+#[derive(Clone)]
 struct ExecShell {
     engine: Engine,
     id: String,
@@ -52,11 +54,17 @@ struct ExecShell {
     room: usize,
 }
 
-/// Serves the container `id` through its shell. `Unsupported` where it has none.
-pub(super) async fn connect(engine: &Engine, id: &str, user: Option<&str>, setup: Setup) -> Result<Connection> {
+/// The container `id` through its shell. `Unsupported` where it has none.
+pub(super) async fn backend(
+    engine: &Engine,
+    id: &str,
+    user: Option<&str>,
+    working_directory: VirtualPath,
+    limits: Limits,
+) -> Result<Arc<dyn Backend>> {
     let shell = |room| ExecShell { engine: engine.clone(), id: id.to_owned(), user: user.map(str::to_owned), room };
-    let (files, commands) = (shell(ANSWER_BYTES), shell(setup.limits.output_bytes));
-    let make = format!("mkdir -p -- {}", crate::backend::posix::quote(setup.working_directory.as_str()));
+    let (files, commands) = (shell(ANSWER_BYTES), shell(limits.output_bytes));
+    let make = format!("mkdir -p -- {}", crate::backend::posix::quote(working_directory.as_str()));
     let made = commands.run(ExecuteRequest::new(make), &Call::default()).await?;
     if made.exit_code.is_none_or(|code| code == 126 || code == 127) {
         return Err(Error::new(
@@ -64,22 +72,8 @@ pub(super) async fn connect(engine: &Engine, id: &str, user: Option<&str>, setup
             "The container takes no program, and has no shell with the usual tools either.",
         ));
     }
-    let broken = |_| Error::internal("No connection could be made within this process.");
-    let (theirs, ours) = UnixStream::pair().map_err(broken)?;
-    let reader = theirs.try_clone().map_err(broken)?;
-    ours.set_nonblocking(true).map_err(broken)?;
-    let (from, to) = tokio::net::UnixStream::from_std(ours).map_err(broken)?.into_split();
-    let runtime = tokio::runtime::Handle::current();
-    let thread = std::thread::Builder::new().name("gloveport-by-shell".to_owned());
-    let served = thread.spawn(move || {
-        serve(reader, theirs, &runtime, move |setup: Setup| {
-            let place = Arc::new(PosixPlace::new(Arc::new(files)));
-            let options = RemoteOptions { working_directory: setup.working_directory, limits: setup.limits };
-            Ok(RemoteBackend::new(place, Some(Arc::new(commands)), options))
-        });
-    });
-    served.map_err(broken)?;
-    Connection::open(from, to, setup).await
+    let place = Arc::new(PosixPlace::new(Arc::new(files)));
+    Ok(Arc::new(RemoteBackend::new(place, Some(Arc::new(commands)), RemoteOptions { working_directory, limits })))
 }
 
 impl Shell for ExecShell {
@@ -119,6 +113,7 @@ impl ExecShell {
         if let Some(user) = &self.user {
             config["User"] = user.as_str().into();
         }
+        let unended = Unended(Some((self.clone(), mark)));
         let (exec, mut output, mut input) = exec_of(&self.engine, &self.id, &config).await?;
         let mut capture = Capture::new(self.room, request.on_output, None);
         let deadline = request.timeout.map_or_else(|| call.deadline.clone(), |limit| call.deadline.within(limit));
@@ -143,9 +138,7 @@ impl ExecShell {
             () = fed => None,
             error = deadline.reached() => Some(error.kind()),
         };
-        if stopped.is_some() {
-            self.end(&mark).await;
-        }
+        unended.settle(stopped.is_some()).await;
         let code = if stopped.is_none() { self.exit_code(&exec).await? } else { None };
         let captured = capture.finish();
         Ok(ExecuteOutcome {
@@ -180,5 +173,30 @@ impl ExecShell {
             while let Ok(Some(_)) = output.piece().await {}
         };
         let _ = timeout(END, ended).await;
+    }
+}
+
+/// A command that may still run. Dropped like this, because nobody waits for it any more, it is ended.
+struct Unended(Option<(ExecShell, String)>);
+
+impl Unended {
+    /// The command is over, or is ended now where it must `stop`.
+    async fn settle(mut self, stop: bool) {
+        if let Some((shell, mark)) = &self.0
+            && stop
+        {
+            shell.end(mark).await;
+        }
+        self.0 = None;
+    }
+}
+
+impl Drop for Unended {
+    fn drop(&mut self) {
+        if let Some((shell, mark)) = self.0.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move { shell.end(&mark).await });
+        }
     }
 }

@@ -16,7 +16,6 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::timeout;
 
-#[cfg(unix)]
 use super::by_shell;
 use super::calls::{Status, exec, inspect, of, remove, status, stop, unpause};
 use super::client::{Engine, Input, Output, Payload};
@@ -25,7 +24,7 @@ use super::image::BuildProgress;
 use super::options::DockerOptions;
 use super::owner::SESSION;
 use super::usage::Usage;
-use crate::backend::guest::{Connection, Lease, Link, Setup};
+use crate::backend::guest::{Connection, Lease, Line, Link, Setup};
 use crate::backend::{BoxFuture, Call};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
@@ -67,7 +66,7 @@ pub(super) struct Running {
     pub(super) program: Option<String>,
     /// Our end of its first process's input: dropped, the container ends.
     pub(super) _hold: Option<Mutex<Hold>>,
-    pub(super) connection: Option<Arc<Connection>>,
+    pub(super) line: Option<Line>,
 }
 
 /// Both directions: the engine closes the input when either end is closed.
@@ -134,11 +133,14 @@ impl Container {
             return Err(Error::new(*kind, *why));
         }
         if let State::Running(running) = &mut *state {
-            if let Some(connection) = running.connection.as_ref().filter(|connection| !connection.has_ended()) {
-                return Ok(Lease::new(Arc::clone(connection), Some(Box::new(busy))));
+            // A guest's end is seen at once; a shell has none, so that its container is looked at below.
+            if let Some(line @ Line::Guest(connection)) = &running.line
+                && !connection.has_ended()
+            {
+                return Ok(Lease::new(line.clone(), Some(Box::new(busy))));
             }
             match self.revive(running).await? {
-                Some(connection) => return Ok(Lease::new(connection, Some(Box::new(busy)))),
+                Some(line) => return Ok(Lease::new(line, Some(Box::new(busy)))),
                 None => *state = self.after_the_end(),
             }
             if let State::Ended(why, kind) = &*state {
@@ -146,8 +148,8 @@ impl Container {
             }
         }
         let mut running = self.bring_up().await?;
-        let connection = match self.connect(&running).await {
-            Ok(connection) => connection,
+        let line = match self.connect(&running).await {
+            Ok(line) => line,
             Err(error) => {
                 if running.ours && self.0.options.container.is_none() {
                     let _ = remove(&running.engine, &running.id).await;
@@ -155,10 +157,10 @@ impl Container {
                 return Err(error);
             }
         };
-        running.connection = Some(Arc::clone(&connection));
+        running.line = Some(line.clone());
         *state = State::Running(running);
         self.watch_idleness();
-        Ok(Lease::new(connection, Some(Box::new(busy))))
+        Ok(Lease::new(line, Some(Box::new(busy))))
     }
 
     /// Stops the container once nobody called for a while. The watch ends with the container, or with its owner.
@@ -197,38 +199,32 @@ impl Container {
 
     /// A new connection into a container whose old one was lost (a command may have killed the guest), or nothing when the
     /// container itself has ended.
-    async fn revive(&self, running: &mut Running) -> Result<Option<Arc<Connection>>> {
-        running.connection = None;
+    async fn revive(&self, running: &mut Running) -> Result<Option<Line>> {
         match status(&running.engine, &running.id).await? {
             Some(Status::Running) => {}
             Some(Status::Paused) => unpause(&running.engine, &running.id).await?,
             _ => return Ok(None),
         }
-        let connection = self.connect(running).await?;
-        running.connection = Some(Arc::clone(&connection));
-        Ok(Some(connection))
+        let line = match running.line.take() {
+            Some(line @ Line::Here(_)) => line,
+            Some(Line::Guest(_)) | None => self.connect(running).await?,
+        };
+        running.line = Some(line.clone());
+        Ok(Some(line))
     }
 
-    /// Starts the guest and speaks with it.
-    async fn connect(&self, running: &Running) -> Result<Arc<Connection>> {
+    /// Starts the guest and speaks with it; without one, takes the container's shell.
+    async fn connect(&self, running: &Running) -> Result<Line> {
         let user = self.0.options.user.as_deref();
-        let setup = Setup {
-            working_directory: self.0.work_dir.clone(),
-            limits: self.0.options.limits.clone(),
-            environment: Vec::new(),
+        let (work_dir, limits) = (self.0.work_dir.clone(), self.0.options.limits.clone());
+        let Some(program) = &running.program else {
+            return by_shell::backend(&running.engine, &running.id, user, work_dir, limits).await.map(Line::Here);
         };
-        let connection = match &running.program {
-            Some(program) => {
-                let (output, input) = exec(&running.engine, &running.id, &[program, "serve"], user).await?;
-                Connection::open(output, input, setup).await?
-            }
-            #[cfg(unix)]
-            None => by_shell::connect(&running.engine, &running.id, user, setup).await?,
-            #[cfg(not(unix))]
-            None => return Err(Error::internal("A container without a guest is not served on this system.")),
-        };
+        let setup = Setup { working_directory: work_dir, limits, environment: Vec::new() };
+        let (output, input) = exec(&running.engine, &running.id, &[program, "serve"], user).await?;
+        let connection = Connection::open(output, input, setup).await?;
         *self.0.home.lock() = connection.home();
-        Ok(Arc::new(connection))
+        Ok(Line::Guest(Arc::new(connection)))
     }
 
     /// Stops it: gone with its files, unless it has a name; then `purge` removes it too. Twice is once.
@@ -268,8 +264,10 @@ impl Container {
     }
 
     async fn end(&self, running: Running, purge: bool) -> Result<()> {
-        if let Some(connection) = &running.connection {
-            connection.end();
+        match &running.line {
+            Some(Line::Guest(connection)) => connection.end(),
+            Some(Line::Here(backend)) => backend.close().await?,
+            None => {}
         }
         if !running.ours {
             return Ok(());

@@ -82,7 +82,7 @@ impl Container {
             Some("none") => None,
             _ => Some(GUEST_PROGRAM.to_owned()),
         };
-        Ok(Running { engine, id, ours, program, _hold: hold.map(Mutex::new), connection: None })
+        Ok(Running { engine, id, ours, program, _hold: hold.map(Mutex::new), line: None })
     }
 
     async fn create(&self, engine: Engine) -> Result<Running> {
@@ -116,7 +116,7 @@ impl Container {
         let hold = self.run(&engine, &id).await?;
         unfinished.finish();
         let program = program.map(|_| GUEST_PROGRAM.to_owned());
-        Ok(Running { engine, id, ours: true, program, _hold: Some(Mutex::new(hold)), connection: None })
+        Ok(Running { engine, id, ours: true, program, _hold: Some(Mutex::new(hold)), line: None })
     }
 
     /// Who runs things inside. On mounts that can be written it is this process's user: a root without capabilities
@@ -228,7 +228,7 @@ impl Drop for Unfinished {
 fn optional<T>(made: Result<T>) -> Result<Option<T>> {
     match made {
         Ok(made) => Ok(Some(made)),
-        Err(error) if error.kind() == ErrorKind::Unsupported && cfg!(unix) => Ok(None),
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -26,7 +26,6 @@
 
 mod backend;
 mod builtin;
-#[cfg(unix)]
 mod by_shell;
 mod calls;
 mod client;

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::connection::{Connection, Running, Shared, lost};
+use super::connection::{Running, Shared, lost};
 use super::message::{Ask, Method, ToGuest, ToHost};
 use super::remote::Lease;
 use crate::backend::process::{Driver, Process, Recorder};
@@ -31,8 +31,7 @@ pub(super) async fn start(
 ) -> Result<Process> {
     call.deadline.check()?;
     let (process, mut driver) = halves;
-    let connection: &Connection = &lease;
-    let shared = connection.shared();
+    let shared = lease.guest()?.shared();
     let (mut running, mut inbox) = shared.begin()?;
     // How long it may take ends with its start; how long it runs is its holder's business.
     let message = ToGuest::Call { method, within: None, guarded: false };
@@ -173,8 +172,10 @@ fn finish(recorder: Recorder, value: serde_json::Value, shared: &Shared) {
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 
+    use super::super::connection::Connection;
     use super::super::frame::{Decoder, Frame, encode};
     use super::super::message::{Command, Setup};
+    use super::super::remote::Line;
     use super::*;
     use crate::backend::capture::Capture;
     use crate::backend::process::{ProcessOptions, process};
@@ -210,7 +211,7 @@ mod tests {
         let connection = Connection::open(reader, writer, setup).await?;
         let (command, _, _) = Command::of(ExecuteRequest::new("x"));
         let halves = process(Some(Capture::new(100, None, None)), ProcessOptions::default());
-        let lease = Lease::new(Arc::new(connection), None);
+        let lease = Lease::new(Line::Guest(Arc::new(connection)), None);
         start(lease, Method::Start(command), &[], &Call::default(), halves).await
     }
 

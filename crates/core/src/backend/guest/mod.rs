@@ -27,5 +27,5 @@ mod serve;
 
 pub use self::connection::Connection;
 pub use self::message::Setup;
-pub use self::remote::{Lease, Link, Remote};
+pub use self::remote::{Lease, Line, Link, Remote};
 pub use self::serve::serve;

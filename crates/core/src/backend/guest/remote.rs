@@ -1,9 +1,7 @@
 //! [`Remote`]: the traits of a backend over a connection. Which connection, is asked anew for each call: it may have been
-//! lost, or never made.
+//! lost, or never made. Where no guest can be there is another backend instead, which takes the calls as they are.
 
-use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
@@ -14,8 +12,8 @@ use crate::access::Operation;
 use crate::backend::capture::Capture;
 use crate::backend::process::{Process, ProcessOptions, process};
 use crate::backend::{
-    BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileContent, FileInfo, FileSlice, FileSystem, Listing, Missing,
-    Resolution, Shell, TerminalRequest, Transform, Updated, Window, WritableFileSystem,
+    Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileContent, FileInfo, FileSlice, FileSystem, Listing,
+    Missing, Resolution, Shell, TerminalRequest, Transform, Updated, Window, WritableFileSystem,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -33,25 +31,51 @@ pub trait Link: Send + Sync {
     }
 }
 
-/// A connection, lent for one call.
+/// Who answers.
+#[derive(Clone)]
+pub enum Line {
+    /// A guest at the other end.
+    Guest(Arc<Connection>),
+    /// A backend of this process, where no guest can be.
+    Here(Arc<dyn Backend>),
+}
+
+/// Whoever answers, lent for one call.
 pub struct Lease {
-    connection: Arc<Connection>,
+    line: Line,
     _held: Option<Box<dyn Send + Sync>>,
 }
 
 impl Lease {
     /// `held` is dropped when the call is over.
-    pub fn new(connection: Arc<Connection>, held: Option<Box<dyn Send + Sync>>) -> Self {
-        Self { connection, _held: held }
+    pub fn new(line: Line, held: Option<Box<dyn Send + Sync>>) -> Self {
+        Self { line, _held: held }
+    }
+
+    /// The backend of this process, where it answers.
+    fn here(&self) -> Option<&dyn Backend> {
+        match &self.line {
+            Line::Guest(_) => None,
+            Line::Here(backend) => Some(&**backend),
+        }
+    }
+
+    /// The guest, where it answers. Whoever asks has asked for the other one first.
+    pub(super) fn guest(&self) -> Result<&Connection> {
+        match &self.line {
+            Line::Guest(connection) => Ok(connection),
+            Line::Here(_) => Err(Error::internal("A call for a guest went astray.")),
+        }
     }
 }
 
-impl Deref for Lease {
-    type Target = Connection;
+/// What a backend of this process has of these; its own words where it has not.
+fn writer(backend: &dyn Backend) -> Result<&dyn WritableFileSystem> {
+    backend.writer().ok_or_else(|| Error::new(ErrorKind::PathNotWritable, "Nothing can be written here."))
+}
 
-    fn deref(&self) -> &Connection {
-        &self.connection
-    }
+fn shell(backend: &dyn Backend) -> Result<&dyn Shell> {
+    backend.shell().ok_or_else(|| Error::new(ErrorKind::Unsupported, backend.no_shell_reason().to_owned()))
 }
 
 /// Files and a shell behind a [`Link`].
@@ -72,24 +96,29 @@ impl<L: Link> Remote<L> {
         &self.link
     }
 
-    async fn ask<T: DeserializeOwned>(&self, method: Method, call: &Call, bound: Option<Duration>) -> Result<T> {
-        self.with_body(method, &[], call, bound, Stopped::Leaves).await.map(|(value, _)| value)
+    async fn ask<T: DeserializeOwned>(&self, lease: &Lease, method: Method, call: &Call) -> Result<T> {
+        self.with_body(lease, method, &[], call, Stopped::Leaves).await.map(|(value, _)| value)
     }
 
-    async fn change<T: DeserializeOwned>(&self, method: Method, call: &Call) -> Result<T> {
-        self.with_body(method, &[], call, None, Stopped::AsksForTheTruth).await.map(|(value, _)| value)
+    async fn search<T: DeserializeOwned>(&self, lease: &Lease, method: Method, call: &Call) -> Result<T> {
+        let bound = Some(self.limits.search_timeout);
+        let guest = lease.guest()?;
+        guest.call(method, &[], call, bound, Stopped::Leaves, Ours::default()).await.map(|(value, _)| value)
+    }
+
+    async fn change<T: DeserializeOwned>(&self, lease: &Lease, method: Method, body: &[u8], call: &Call) -> Result<T> {
+        self.with_body(lease, method, body, call, Stopped::AsksForTheTruth).await.map(|(value, _)| value)
     }
 
     async fn with_body<T: DeserializeOwned>(
         &self,
+        lease: &Lease,
         method: Method,
         body: &[u8],
         call: &Call,
-        bound: Option<Duration>,
         stopped: Stopped,
     ) -> Result<(T, Vec<u8>)> {
-        let lease = self.link.lease(call).await?;
-        lease.call(method, body, call, bound.or(Some(self.limits.call_timeout)), stopped, Ours::default()).await
+        lease.guest()?.call(method, body, call, Some(self.limits.call_timeout), stopped, Ours::default()).await
     }
 }
 
@@ -111,21 +140,43 @@ impl<L: Link> FileSystem for Remote<L> {
     }
 
     fn resolve<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Resolution>> {
-        Box::pin(self.ask(Method::Resolve { path: path.clone() }, call, None))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => backend.files().resolve(path, call).await,
+                None => self.ask(&lease, Method::Resolve { path: path.clone() }, call).await,
+            }
+        })
     }
 
     fn stat<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Option<FileInfo>>> {
-        Box::pin(self.ask(Method::Stat { path: path.clone() }, call, None))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => backend.files().stat(path, call).await,
+                None => self.ask(&lease, Method::Stat { path: path.clone() }, call).await,
+            }
+        })
     }
 
     fn list<'a>(&'a self, path: &'a VirtualPath, depth: u32, call: &'a Call) -> BoxFuture<'a, Result<Listing>> {
-        Box::pin(self.ask(Method::List { path: path.clone(), depth }, call, None))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => backend.files().list(path, depth, call).await,
+                None => self.ask(&lease, Method::List { path: path.clone(), depth }, call).await,
+            }
+        })
     }
 
     fn read<'a>(&'a self, path: &'a VirtualPath, window: Window, call: &'a Call) -> BoxFuture<'a, Result<FileSlice>> {
         Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            if let Some(backend) = lease.here() {
+                return backend.files().read(path, window, call).await;
+            }
             let method = Method::Read { path: path.clone(), window };
-            let (mut slice, body): (FileSlice, _) = self.with_body(method, &[], call, None, Stopped::Leaves).await?;
+            let (mut slice, body): (FileSlice, _) = self.with_body(&lease, method, &[], call, Stopped::Leaves).await?;
             slice.content = String::from_utf8(body).map_err(|_| nonsense())?;
             Ok(slice)
         })
@@ -138,9 +189,13 @@ impl<L: Link> FileSystem for Remote<L> {
         call: &'a Call,
     ) -> BoxFuture<'a, Result<FileContent>> {
         Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            if let Some(backend) = lease.here() {
+                return backend.files().read_bytes(path, max_bytes, call).await;
+            }
             let method = Method::ReadBytes { path: path.clone(), max_bytes };
             let (mut content, body): (FileContent, _) =
-                self.with_body(method, &[], call, None, Stopped::Leaves).await?;
+                self.with_body(&lease, method, &[], call, Stopped::Leaves).await?;
             if body.len() as u64 > max_bytes {
                 return Err(nonsense());
             }
@@ -150,19 +205,43 @@ impl<L: Link> FileSystem for Remote<L> {
     }
 
     fn glob<'a>(&'a self, query: &'a GlobQuery, call: &'a Call) -> BoxFuture<'a, Result<GlobOutcome>> {
-        Box::pin(self.ask(Method::Glob(query.clone()), call, Some(self.limits.search_timeout)))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => backend.files().glob(query, call).await,
+                None => self.search(&lease, Method::Glob(query.clone()), call).await,
+            }
+        })
     }
 
     fn grep<'a>(&'a self, query: &'a GrepQuery, call: &'a Call) -> BoxFuture<'a, Result<GrepOutcome>> {
-        Box::pin(self.ask(Method::Grep(query.clone()), call, Some(self.limits.search_timeout)))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => backend.files().grep(query, call).await,
+                None => self.search(&lease, Method::Grep(query.clone()), call).await,
+            }
+        })
     }
 
     fn find<'a>(&'a self, query: &'a FindQuery, call: &'a Call) -> BoxFuture<'a, Result<FindOutcome>> {
-        Box::pin(self.ask(Method::Find(query.clone()), call, Some(self.limits.search_timeout)))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => backend.files().find(query, call).await,
+                None => self.search(&lease, Method::Find(query.clone()), call).await,
+            }
+        })
     }
 
     fn outline<'a>(&'a self, query: &'a OutlineQuery, call: &'a Call) -> BoxFuture<'a, Result<Outline>> {
-        Box::pin(self.ask(Method::Outline(query.clone()), call, Some(self.limits.search_timeout)))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => backend.files().outline(query, call).await,
+                None => self.search(&lease, Method::Outline(query.clone()), call).await,
+            }
+        })
     }
 }
 
@@ -177,34 +256,64 @@ impl<L: Link> WritableFileSystem for Remote<L> {
     ) -> BoxFuture<'a, Result<Updated>> {
         Box::pin(async move {
             let lease = self.link.lease(call).await?;
+            if let Some(backend) = lease.here() {
+                return writer(backend)?.update(path, operation, missing, transform, call).await;
+            }
             let ours = Ours { transform: Some(transform), ..Ours::default() };
             let method = Method::Update { path: path.clone(), operation, missing };
             let bound = Some(self.limits.call_timeout);
-            lease.call(method, &[], call, bound, Stopped::AsksForTheTruth, ours).await.map(|(value, _)| value)
+            lease.guest()?.call(method, &[], call, bound, Stopped::AsksForTheTruth, ours).await.map(|(value, _)| value)
         })
     }
 
     fn append<'a>(&'a self, path: &'a VirtualPath, content: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<Updated>> {
         Box::pin(async move {
-            let method = Method::Append { path: path.clone() };
-            self.with_body(method, &content, call, None, Stopped::AsksForTheTruth).await.map(|(value, _)| value)
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => writer(backend)?.append(path, content, call).await,
+                None => self.change(&lease, Method::Append { path: path.clone() }, &content, call).await,
+            }
         })
     }
 
     fn make_directory<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<bool>> {
-        Box::pin(self.change(Method::MakeDirectory { path: path.clone() }, call))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => writer(backend)?.make_directory(path, call).await,
+                None => self.change(&lease, Method::MakeDirectory { path: path.clone() }, &[], call).await,
+            }
+        })
     }
 
     fn remove<'a>(&'a self, path: &'a VirtualPath, recursive: bool, call: &'a Call) -> BoxFuture<'a, Result<u64>> {
-        Box::pin(self.change(Method::Remove { path: path.clone(), recursive }, call))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => writer(backend)?.remove(path, recursive, call).await,
+                None => self.change(&lease, Method::Remove { path: path.clone(), recursive }, &[], call).await,
+            }
+        })
     }
 
     fn rename<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<()>> {
-        Box::pin(self.change(Method::Rename { from: from.clone(), to: to.clone() }, call))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => writer(backend)?.rename(from, to, call).await,
+                None => self.change(&lease, Method::Rename { from: from.clone(), to: to.clone() }, &[], call).await,
+            }
+        })
     }
 
     fn copy<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<u64>> {
-        Box::pin(self.change(Method::Copy { from: from.clone(), to: to.clone() }, call))
+        Box::pin(async move {
+            let lease = self.link.lease(call).await?;
+            match lease.here() {
+                Some(backend) => writer(backend)?.copy(from, to, call).await,
+                None => self.change(&lease, Method::Copy { from: from.clone(), to: to.clone() }, &[], call).await,
+            }
+        })
     }
 }
 
@@ -217,11 +326,18 @@ impl<L: Link> Shell for Remote<L> {
         Box::pin(async move {
             request.working_directory.get_or_insert_with(|| self.working_directory.clone());
             let lease = self.link.lease(call).await?;
+            if let Some(backend) = lease.here() {
+                return shell(backend)?.execute(request, call).await;
+            }
             let bound = request.timeout;
             let (command, stdin, on_output) = Command::of(request);
             let ours = Ours { on_output, ..Ours::default() };
             let method = Method::Execute(command);
-            lease.call(method, &stdin, call, bound, Stopped::AsksForTheTruth, ours).await.map(|(value, _)| value)
+            lease
+                .guest()?
+                .call(method, &stdin, call, bound, Stopped::AsksForTheTruth, ours)
+                .await
+                .map(|(value, _)| value)
         })
     }
 
@@ -229,6 +345,9 @@ impl<L: Link> Shell for Remote<L> {
         Box::pin(async move {
             request.working_directory.get_or_insert_with(|| self.working_directory.clone());
             let lease = self.link.lease(call).await?;
+            if let Some(backend) = lease.here() {
+                return shell(backend)?.start(request, call).await;
+            }
             let (command, stdin, sink) = Command::of(request);
             let capture = Capture::new(self.limits.output_bytes, None, None);
             let halves = process(Some(capture), ProcessOptions { sink, tap: None });
@@ -240,6 +359,9 @@ impl<L: Link> Shell for Remote<L> {
         Box::pin(async move {
             request.working_directory.get_or_insert_with(|| self.working_directory.clone());
             let lease = self.link.lease(call).await?;
+            if let Some(backend) = lease.here() {
+                return shell(backend)?.open_terminal(request, call).await;
+            }
             let (terminal, tap) = Terminal::of(request);
             let halves = process(None, ProcessOptions { sink: None, tap });
             beside::start(lease, Method::OpenTerminal(terminal), &[], call, halves).await

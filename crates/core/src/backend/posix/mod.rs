@@ -28,7 +28,7 @@ mod answer;
 mod run;
 mod script;
 
-#[cfg(all(feature = "docker", unix))]
+#[cfg(feature = "docker")]
 pub(super) use self::script::quote;
 
 use self::run::Tools;
