@@ -15,6 +15,7 @@ use crate::access::Operation;
 use crate::backend::BoxFuture;
 use crate::call_info::CallInfo;
 use crate::error::Result;
+use crate::order;
 use crate::permissions::CommandAnalysis;
 
 /// 10,000: remembered approvals of one toolset; past that nothing new is remembered, and people are asked again.
@@ -163,7 +164,7 @@ fn write_canonical(value: &Value, out: &mut String) {
             }
             Step::Value(Value::Object(fields)) => {
                 let mut sorted: Vec<_> = fields.iter().collect();
-                sorted.sort_unstable_by(|a, b| b.0.cmp(a.0));
+                order::sort_by(&mut sorted, |one, other| other.0.cmp(one.0));
                 steps.push(Step::Text("}".to_owned()));
                 let first = sorted.len().saturating_sub(1);
                 for (index, (name, field)) in sorted.into_iter().enumerate() {
@@ -201,7 +202,7 @@ impl ApprovalMemory {
     /// What is remembered: `{ "tool", "input" }` each, sorted.
     pub fn list(&self) -> Vec<Value> {
         let mut keys: Vec<String> = self.0.lock().iter().cloned().collect();
-        keys.sort_unstable();
+        order::sort_by(&mut keys, Ord::cmp);
         let read = |key: &String| {
             let (tool, input) = key.split_once('\0')?;
             Some(json!({ "tool": tool, "input": serde_json::from_str::<Value>(input).ok()? }))

@@ -31,6 +31,7 @@ pub mod lent;
 pub mod limits;
 pub mod media;
 pub mod memory;
+mod order;
 pub mod path;
 pub mod permissions;
 pub mod sandbox;

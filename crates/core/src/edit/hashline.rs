@@ -16,6 +16,7 @@ use super::splice::{self, Change, Splice, compose};
 use super::str_replace::with_crlf;
 use super::{Edit, EditOptions, Edited, Failure, Hashline, failed, other_kind, too_large};
 use crate::error::{Result, Shown};
+use crate::order;
 use crate::text::encoding::Document;
 use crate::text::hashline::LineTag;
 
@@ -44,7 +45,7 @@ pub(super) fn apply(document: &Document<'_>, edits: &[Edit], options: &EditOptio
     }
     failures.extend(overlaps(&plans));
     if !failures.is_empty() {
-        failures.sort_by_key(|(index, _)| *index);
+        order::sort_by_key(&mut failures, |(index, _)| *index);
         return Err(failed(&failures, edits.len(), options.path));
     }
     let summary = plans.iter().map(|plan| plan.summary.as_str()).collect::<Vec<_>>().join("; ");
@@ -269,7 +270,7 @@ fn make(
         }
     }
     // An insertion goes before a change that begins where it stands; insertions at one place keep their order.
-    plans.sort_by_key(|plan| (plan.splice.range.start, !plan.splice.range.is_empty()));
+    order::sort_by_key(&mut plans, |plan| (plan.splice.range.start, !plan.splice.range.is_empty()));
     let splices: Vec<Splice<'_>> = plans.into_iter().map(|plan| plan.splice).collect();
     let length = splice::spliced_len(text, &splices);
     let encoded = document.encoded_len_at_most(length);

@@ -6,6 +6,7 @@ use super::derive::Scope;
 use super::errors::{file_too_large, not_in_sandbox, not_writable, suffix_not_allowed};
 use super::mount::MountMode;
 use crate::error::Result;
+use crate::order;
 use crate::path::VirtualPath;
 
 /// Names one mount of one table: its place in the author's list.
@@ -227,7 +228,7 @@ impl MountTable {
                     .filter(|mount| keep(mount))
                     .map(|mount| mount.mount_point.as_str().to_owned())
                     .collect();
-                roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
+                order::sort_by_key(&mut roots, |root| std::cmp::Reverse(root.len()));
                 roots
             }
             Scope::Listed(entries) => entries.iter().map(|entry| entry.label.as_str().to_owned()).collect(),

@@ -15,6 +15,7 @@ use crate::call::Call;
 use crate::error::Result;
 use crate::file_info::FileKind;
 use crate::limits::Limits;
+use crate::order;
 
 /// 100,000 directories whose files are counted apart, some 20 MB; beyond them the answer is called incomplete.
 const MAX_COUNTED: usize = 100_000;
@@ -76,10 +77,12 @@ pub fn outline<T: Tree>(tree: &T, query: &OutlineQuery, call: &Call, limits: &Li
 pub(crate) fn fit(entries: &mut Vec<OutlineEntry>, keep: usize) {
     if entries.len() > keep {
         let level = |entry: &OutlineEntry| entry.info.path.matches('/').count();
-        entries.sort_by(|one, other| level(one).cmp(&level(other)).then_with(|| one.info.path.cmp(&other.info.path)));
+        order::sort_by(entries, |one, other| {
+            level(one).cmp(&level(other)).then_with(|| one.info.path.cmp(&other.info.path))
+        });
         entries.truncate(keep);
     }
-    entries.sort_by(|one, other| tree_order(&one.info, &other.info));
+    order::sort_by(entries, |one, other| tree_order(&one.info, &other.info));
 }
 
 /// An entry to show.

@@ -15,6 +15,7 @@ use crate::backend::{Backend, Shell};
 use crate::call_info::CallInfo;
 use crate::custom::{CustomTool, CustomTools, Instruction, custom_tools};
 use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::order;
 use crate::tool::{self, DecodedCall, Entry, Group, Need};
 
 /// A tool as this toolset shows it.
@@ -240,7 +241,7 @@ fn known(name: &str, custom: &HashMap<String, Arc<CustomTool>>) -> Result<Kind> 
     tool::find(name).map(Kind::Ours).ok_or_else(|| {
         let mut names: Vec<_> = tool::REGISTRY.iter().map(|entry| entry.spec.name).collect();
         let mut own: Vec<_> = custom.keys().map(String::as_str).collect();
-        own.sort_unstable();
+        order::sort_by(&mut own, Ord::cmp);
         names.extend(own);
         Error::invalid(format!("There is no tool '{}'. Known are: {}.", Shown(name), names.join(", ")))
     })

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::backend::{FileInfo, FileKind};
+use crate::order;
 use crate::path::VirtualPath;
 use crate::search::tree_order;
 
@@ -27,6 +28,6 @@ pub(super) fn in_order(entries: Vec<FileInfo>) -> Vec<FileInfo> {
         .filter(|entry| entry.kind == FileKind::Directory || !directories.contains(&entry.path))
         .filter(|entry| seen.insert(entry.path.clone()))
         .collect();
-    entries.sort_by(tree_order);
+    order::sort_by(&mut entries, tree_order);
     entries
 }

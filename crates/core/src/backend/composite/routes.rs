@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Strip, working_directory};
 use crate::backend::Backend;
 use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::order;
 use crate::path::VirtualPath;
 use crate::sandbox::{not_in_sandbox, not_writable};
 
@@ -58,7 +59,7 @@ impl Routes {
         if let Some(unknown) = stripped.first() {
             return Err(Error::invalid(format!("'{unknown}' is to be stripped, but there is no such route.")));
         }
-        parts.sort_by(|one, other| {
+        order::sort_by(&mut parts, |one, other| {
             other.prefix.as_str().len().cmp(&one.prefix.as_str().len()).then_with(|| one.prefix.cmp(&other.prefix))
         });
         parts.push(Part { prefix: root, backend: default, base: None });
@@ -110,7 +111,7 @@ impl Routes {
         let mut roots = if counts(default) { of_default(default) } else { Vec::new() };
         let routed = self.parts.iter().filter(|part| !part.prefix.is_root() && counts(part));
         roots.extend(routed.map(|part| part.prefix.to_string()));
-        roots.sort();
+        order::sort_by(&mut roots, Ord::cmp);
         roots.dedup();
         roots
     }

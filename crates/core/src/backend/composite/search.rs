@@ -9,6 +9,7 @@ use super::{CompositeBackend, guard, join};
 use crate::access::Operation;
 use crate::backend::{BoxFuture, Call, FileInfo, FileKind};
 use crate::error::Result;
+use crate::order;
 use crate::path::VirtualPath;
 use crate::search::{
     self, Cursor, EntryFilter, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepMatch, GrepOutcome, GrepQuery,
@@ -71,7 +72,7 @@ impl CompositeBackend {
                 .is_none_or(|after| compare_places(query.sort, (rank, &path), (after.rank, &after.path)).is_gt());
             if is_new { found_files.push((file, rank)) } else { all.before += 1 }
         }
-        found_files.sort_by(|(one, rank), (other, another)| {
+        order::sort_by(&mut found_files, |(one, rank), (other, another)| {
             compare_places(query.sort, (*rank, &one.path), (*another, &other.path))
         });
         page(&mut found_files, query.offset, limit);
@@ -332,8 +333,12 @@ fn put_in_order(found: &mut GrepOutcome, sort: SortOrder) {
     let mut files: Vec<_> = std::mem::take(&mut found.files).into_iter().zip(ranks).collect();
     let times: HashMap<&str, Option<i64>> = files.iter().map(|(file, rank)| (file.path.as_str(), *rank)).collect();
     let place = |line: &GrepMatch| times.get(line.path.as_str()).copied().flatten();
-    found.matches.sort_by(|one, other| compare_places(sort, (place(one), &one.path), (place(other), &other.path)));
-    files.sort_by(|(one, rank), (other, another)| compare_places(sort, (*rank, &one.path), (*another, &other.path)));
+    order::sort_by(&mut found.matches, |one, other| {
+        compare_places(sort, (place(one), &one.path), (place(other), &other.path))
+    });
+    order::sort_by(&mut files, |(one, rank), (other, another)| {
+        compare_places(sort, (*rank, &one.path), (*another, &other.path))
+    });
     (found.files, found.ranks) = files.into_iter().unzip();
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM};
 use super::options::DockerOptions;
 use crate::error::{Error, Result, Shown};
+use crate::order;
 use crate::path::VirtualPath;
 use crate::sandbox::Sandbox;
 
@@ -221,7 +222,7 @@ fn mounts(sandbox: &Sandbox) -> Result<Vec<Value>> {
         ));
     }
     // A mount inside another one is mounted after it.
-    mounts.sort_by(|(a, _), (b, _)| a.cmp(b));
+    order::sort_by(&mut mounts, |(a, _), (b, _)| a.cmp(b));
     Ok(mounts.into_iter().map(|(_, mount)| mount).collect())
 }
 
@@ -233,9 +234,9 @@ pub(super) fn are_mounts_of(theirs: &[Value], sandbox: &Sandbox) -> Result<bool>
         (text("Type"), text("Target"), text("Source"), read_only)
     };
     let mut theirs: Vec<_> = theirs.iter().map(facts).collect();
-    theirs.sort();
+    order::sort_by(&mut theirs, Ord::cmp);
     let mut ours: Vec<_> = mounts(sandbox)?.iter().map(facts).collect();
-    ours.sort();
+    order::sort_by(&mut ours, Ord::cmp);
     Ok(theirs == ours)
 }
 

@@ -10,13 +10,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::frame::{Decoder, Frame, encode};
 use super::message::{Ask, Failure, Method, Old, Setup, ToGuest, ToHost};
-use crate::backend::{Call, FileContent, OutputChunk, OutputSink, Transform};
+use crate::backend::{BoxFuture, Call, FileContent, OutputChunk, OutputSink, Transform};
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -119,8 +120,29 @@ impl Connection {
         self.home.clone()
     }
 
-    /// One call. `bound` is when the guest must have answered, where that is not the call's own deadline.
-    pub(super) async fn call<T: DeserializeOwned>(
+    /// One call: its answer, for [`Connection::decode`], and content. `bound` is when the guest must have answered, where
+    /// that is not the call's own deadline. Boxed, and made once for all kinds of answers, as each copy of it is large.
+    pub(super) fn call<'a>(
+        &'a self,
+        method: Method,
+        body: &'a [u8],
+        call: &'a Call,
+        bound: Option<Duration>,
+        stopped: Stopped,
+        ours: Ours,
+    ) -> BoxFuture<'a, Result<(Value, Vec<u8>)>> {
+        Box::pin(self.call_now(method, body, call, bound, stopped, ours))
+    }
+
+    /// What an answer says; one that says something else is the last.
+    pub(super) fn decode<T: DeserializeOwned>(&self, answer: Value) -> Result<T> {
+        serde_json::from_value(answer).map_err(|_| {
+            self.shared.end();
+            lost()
+        })
+    }
+
+    async fn call_now(
         &self,
         method: Method,
         body: &[u8],
@@ -128,7 +150,7 @@ impl Connection {
         bound: Option<Duration>,
         stopped: Stopped,
         ours: Ours,
-    ) -> Result<(T, Vec<u8>)> {
+    ) -> Result<(Value, Vec<u8>)> {
         call.deadline.check()?;
         let (mut running, mut inbox) = self.shared.begin()?;
         let within = call.deadline.at.map(|at| at.saturating_duration_since(std::time::Instant::now()));
@@ -148,10 +170,6 @@ impl Connection {
                 incoming = inbox.recv() => match incoming {
                     Some((ToHost::Done(value), body)) => {
                         running.over = true;
-                        let value = serde_json::from_value(value).map_err(|_| {
-                            self.shared.end();
-                            lost()
-                        })?;
                         return Ok((value, body));
                     }
                     Some((ToHost::Failed(failure), _)) => {

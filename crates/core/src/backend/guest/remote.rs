@@ -97,28 +97,30 @@ impl<L: Link> Remote<L> {
     }
 
     async fn ask<T: DeserializeOwned>(&self, lease: &Lease, method: Method, call: &Call) -> Result<T> {
-        self.with_body(lease, method, &[], call, Stopped::Leaves).await.map(|(value, _)| value)
+        self.with_body(lease, method, call).await.map(|(value, _)| value)
+    }
+
+    async fn with_body<T: DeserializeOwned>(&self, lease: &Lease, method: Method, call: &Call) -> Result<(T, Vec<u8>)> {
+        let (guest, bound) = (lease.guest()?, Some(self.limits.call_timeout));
+        let (value, body) = guest.call(method, &[], call, bound, Stopped::Leaves, Ours::default()).await?;
+        Ok((guest.decode(value)?, body))
     }
 
     async fn search<T: DeserializeOwned>(&self, lease: &Lease, method: Method, call: &Call) -> Result<T> {
-        let bound = Some(self.limits.search_timeout);
-        let guest = lease.guest()?;
-        guest.call(method, &[], call, bound, Stopped::Leaves, Ours::default()).await.map(|(value, _)| value)
+        let (guest, bound) = (lease.guest()?, Some(self.limits.search_timeout));
+        guest.decode(guest.call(method, &[], call, bound, Stopped::Leaves, Ours::default()).await?.0)
     }
 
-    async fn change<T: DeserializeOwned>(&self, lease: &Lease, method: Method, body: &[u8], call: &Call) -> Result<T> {
-        self.with_body(lease, method, body, call, Stopped::AsksForTheTruth).await.map(|(value, _)| value)
-    }
-
-    async fn with_body<T: DeserializeOwned>(
+    async fn change<T: DeserializeOwned>(
         &self,
         lease: &Lease,
         method: Method,
         body: &[u8],
         call: &Call,
-        stopped: Stopped,
-    ) -> Result<(T, Vec<u8>)> {
-        lease.guest()?.call(method, body, call, Some(self.limits.call_timeout), stopped, Ours::default()).await
+        ours: Ours,
+    ) -> Result<T> {
+        let (guest, bound) = (lease.guest()?, Some(self.limits.call_timeout));
+        guest.decode(guest.call(method, body, call, bound, Stopped::AsksForTheTruth, ours).await?.0)
     }
 }
 
@@ -176,7 +178,7 @@ impl<L: Link> FileSystem for Remote<L> {
                 return backend.files().read(path, window, call).await;
             }
             let method = Method::Read { path: path.clone(), window };
-            let (mut slice, body): (FileSlice, _) = self.with_body(&lease, method, &[], call, Stopped::Leaves).await?;
+            let (mut slice, body): (FileSlice, _) = self.with_body(&lease, method, call).await?;
             slice.content = String::from_utf8(body).map_err(|_| nonsense())?;
             Ok(slice)
         })
@@ -194,8 +196,7 @@ impl<L: Link> FileSystem for Remote<L> {
                 return backend.files().read_bytes(path, max_bytes, call).await;
             }
             let method = Method::ReadBytes { path: path.clone(), max_bytes };
-            let (mut content, body): (FileContent, _) =
-                self.with_body(&lease, method, &[], call, Stopped::Leaves).await?;
+            let (mut content, body): (FileContent, _) = self.with_body(&lease, method, call).await?;
             if body.len() as u64 > max_bytes {
                 return Err(nonsense());
             }
@@ -261,8 +262,7 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             }
             let ours = Ours { transform: Some(transform), ..Ours::default() };
             let method = Method::Update { path: path.clone(), operation, missing };
-            let bound = Some(self.limits.call_timeout);
-            lease.guest()?.call(method, &[], call, bound, Stopped::AsksForTheTruth, ours).await.map(|(value, _)| value)
+            self.change(&lease, method, &[], call, ours).await
         })
     }
 
@@ -271,7 +271,9 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => writer(backend)?.append(path, content, call).await,
-                None => self.change(&lease, Method::Append { path: path.clone() }, &content, call).await,
+                None => {
+                    self.change(&lease, Method::Append { path: path.clone() }, &content, call, Ours::default()).await
+                }
             }
         })
     }
@@ -281,7 +283,9 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => writer(backend)?.make_directory(path, call).await,
-                None => self.change(&lease, Method::MakeDirectory { path: path.clone() }, &[], call).await,
+                None => {
+                    self.change(&lease, Method::MakeDirectory { path: path.clone() }, &[], call, Ours::default()).await
+                }
             }
         })
     }
@@ -291,7 +295,10 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => writer(backend)?.remove(path, recursive, call).await,
-                None => self.change(&lease, Method::Remove { path: path.clone(), recursive }, &[], call).await,
+                None => {
+                    self.change(&lease, Method::Remove { path: path.clone(), recursive }, &[], call, Ours::default())
+                        .await
+                }
             }
         })
     }
@@ -301,7 +308,16 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => writer(backend)?.rename(from, to, call).await,
-                None => self.change(&lease, Method::Rename { from: from.clone(), to: to.clone() }, &[], call).await,
+                None => {
+                    self.change(
+                        &lease,
+                        Method::Rename { from: from.clone(), to: to.clone() },
+                        &[],
+                        call,
+                        Ours::default(),
+                    )
+                    .await
+                }
             }
         })
     }
@@ -311,7 +327,10 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => writer(backend)?.copy(from, to, call).await,
-                None => self.change(&lease, Method::Copy { from: from.clone(), to: to.clone() }, &[], call).await,
+                None => {
+                    self.change(&lease, Method::Copy { from: from.clone(), to: to.clone() }, &[], call, Ours::default())
+                        .await
+                }
             }
         })
     }
@@ -333,11 +352,8 @@ impl<L: Link> Shell for Remote<L> {
             let (command, stdin, on_output) = Command::of(request);
             let ours = Ours { on_output, ..Ours::default() };
             let method = Method::Execute(command);
-            lease
-                .guest()?
-                .call(method, &stdin, call, bound, Stopped::AsksForTheTruth, ours)
-                .await
-                .map(|(value, _)| value)
+            let guest = lease.guest()?;
+            guest.decode(guest.call(method, &stdin, call, bound, Stopped::AsksForTheTruth, ours).await?.0)
         })
     }
 

@@ -15,6 +15,7 @@ use crate::backend::{
 use crate::blocking::blocking;
 use crate::cancel::Deadline;
 use crate::error::{Error, Result};
+use crate::order;
 use crate::path::VirtualPath;
 use crate::search::{
     self, FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery,
@@ -133,7 +134,7 @@ impl RemoteBackend {
         open: &mut Vec<(Entry, u32, VirtualPath)>,
     ) -> Result<()> {
         let mut entries = self.place.list(path, &call.deadline).await?;
-        entries.sort_by(|one, other| {
+        order::sort_by(&mut entries, |one, other| {
             let files_last = |entry: &Entry| entry.kind != FileKind::Directory;
             files_last(other).cmp(&files_last(one)).then_with(|| other.name.cmp(&one.name))
         });

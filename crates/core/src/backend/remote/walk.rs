@@ -19,6 +19,7 @@ use crate::backend::{BoxFuture, Call, FileKind};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::order;
 use crate::path::VirtualPath;
 use crate::search::{self, EntryKind, Followed, Metadata, Obstacle, Opened};
 
@@ -84,7 +85,7 @@ impl RemoteTree {
 
     fn listed(&self, path: VirtualPath) -> Result<Arc<Directory>, Obstacle> {
         let mut entries = self.ask(self.place.list(&path, &self.deadline))?;
-        entries.sort_by(|one, other| one.name.cmp(&other.name));
+        order::sort_by(&mut entries, |one, other| one.name.cmp(&other.name));
         entries.dedup_by(|one, other| one.name == other.name);
         Ok(Arc::new(Directory { path, entries, fetched: Mutex::default() }))
     }

@@ -15,6 +15,7 @@ use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_info::{FileInfo, FileKind};
 use crate::limits::Limits;
+use crate::order;
 use crate::path::VirtualPath;
 
 mod rank;
@@ -86,7 +87,9 @@ pub(crate) fn in_order(files: &mut Vec<FileInfo>, query: &str, directory: &Virtu
     let mut rank = |path: &str| ranking.rank(&format!("{above}{}", path.get(below..)?));
     let mut ranked: Vec<(i64, FileInfo)> =
         std::mem::take(files).into_iter().filter_map(|file| Some((rank(&file.path)?, file))).collect();
-    ranked.sort_by(|(one, file), (other, another)| other.cmp(one).then_with(|| file.path.cmp(&another.path)));
+    order::sort_by(&mut ranked, |(one, file), (other, another)| {
+        other.cmp(one).then_with(|| file.path.cmp(&another.path))
+    });
     files.extend(ranked.into_iter().map(|(_, file)| file));
     Ok(files.len())
 }
