@@ -51,10 +51,10 @@ async fn a_command_runs_in_the_background_and_keeps_the_container_busy() {
     let other = shell.start(ExecuteRequest::new("sleep 2; echo done"), &Call::default()).await.unwrap();
     assert_eq!(other.over().await.stdout, "done\n");
     assert_eq!(backend.idle(), Duration::ZERO);
+    let id = backend.container_id().await.unwrap();
     process.close_input().await.unwrap();
     let outcome = process.over().await;
     assert_eq!((outcome.exit_code, outcome.stderr.as_str()), (Some(3), "oops\n"));
-    let id = backend.container_id().await.unwrap();
     engine.wait_until_gone(&id);
 }
 

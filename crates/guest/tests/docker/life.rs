@@ -1,10 +1,11 @@
 //! The life of containers: begun, kept, resumed, ended, swept.
 
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
-use gloveport_core::backend::Backend;
 use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
+use gloveport_core::backend::{Backend, Call, ExecuteRequest};
 use gloveport_core::error::ErrorKind;
 
 use crate::{engine, read, run, try_run, write};
@@ -151,14 +152,33 @@ async fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
     backend.close().await.unwrap();
 }
 
+/// Sends once, from wherever it is called first.
+fn once(sender: tokio::sync::oneshot::Sender<()>) -> impl Fn() + Send + Sync {
+    let sender = std::sync::Mutex::new(Some(sender));
+    move || {
+        if let Some(sender) = sender.lock().unwrap().take() {
+            let _ = sender.send(());
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_container_is_stopped_and_a_busy_one_is_not() {
     let engine = engine();
     let options = DockerOptions { idle_timeout: Some(Duration::from_secs(1)), ..engine.options() };
     let backend = DockerBackend::new(options, None).unwrap();
+    let (begun, has_begun) = tokio::sync::oneshot::channel();
+    let begun = once(begun);
+    let mut request = ExecuteRequest::new("echo begun; sleep 2; echo done");
+    request.on_output = Some(Arc::new(move |_| begun()));
+    let call = Call::default();
+    let looked = async {
+        has_begun.await.unwrap();
+        backend.container_id().await.unwrap()
+    };
     // Longer than the idle timeout, and still no idleness.
-    assert_eq!(run(&backend, "sleep 2; echo done").await.stdout, "done\n");
-    let id = backend.container_id().await.unwrap();
+    let (outcome, id) = tokio::join!(backend.shell().unwrap().execute(request, &call), looked);
+    assert_eq!(outcome.unwrap().stdout, "begun\ndone\n");
     engine.wait_until_gone(&id);
     assert_eq!(try_run(&backend, "true").await.unwrap_err().kind(), ErrorKind::Closed);
 }
