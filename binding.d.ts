@@ -71,18 +71,15 @@ export declare class NativeDocker {
   static create(optionsJson: string, sandbox: NativeSandbox | undefined | null, processors: Array<string>, guests: Array<string>, onProgress?: ((text: string) => void) | undefined | null): NativeDockerMade
   /** The same container as a backend. */
   backend(): NativeBackend
-  /** Starts it now. */
-  start(): Promise<NativeOutcome>
-  /** Stops it; `purge` also where it has a name. */
-  stop(purge: boolean): Promise<NativeOutcome>
-  /** `{ alive, idleMs, containerId }`, without starting it. */
-  health(): Promise<NativeOutcome>
+  /**
+   * `start`, `stop`, `purge` (also where it has a name), `health` (`{ alive, idleMs, containerId }`) or `usage`; but for
+   * the first, without starting it.
+   */
+  invoke(method: string): Promise<NativeOutcome>
   /** Counts as a call. */
   touch(): void
   /** Milliseconds since the last call ended; 0 while one runs. */
   idleMs(): number
-  /** What it uses, or null. */
-  usage(): Promise<NativeOutcome>
 }
 
 /** A command that runs. It ends when nothing holds it any more. */

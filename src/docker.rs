@@ -7,7 +7,7 @@ use gloveport_core::backend::docker::{
     BuildProgress, DockerBackend, DockerOptions, GuestProgram, Runtime, builtin_runtime, builtin_runtimes, dockerfile,
     image_tag,
 };
-use gloveport_core::error::Result;
+use gloveport_core::error::{Error, Result};
 use napi::Status;
 use napi::bindgen_prelude::{Env, Function, PromiseRaw};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -68,29 +68,12 @@ impl NativeDocker {
         NativeBackend { inner: Arc::clone(&self.inner) as _ }
     }
 
-    /// Starts it now.
+    /// `start`, `stop`, `purge` (also where it has a name), `health` (`{ alive, idleMs, containerId }`) or `usage`; but for
+    /// the first, without starting it.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn start<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    pub fn invoke<'env>(&self, env: &'env Env, method: String) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
         let docker = Arc::clone(&self.inner);
-        env.spawn_future(async move { Ok(docker.start().await.into()) })
-    }
-
-    /// Stops it; `purge` also where it has a name.
-    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn stop<'env>(&self, env: &'env Env, purge: bool) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
-        let docker = Arc::clone(&self.inner);
-        env.spawn_future(async move { Ok(docker.stop(purge).await.into()) })
-    }
-
-    /// `{ alive, idleMs, containerId }`, without starting it.
-    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn health<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
-        let docker = Arc::clone(&self.inner);
-        env.spawn_future(async move {
-            let health = docker.health().await;
-            let idle = u64::try_from(health.idle.as_millis()).unwrap_or(u64::MAX);
-            Ok(value(Ok(json!({ "alive": health.alive, "idleMs": idle, "containerId": docker.container_id().await }))))
-        })
+        env.spawn_future(async move { Ok(invoke(&docker, &method).await) })
     }
 
     /// Counts as a call.
@@ -105,12 +88,20 @@ impl NativeDocker {
     pub fn idle_ms(&self) -> f64 {
         self.inner.idle().as_millis() as f64
     }
+}
 
-    /// What it uses, or null.
-    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn usage<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
-        let docker = Arc::clone(&self.inner);
-        env.spawn_future(async move { Ok(value(docker.usage().await.map(|usage| json!(usage)))) })
+async fn invoke(docker: &DockerBackend, method: &str) -> NativeOutcome {
+    match method {
+        "start" => docker.start().await.into(),
+        "stop" => docker.stop(false).await.into(),
+        "purge" => docker.stop(true).await.into(),
+        "health" => {
+            let health = docker.health().await;
+            let idle = u64::try_from(health.idle.as_millis()).unwrap_or(u64::MAX);
+            value(Ok(json!({ "alive": health.alive, "idleMs": idle, "containerId": docker.container_id().await })))
+        }
+        "usage" => value(docker.usage().await.map(|usage| json!(usage))),
+        _ => value(Err(Error::internal("There is no such method."))),
     }
 }
 

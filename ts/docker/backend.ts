@@ -108,13 +108,13 @@ export class DockerBackend extends NativeFiles {
    * @throws {BackendUnavailableError} no engine, no image, or no start; says what was tried
    */
   async start(options?: CallSignal): Promise<void> {
-    await runNative(checkOptions(options), () => this.#docker.start())
+    await runNative(checkOptions(options), () => this.#docker.invoke('start'))
   }
 
   /** Stops it: gone with its files, but kept when it has a name and `purge` is not set. Twice is once. */
   async stop(options?: { readonly purge?: boolean | undefined } & CallSignal): Promise<void> {
     const { purge, ...rest } = checkOptions(options)
-    await runNative(rest, () => this.#docker.stop(purge === true))
+    await runNative(rest, () => this.#docker.invoke(purge === true ? 'purge' : 'stop'))
   }
 
   /** Whether the container runs. Starts nothing. */
@@ -139,12 +139,12 @@ export class DockerBackend extends NativeFiles {
 
   /** What it uses, or null where it does not run. */
   async usage(options?: CallSignal): Promise<DockerUsage | null> {
-    const { value } = await runNative(checkOptions(options), () => this.#docker.usage())
+    const { value } = await runNative(checkOptions(options), () => this.#docker.invoke('usage'))
     return JSON.parse(value ?? 'null') as DockerUsage | null
   }
 
   async #health(): Promise<{ alive: boolean; containerId: string | null }> {
-    const { value } = await runNative({}, () => this.#docker.health())
+    const { value } = await runNative({}, () => this.#docker.invoke('health'))
     return JSON.parse(value ?? 'null') as { alive: boolean; containerId: string | null }
   }
 }

@@ -311,7 +311,7 @@ impl<'a> LineTable<'a> {
             }
         }
         wanted.push(1);
-        wanted.sort_unstable();
+        order::sort_by(&mut wanted, Ord::cmp);
         wanted.dedup();
         let mut wanted = wanted.into_iter().peekable();
         let mut lines = BTreeMap::new();

@@ -10,6 +10,7 @@ use vt100::{Cell, Color, Screen};
 use super::encode;
 use super::image::MAX_EDGE;
 use super::shrink::{Picture, Shrink};
+use crate::order;
 
 /// 8 pixels: one byte a row of a glyph.
 const CELL_WIDTH: usize = 8;
@@ -267,7 +268,7 @@ impl Font {
                 character => index.push((character, glyph)),
             }
         }
-        index.sort_unstable();
+        order::sort_by(&mut index, Ord::cmp);
         Self { glyphs, index }
     }
 

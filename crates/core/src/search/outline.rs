@@ -198,7 +198,7 @@ impl<T: Tree> Outliner<'_, T> {
                 OutlineEntry { info: line.metadata.named(line.path), files }
             })
             .collect();
-        entries.sort_by(|one, other| tree_order(&one.info, &other.info));
+        order::sort_by(&mut entries, |one, other| tree_order(&one.info, &other.info));
         let incomplete = incomplete || self.overflowed;
         Outline {
             truncated: incomplete || entries.len() < self.total,

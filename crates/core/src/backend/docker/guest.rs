@@ -1,6 +1,5 @@
 //! The guest program: where it comes from and how it gets into a container.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,12 +16,12 @@ const BLOCK: usize = 512;
 
 /// The program for each kind of processor, as the engine names them (`x86_64`, `aarch64`).
 #[derive(Debug, Clone, Default)]
-pub struct GuestProgram(Arc<BTreeMap<String, PathBuf>>);
+pub struct GuestProgram(Arc<[(String, PathBuf)]>);
 
 impl GuestProgram {
     /// Files of this machine, by the engine's name of the processor.
     pub fn from_paths(paths: impl IntoIterator<Item = (String, PathBuf)>) -> Self {
-        Self(Arc::new(paths.into_iter().collect()))
+        Self(paths.into_iter().collect())
     }
 
     /// The program for an engine of this kind.
@@ -39,7 +38,7 @@ impl GuestProgram {
                  install the package for that platform too.",
             )
         };
-        let path = self.0.get(name).cloned().ok_or_else(missing)?;
+        let path = self.0.iter().find(|(processor, _)| processor == name).ok_or_else(missing)?.1.clone();
         let read = tokio::task::spawn_blocking(move || {
             let facts = std::fs::metadata(&path).ok()?;
             if facts.len() > MAX_BYTES {

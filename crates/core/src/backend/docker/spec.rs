@@ -1,5 +1,6 @@
 //! From options to the container that the engine is asked for: hardened unless the author said otherwise (R-DK-1, R-DK-2).
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -269,13 +270,14 @@ fn is_socket(_path: &Path) -> bool {
 
 /// `NAME=value` of everything inside.
 fn environment(options: &DockerOptions) -> Result<Vec<String>> {
-    let mut map: std::collections::BTreeMap<&str, &str> = ENVIRONMENT.into_iter().collect();
+    let mut map = BTreeMap::new();
+    map.extend(ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let runtime = options.runtime.iter().flat_map(|runtime| &runtime.env_vars);
     for (name, value) in runtime.chain(&options.env) {
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             return Err(Error::invalid(format!("'{}' cannot be set as an environment variable.", Shown(name))));
         }
-        map.insert(name, value);
+        map.insert(name.clone(), value.clone());
     }
     Ok(map.into_iter().map(|(name, value)| format!("{name}={value}")).collect())
 }

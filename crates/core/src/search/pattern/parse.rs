@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, Result, Shown};
+use crate::order;
 
 /// 8 KiB: longer than any pattern that a person or a model writes (R-FS-10).
 pub(crate) const MAX_PATTERN_BYTES: usize = 8 << 10;
@@ -39,7 +40,7 @@ pub(super) struct Class {
 
 impl Class {
     fn new(negated: bool, mut ranges: Vec<(char, char)>) -> Self {
-        ranges.sort_unstable();
+        order::sort_by(&mut ranges, Ord::cmp);
         ranges.dedup_by(|next, kept| {
             let overlaps = next.0 <= kept.1;
             if overlaps {
