@@ -100,7 +100,6 @@ await runMain(async () => {
   const total = sum([...counts.values()])
   console.log(`${total.passed} passed, ${total.failed} failed${total.skipped ? `, ${total.skipped} skipped` : ''}`)
   if (total.failed) process.exitCode = 1
-  // CI installs what its tests need; only an engine may be more than the machine allows.
-  const unforeseen = [...counts].filter(([name, { skipped }]) => name !== 'docker' && skipped > 0)
-  if (process.env.CI && unforeseen.length) process.exitCode = 1
+  // CI installs what its tests need: nothing is skipped there.
+  if (process.env.CI && total.skipped) process.exitCode = 1
 })

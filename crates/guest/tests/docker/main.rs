@@ -10,6 +10,7 @@ mod by_shell;
 mod cases;
 mod commands;
 mod contract;
+mod debian;
 mod far;
 mod life;
 #[path = "../../../core/tests/contract/run.rs"]
