@@ -9,6 +9,7 @@ import {
   InvalidInputError,
   type Session,
   type SessionContext,
+  type SessionHost,
   SessionLimitError,
   SessionManager,
 } from 'gloveport'
@@ -232,7 +233,7 @@ test('each session has its own workspace, and no link in its place', async () =>
 
 describe('several hosts', () => {
   /** Sessions that say where they are; the hosts of `lost` do not answer. */
-  function onHosts(hosts: ConstructorParameters<typeof SessionManager<Recorder>>[0]['hosts'], lost: string[] = []) {
+  function onHosts(hosts: readonly (string | SessionHost)[], lost: string[] = []) {
     const places = new Map<string, string | undefined>()
     const create = (id: string, { host }: SessionContext) => {
       if (host !== undefined && lost.includes(host)) throw new BackendUnavailableError(`${host} does not answer.`)
