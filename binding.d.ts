@@ -66,9 +66,9 @@ export declare class NativeChecker {
 export declare class NativeDocker {
   /**
    * A container of `options_json` (`DockerBackendOptions`); `guests[i]` is the path of the guest program for the
-   * processor `processors[i]`, as the engine names it.
+   * processor `processors[i]`, as the engine names it. `on_notice` hears of what works less well than it could.
    */
-  static create(optionsJson: string, sandbox: NativeSandbox | undefined | null, processors: Array<string>, guests: Array<string>, onProgress?: ((text: string) => void) | undefined | null): NativeDockerMade
+  static create(optionsJson: string, sandbox: NativeSandbox | undefined | null, processors: Array<string>, guests: Array<string>, onProgress: ((text: string) => void) | undefined | null, onNotice: (text: string) => void): NativeDockerMade
   /** The same container as a backend. */
   backend(): NativeBackend
   /**

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use gloveport_core::backend::docker::{
-    BuildProgress, DockerBackend, DockerOptions, GuestProgram, Runtime, builtin_runtime, builtin_runtimes, dockerfile,
-    image_tag,
+    BuildProgress, DockerBackend, DockerOptions, GuestProgram, Notices, Runtime, builtin_runtime, builtin_runtimes,
+    dockerfile, image_tag,
 };
 use gloveport_core::error::{Error, Result};
 use napi::Status;
@@ -39,7 +39,7 @@ pub struct NativeDocker {
 #[napi]
 impl NativeDocker {
     /// A container of `options_json` (`DockerBackendOptions`); `guests[i]` is the path of the guest program for the
-    /// processor `processors[i]`, as the engine names it.
+    /// processor `processors[i]`, as the engine names it. `on_notice` hears of what works less well than it could.
     #[napi(catch_unwind)]
     pub fn create(
         options_json: String,
@@ -49,12 +49,14 @@ impl NativeDocker {
         #[napi(ts_arg_type = "((text: string) => void) | undefined | null")] on_progress: Option<
             Function<'_, String, ()>,
         >,
+        #[napi(ts_arg_type = "(text: string) => void")] on_notice: Function<'_, String, ()>,
     ) -> napi::Result<NativeDockerMade> {
+        let notices = Notices::to(progress(on_notice)?);
         let progress = on_progress.map(progress).transpose()?;
         let guest = GuestProgram::from_paths(processors.into_iter().zip(guests.into_iter().map(PathBuf::from)));
         let made = parse::<DockerOptions>(&options_json).and_then(|options| {
             let sandbox = sandbox.map(|sandbox| sandbox.inner.clone());
-            DockerBackend::new(DockerOptions { sandbox, guest, ..options }, progress)
+            DockerBackend::new(DockerOptions { sandbox, guest, notices, ..options }, progress)
         });
         Ok(match made {
             Ok(inner) => NativeDockerMade { docker: Some(Self { inner: Arc::new(inner) }), error: None },

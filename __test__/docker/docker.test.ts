@@ -1,5 +1,7 @@
 // The package with a real engine, as `npm test -- docker` starts it.
 
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -118,6 +120,21 @@ test('a terminal in a container is drawn, resized, and taken over by a person', 
   input.write('\u001D')
   await over
   await session.kill()
+})
+
+test('a container that takes no program is used all the same, and the author is told', async () => {
+  const docker = (...args: string[]) => execFileSync('docker', ['--host', engine.host, ...args], { encoding: 'utf8' })
+  const noexec = ['--read-only', '--tmpfs=/tmp:noexec', '--tmpfs=/workspace:noexec']
+  const container = docker('run', '--detach', '--rm', '--network=none', ...noexec, engine.image, 'sleep', '1000').trim()
+  const warned = once(process, 'warning')
+  const backend = new DockerBackend({ host: engine.host, container })
+  await backend.write('/workspace/a.txt', 'text')
+  expect((await backend.execute('cat a.txt')).stdout).toBe('text')
+  const [warning] = (await warned) as [Error & { code: string }]
+  expect(warning).toMatchObject({ name: 'GloveportWarning', code: 'GLOVEPORT_DOCKER' })
+  expect(warning.message).toContain('through its shell')
+  await backend.close()
+  docker('kill', container)
 })
 
 test('mounts have the same paths inside and outside', async () => {

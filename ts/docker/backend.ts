@@ -61,6 +61,11 @@ export interface DockerBackendOptions {
   readonly onProgress?: ((text: string) => void) | undefined
 }
 
+/** Tells the application's author what no call fails for, as Node tells of such things. */
+function warn(text: string): void {
+  process.emitWarning(text, { type: 'GloveportWarning', code: 'GLOVEPORT_DOCKER' })
+}
+
 /** What a container uses at a moment. */
 export interface DockerUsage {
   readonly memoryBytes?: number
@@ -96,7 +101,7 @@ export class DockerBackend extends NativeFiles {
       'options',
     )
     const native = sandbox === undefined ? null : nativeSandboxOf(sandbox)
-    const { docker, error } = NativeDocker.create(json, native, ...guestPrograms(), onProgress)
+    const { docker, error } = NativeDocker.create(json, native, ...guestPrograms(), onProgress, warn)
     if (!docker) throw errorFromNative(error ?? { code: 'INTERNAL', message: 'The container could not be made.' })
     super({ backend: docker.backend() })
     this.#docker = docker

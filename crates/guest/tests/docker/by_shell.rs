@@ -1,8 +1,9 @@
 //! Containers that take no program of ours, served through their shells.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram};
+use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram, Notices};
 use gloveport_core::backend::{Backend, Call, ExecuteRequest};
 use gloveport_core::error::ErrorKind;
 use gloveport_core::path::VirtualPath;
@@ -80,11 +81,17 @@ async fn a_container_that_runs_no_new_program_is_used_all_the_same() {
         "sleep",
         "1000",
     ]);
-    let options = DockerOptions { image: None, container: Some(id.clone()), ..engine.options() };
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&said);
+    let notices = Notices::to(Arc::new(move |text: &str| heard.lock().unwrap().push(text.to_owned())));
+    let options = DockerOptions { image: None, container: Some(id.clone()), notices, ..engine.options() };
     let backend = DockerBackend::new(options, None).unwrap();
     write(&backend, "/workspace/a", b"text").await;
     assert_eq!(run(&backend, "cat a").await.stdout, "text");
     assert_eq!(read(&backend, "/workspace/a").await.unwrap(), b"text");
+    // Once, and not at each call.
+    let said = said.lock().unwrap().join("|");
+    assert!(said.starts_with("The container takes no program:") && !said.contains('|'), "{said}");
     backend.close().await.unwrap();
     assert!(engine.exists(&id));
     engine.docker(&["kill", &id]);

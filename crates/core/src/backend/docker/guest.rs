@@ -102,14 +102,18 @@ fn header(bytes: &mut Vec<u8>, name: &str, mode: u32, owner: (u32, u32), size: u
     bytes.extend(block);
 }
 
-/// Writes what it reads to the first directory in which a program may be run, and prints where. Only what every POSIX
-/// shell has: a container that is attached to may have nothing else.
+/// Prints the first directory's file in which a program may be run, writes what it reads there, and says `ok`. Nothing is sent
+/// before it says where: an engine may take for ever what nobody reads. Only what every POSIX shell has: a container that is
+/// attached to may have nothing else.
 pub(super) const RECEIVE: &str = r#"umask 077
 for d in /tmp /var/tmp "$HOME" /dev/shm /run /; do
   f="$d/.gloveport-guest-$1"
   [ -d "$d" ] && [ ! -e "$f" ] || continue
-  (printf '#!/bin/sh\nexit 0\n' >"$f") 2>/dev/null && chmod 700 "$f" && "$f" 2>/dev/null && cat >"$f" && echo "$f" && exit 0
+  (printf '#!/bin/sh\nexit 0\n' >"$f") 2>/dev/null && chmod 700 "$f" && "$f" 2>/dev/null || { rm -f "$f" 2>/dev/null; continue; }
+  echo "$f"
+  cat >"$f" && echo ok && exit 0
   rm -f "$f" 2>/dev/null
+  exit 1
 done
 exit 1"#;
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::calls::{Status, exec, inspect, of, remove, start, status_of, text, unpause};
-use super::client::{Engine, Failure, Path, Payload};
+use super::client::{Engine, Failure, Output, Path, Payload};
 use super::container::{Container, Hold, Running, is_ours};
 use super::engine::{self, refused};
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM, RECEIVE, archive, program_only};
@@ -21,8 +21,11 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 const SEND: Duration = Duration::from_secs(60);
 /// Says that no guest is in a container of ours.
 const GUEST_LABEL: &str = "dev.gloveport.guest";
+/// What follows where no guest can be.
+const BY_SHELL: &str = "Its files and commands go through its shell: slower, and without background commands, \
+                        terminals and ceilings.";
 /// 4 KiB of what a command says of where it put the guest.
-const SAID_BYTES: u64 = 4 << 10;
+const SAID_BYTES: usize = 4 << 10;
 
 impl Container {
     /// A container that runs: the one that was named, or a new one.
@@ -67,7 +70,7 @@ impl Container {
             }
             Status::Still if ours => {
                 // Nothing runs in it: the guest of this version replaces the one that was there.
-                if let Some(program) = optional(self.program(&engine).await)? {
+                if let Some(program) = self.optional(self.program(&engine).await)? {
                     self.upload(&engine, &id, &program).await?;
                 }
                 Some(self.run(&engine, &id).await?)
@@ -78,7 +81,7 @@ impl Container {
             }
         };
         let program = match text_at(&found, GUEST_LABEL) {
-            _ if !ours => optional(self.send(&engine, &id).await)?,
+            _ if !ours => self.optional(self.send(&engine, &id).await)?,
             Some("none") => None,
             _ => Some(GUEST_PROGRAM.to_owned()),
         };
@@ -93,7 +96,7 @@ impl Container {
         };
         let remove = options.container.is_none();
         let user = self.user(&engine).await?;
-        let program = optional(self.program(&engine).await)?;
+        let program = self.optional(self.program(&engine).await)?;
         let mut labels = owner::labels(&self.0.session, remove);
         if program.is_none() {
             labels.insert(GUEST_LABEL.to_owned(), "none".into());
@@ -164,6 +167,19 @@ impl Container {
         Some((path.to_owned(), user.parse().ok()?, group.parse().ok()?))
     }
 
+    /// What is there where it can be. Without it the container is served through its shell, which is never silent: somebody
+    /// would look for slowness, and for the tools that are missing, in the wrong place.
+    fn optional<T>(&self, made: Result<T>) -> Result<Option<T>> {
+        match made {
+            Ok(made) => Ok(Some(made)),
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                self.0.options.notices.say(&format!("{} {BY_SHELL}", error.message()));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     async fn program(&self, engine: &Engine) -> Result<Vec<u8>> {
         let version = describe(engine, "/version").await?;
         self.0.options.guest.load(text(&version, "Arch").unwrap_or_default()).await
@@ -190,16 +206,21 @@ impl Container {
                 "The container takes no program: it has no shell, or no directory in which a program may be run.",
             )
         };
-        let mut said = Vec::new();
         let sent = async {
-            // A command that ends early closes its input; what it said then says why.
-            let _ = input.write_all(&program).await;
-            let _ = input.shutdown().await;
-            let _ = (&mut output).take(SAID_BYTES).read_to_end(&mut said).await;
+            let path = line(&mut output).await?;
+            let fed = async {
+                // A command that ends early closes its input; what it says then says why.
+                let _ = input.write_all(&program).await;
+                let _ = input.shutdown().await;
+                std::future::pending().await
+            };
+            let ended = tokio::select! {
+                ended = line(&mut output) => ended,
+                () = fed => None,
+            };
+            (ended? == "ok" && path.starts_with('/')).then_some(path)
         };
-        timeout(SEND, sent).await.map_err(|_| failed())?;
-        let path = String::from_utf8(said).map_err(|_| failed())?.trim().to_owned();
-        if path.starts_with('/') { Ok(path) } else { Err(failed()) }
+        timeout(SEND, sent).await.ok().flatten().ok_or_else(failed)
     }
 }
 
@@ -224,13 +245,16 @@ impl Drop for Unfinished {
     }
 }
 
-/// What is there where it can be: without it the container is served through its shell.
-fn optional<T>(made: Result<T>) -> Result<Option<T>> {
-    match made {
-        Ok(made) => Ok(Some(made)),
-        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(None),
-        Err(error) => Err(error),
+/// One line of what a command says; `None` where it says none.
+async fn line(output: &mut Output) -> Option<String> {
+    let mut said = Vec::new();
+    while said.len() < SAID_BYTES {
+        match output.read_u8().await.ok()? {
+            b'\n' => return String::from_utf8(said).ok(),
+            byte => said.push(byte),
+        }
     }
+    None
 }
 
 fn text_at<'a>(found: &'a Value, label: &str) -> Option<&'a str> {

@@ -42,8 +42,10 @@ mod usage;
 
 pub use self::backend::{DockerBackend, Health};
 pub use self::builtin::{builtin_runtime, builtin_runtimes};
+#[cfg(fuzzing)]
+pub use self::client::fuzzing;
 pub use self::guest::GuestProgram;
 pub use self::image::BuildProgress;
-pub use self::options::{DockerOptions, Pull};
+pub use self::options::{DockerOptions, Notices, Pull};
 pub use self::runtime::{PackageManager, Runtime, dockerfile, image_tag};
 pub use self::usage::Usage;

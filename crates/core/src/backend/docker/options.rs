@@ -1,6 +1,7 @@
 //! What an author sets on a container.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -68,6 +69,32 @@ pub struct DockerOptions {
     /// The program that serves inside.
     #[serde(skip)]
     pub guest: GuestProgram,
+    /// Hears of what works less well than it could.
+    #[serde(skip)]
+    pub notices: Notices,
+}
+
+/// Hears what an author should know although no call fails for it. The default hears nothing.
+#[derive(Clone, Default)]
+pub struct Notices(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+
+impl Notices {
+    /// Calls `hear` with each notice, from any thread.
+    pub fn to(hear: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
+        Self(Some(hear))
+    }
+
+    pub(super) fn say(&self, notice: &str) {
+        if let Some(hear) = &self.0 {
+            hear(notice);
+        }
+    }
+}
+
+impl std::fmt::Debug for Notices {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(if self.0.is_some() { "Notices(heard)" } else { "Notices(unheard)" })
+    }
 }
 
 /// What is done about an image that the engine does not have.
@@ -113,6 +140,7 @@ impl Default for DockerOptions {
             idle_timeout: None,
             limits: Limits::default(),
             guest: GuestProgram::default(),
+            notices: Notices::default(),
         }
     }
 }

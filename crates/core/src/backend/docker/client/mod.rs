@@ -11,6 +11,8 @@
 //! a head, a line, an answer and a piece have a most, and everything that is waited for has a time.
 
 mod demux;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod http;
 mod transport;
 
