@@ -74,13 +74,16 @@ pub struct DockerOptions {
     pub notices: Notices,
 }
 
+/// Whoever hears notices, from any thread.
+type Hear = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Hears what an author should know although no call fails for it. The default hears nothing.
 #[derive(Clone, Default)]
-pub struct Notices(Option<Arc<dyn Fn(&str) + Send + Sync>>);
+pub struct Notices(Option<Hear>);
 
 impl Notices {
     /// Calls `hear` with each notice, from any thread.
-    pub fn to(hear: Arc<dyn Fn(&str) + Send + Sync>) -> Self {
+    pub fn to(hear: Hear) -> Self {
         Self(Some(hear))
     }
 
