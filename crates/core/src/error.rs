@@ -76,7 +76,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Every kind, in the order of the documentation.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::UnknownTool,
         Self::InvalidInput,
         Self::PathNotInSandbox,
@@ -102,6 +102,7 @@ impl ErrorKind {
         Self::Closed,
         Self::Busy,
         Self::HookFailed,
+        Self::ToolFailed,
         Self::Io,
         Self::Internal,
     ];

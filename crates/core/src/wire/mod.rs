@@ -191,7 +191,7 @@ async fn find(files: &dyn FileSystem, arguments: Find, call: &Call) -> Result<Re
     let call = &bounded(call, arguments.timeout);
     let query = arguments.into_query(files)?;
     let outcome = files.find(&query, call).await?;
-    let next = query.offset + outcome.files.len();
+    let next = query.offset.saturating_add(outcome.files.len());
     let value = json!({
         "files": outcome.files, "total": outcome.total, "ignored": outcome.ignored, "truncated": outcome.truncated,
         "nextOffset": (next < outcome.total && !outcome.files.is_empty()).then_some(next),
@@ -204,7 +204,7 @@ async fn glob(files: &dyn FileSystem, arguments: Glob, call: &Call) -> Result<Re
     let query = arguments.into_query(files)?;
     let outcome = files.glob(&query, call).await?;
     // Counted from the first result of all, as `offset` is without a cursor.
-    let next = outcome.before + query.offset + outcome.files.len();
+    let next = outcome.before.saturating_add(query.offset).saturating_add(outcome.files.len());
     let value = json!({
         "files": outcome.files, "total": outcome.total, "ignored": outcome.ignored, "truncated": outcome.truncated,
         "nextOffset": (next < outcome.total && !outcome.files.is_empty()).then_some(next),
@@ -222,7 +222,7 @@ async fn grep(files: &dyn FileSystem, arguments: Grep, call: &Call) -> Result<Re
     } else {
         (outcome.matches.len(), outcome.total_matches)
     };
-    let next = (query.offset + shown) as u64;
+    let next = query.offset.saturating_add(shown) as u64;
     let value = json!({
         "matches": outcome.matches, "files": outcome.files, "totalMatches": outcome.total_matches,
         "totalFiles": outcome.total_files, "searchedFiles": outcome.searched_files,
