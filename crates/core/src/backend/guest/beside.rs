@@ -6,40 +6,45 @@
 //! input overtakes an order that was given before it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::connection::{Running, Shared, lost};
-use super::message::{Ask, Method, ToGuest, ToHost};
+use tokio::time::Instant;
+
+use super::believe;
+use super::connection::{at, due};
+use super::message::{Ask, Method, ToGuest, ToHost, is_decodable};
+use super::pipe::{Inbox, Running, Shared, lost};
 use super::remote::Lease;
-use crate::backend::process::{Driver, Process, Recorder};
-use crate::backend::{Call, ExecuteOutcome};
+use crate::backend::Call;
+use crate::backend::process::{Driver, Order, Process, Recorder};
 use crate::error::Result;
 
-/// 32 bytes of the name of a signal.
-const SIGNAL_BYTES: usize = 32;
-
-/// What the messages of such a call are waited for with.
-type Inbox = tokio::sync::mpsc::Receiver<super::connection::Incoming>;
-
-/// Starts what `method` says, with `body` as its first input. The process lives until it ends, until nobody holds it, or
-/// until the connection ends; the lease is held as long.
+/// Starts what `method` says, with `body` as its first input, within `bound`. The process lives until it ends, until nobody
+/// holds it, or until the connection ends; the lease is held as long.
 pub(super) async fn start(
     lease: Lease,
     method: Method,
     body: &[u8],
     call: &Call,
+    bound: Duration,
     halves: (Process, Driver),
 ) -> Result<Process> {
     call.deadline.check()?;
+    let deadline = call.deadline.within(bound);
     let (process, mut driver) = halves;
     let shared = lease.guest()?.shared();
-    let (mut running, mut inbox) = shared.begin()?;
+    let (mut running, mut inbox) = shared.begin(method.most_bytes())?;
     // How long it may take ends with its start; how long it runs is its holder's business.
     let message = ToGuest::Call { method, within: None, guarded: false };
-    shared.send(running.id, &message, body).await?;
+    tokio::select! {
+        sent = shared.send(running.id, &message, body) => sent?,
+        error = deadline.reached() => return Err(error),
+    }
     loop {
         let incoming = tokio::select! {
+            biased;
+            error = due(&deadline) => return Err(error),
             incoming = inbox.recv() => incoming,
-            error = call.deadline.reached() => return Err(error),
         };
         match incoming {
             Some((ToHost::Began { pid }, _)) => {
@@ -48,11 +53,11 @@ pub(super) async fn start(
             }
             // It may print before the guest has said that it runs.
             Some((ToHost::Question { question, ask }, body)) => {
-                hear(&shared, running.id, question, &ask, &body, &mut driver.recorder).await?;
+                hear(&shared, running.id, question, &ask, &body, &mut driver.recorder)?;
             }
             Some((ToHost::Failed(failure), _)) => {
                 running.over = true;
-                return Err(failure.into());
+                return Err(failure.of_guest());
             }
             Some(_) | None => {
                 shared.end();
@@ -69,40 +74,60 @@ pub(super) async fn start(
 
 async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, driver: Driver) {
     let Driver { mut recorder, mut orders, mut input } = driver;
-    let (mut order_is_pending, mut input_is_pending, mut input_is_open) = (false, false, true);
-    // Input that waits for an order that was given before it.
+    let (mut input_is_pending, mut input_is_open) = (false, true);
+    // Input that waits for an order that was given before it, and for room.
     let mut held: Option<Vec<u8>> = None;
+    // The next order, which waits until the guest obeys the last one.
+    let mut next: Option<Order> = None;
+    // When that must have been, and when the command must have ended that was told to.
+    let (mut obeyed_by, mut ended_by): (Option<Instant>, Option<Instant>) = (None, None);
     loop {
-        if let Some(bytes) = held.take_if(|_| !order_is_pending) {
-            let message = match orders.try_recv() {
-                Ok(order) => {
-                    order_is_pending = true;
-                    held = Some(bytes);
-                    (ToGuest::Order(order), Vec::new())
-                }
-                Err(_) => {
-                    input_is_pending = true;
-                    (ToGuest::Input, bytes)
-                }
-            };
-            if shared.send(running.id, &message.0, &message.1).await.is_err() {
-                return;
-            }
-            continue;
+        if held.is_some() && next.is_none() {
+            next = orders.try_recv().ok();
         }
+        if let Some(order) = next.take_if(|_| obeyed_by.is_none()) {
+            let by = Instant::now() + shared.times.order;
+            obeyed_by = Some(by);
+            if order == Order::End {
+                ended_by.get_or_insert(by);
+            }
+            shared.say(running.id, &ToGuest::Order(order));
+        }
+        let input_may_go = held.is_some() && next.is_none() && obeyed_by.is_none();
         tokio::select! {
             biased;
+            // Whatever holds the guest would hold the next order as well.
+            () = at([obeyed_by, ended_by].into_iter().flatten().min()) => {
+                shared.end();
+                return;
+            }
+            order = orders.recv(), if next.is_none() => {
+                // Nobody holds the process any more: the call is given up, which ends the command.
+                let Some(order) = order else { return };
+                next = Some(order);
+            }
+            room = shared.room(), if input_may_go => {
+                let (Ok(room), Some(bytes)) = (room, held.take()) else { return };
+                input_is_pending = true;
+                if shared.send_in(room, running.id, &ToGuest::Input, &bytes).is_err() {
+                    return;
+                }
+            }
+            bytes = input.recv(), if input_is_open && held.is_none() && !input_is_pending => {
+                input_is_open = bytes.is_some();
+                held = bytes;
+            }
             incoming = inbox.recv() => match incoming {
                 Some((ToHost::Question { question, ask }, body)) => {
-                    if hear(shared, running.id, question, &ask, &body, &mut recorder).await.is_err() {
+                    if hear(shared, running.id, question, &ask, &body, &mut recorder).is_err() {
                         return;
                     }
                 }
-                Some((ToHost::Obeyed, _)) => order_is_pending = false,
+                Some((ToHost::Obeyed, _)) => obeyed_by = None,
                 Some((ToHost::Taken, _)) => input_is_pending = false,
-                Some((ToHost::Done(value), _)) => {
+                Some((ToHost::Done { json }, body)) => {
                     running.over = true;
-                    return finish(recorder, value, shared);
+                    return finish(recorder, json, &body, shared);
                 }
                 Some((ToHost::Failed(_), _)) => {
                     running.over = true;
@@ -115,31 +140,12 @@ async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, dri
                 }
                 None => return,
             },
-            order = orders.recv(), if !order_is_pending => {
-                // Nobody holds the process any more: the call is given up, which ends the command.
-                let Some(order) = order else { return };
-                order_is_pending = true;
-                if shared.send(running.id, &ToGuest::Order(order), &[]).await.is_err() {
-                    return;
-                }
-            }
-            bytes = input.recv(), if input_is_open && held.is_none() && !input_is_pending => {
-                input_is_open = bytes.is_some();
-                held = bytes;
-            }
         }
     }
 }
 
 /// Takes what was printed, and lets the command print more.
-async fn hear(
-    shared: &Shared,
-    call: u64,
-    question: u64,
-    ask: &Ask,
-    body: &[u8],
-    recorder: &mut Recorder,
-) -> Result<()> {
+fn hear(shared: &Shared, call: u64, question: u64, ask: &Ask, body: &[u8], recorder: &mut Recorder) -> Result<()> {
     match ask {
         Ask::Output(stream) => recorder.take(*stream, body),
         Ask::Screen => recorder.take_raw(body),
@@ -148,87 +154,76 @@ async fn hear(
             return Err(lost());
         }
     }
-    shared.send(call, &ToGuest::Answer { question, failure: None }, &[]).await
+    shared.say(call, &ToGuest::Answer { question, failure: None });
+    Ok(())
 }
 
-fn finish(recorder: Recorder, value: serde_json::Value, shared: &Shared) {
-    match serde_json::from_value::<ExecuteOutcome>(value) {
+fn finish(recorder: Recorder, json: usize, body: &[u8], shared: &Shared) {
+    let told = (json == body.len() && is_decodable(body)).then(|| serde_json::from_slice(body).ok()).flatten();
+    match told.and_then(|told: serde_json::Value| serde_json::from_value(told).ok()) {
         // The text is what came here; what the guest kept of it is bounded by other numbers.
-        Ok(told) => recorder.finish(|ours| ExecuteOutcome {
-            exit_code: told.exit_code,
-            signal: told.signal.filter(|name| name.len() <= SIGNAL_BYTES),
-            timed_out: told.timed_out,
-            aborted: told.aborted,
-            processes_left: told.processes_left,
-            peak_memory_bytes: told.peak_memory_bytes,
-            ceiling: told.ceiling,
-            ..ours
-        }),
-        Err(_) => shared.end(),
+        Some(told) => recorder.finish(|ours| believe::ending(told, ours)),
+        None => shared.end(),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
-
-    use super::super::connection::Connection;
-    use super::super::frame::{Decoder, Frame, encode};
-    use super::super::message::{Command, Setup};
+    use super::super::hostile::{Peer, connected};
+    use super::super::message::Command;
+    use super::super::pipe::Times;
     use super::super::remote::Line;
     use super::*;
     use crate::backend::capture::Capture;
-    use crate::backend::process::{ProcessOptions, process};
-    use crate::backend::{ExecuteRequest, Stream};
-    use crate::limits::Limits;
-    use crate::path::VirtualPath;
+    use crate::backend::process::{ProcessOptions, ProcessSignal, process};
+    use crate::backend::{ExecuteOutcome, ExecuteRequest, Stream};
+    use crate::error::ErrorKind;
 
-    /// Speaks as a guest does: begins, and answers the first call with these.
-    async fn started(script: Vec<(ToHost, &'static [u8])>) -> Result<Process> {
-        let (ours, theirs) = duplex(1 << 16);
-        tokio::spawn(async move {
-            let (mut from, mut to) = split(theirs);
-            let mut decoder = Decoder::default();
-            let mut script = Some(script);
-            let mut buffer = [0; 4096];
-            while let Ok(count @ 1..) = from.read(&mut buffer).await {
-                decoder.push(&buffer[..count]);
-                while let Ok(Some(Frame { call, message, .. })) = decoder.next::<ToGuest>() {
-                    let answers = match message {
-                        ToGuest::Start(_) => vec![(ToHost::Ready { home: None }, &b""[..])],
-                        ToGuest::Call { .. } => script.take().unwrap_or_default(),
-                        _ => Vec::new(),
-                    };
-                    for (answer, body) in answers {
-                        to.write_all(&encode(call, &answer, body).unwrap()).await.unwrap();
-                    }
-                }
-            }
+    /// Starts a command at a peer that does as `play` says when it hears of it.
+    async fn started<F>(times: Times, play: impl FnOnce(Peer, u64) -> F + Send + 'static) -> Result<Process>
+    where
+        F: Future<Output = ()> + Send,
+    {
+        let connection = connected(times, async move |mut peer| {
+            let call = peer.hear().await.unwrap().call;
+            play(peer, call).await;
         });
-        let (reader, writer) = split(ours);
-        let setup =
-            Setup { working_directory: VirtualPath::root(), limits: Limits::default(), environment: Vec::new() };
-        let connection = Connection::open(reader, writer, setup).await?;
         let (command, _, _) = Command::of(ExecuteRequest::new("x"));
         let halves = process(Some(Capture::new(100, None, None)), ProcessOptions::default());
-        let lease = Lease::new(Line::Guest(Arc::new(connection)), None);
-        start(lease, Method::Start(command), &[], &Call::default(), halves).await
+        let lease = Lease::new(Line::Guest(Arc::new(connection.await)), None);
+        start(lease, Method::Start(command), &[], &Call::default(), Duration::from_secs(600), halves).await
+    }
+
+    /// The same where it just says all of this.
+    async fn told(script: Vec<(ToHost, Vec<u8>)>) -> Result<Process> {
+        started(Times::default(), async move |mut peer, call| {
+            for (message, body) in script {
+                peer.say(call, &message, &body).await;
+            }
+            peer.hear_all().await;
+        })
+        .await
     }
 
     fn output(question: u64) -> ToHost {
         ToHost::Question { question, ask: Ask::Output(Stream::Stdout) }
     }
 
+    fn began() -> (ToHost, Vec<u8>) {
+        (ToHost::Began { pid: Some(7) }, Vec::new())
+    }
+
+    fn done(answer: &serde_json::Value) -> (ToHost, Vec<u8>) {
+        let json = answer.to_string().into_bytes();
+        (ToHost::Done { json: json.len() }, json)
+    }
+
     #[tokio::test]
     async fn what_is_printed_before_the_beginning_is_told_is_output_too() {
-        let done = serde_json::json!(ExecuteOutcome { exit_code: Some(3), ..ExecuteOutcome::default() });
-        let script = vec![
-            (output(0), &b"one "[..]),
-            (ToHost::Began { pid: Some(7) }, b""),
-            (output(1), b"two"),
-            (ToHost::Done(done), b""),
-        ];
-        let process = started(script).await.unwrap();
+        let ended = ExecuteOutcome { exit_code: Some(3), ..ExecuteOutcome::default() };
+        let script =
+            vec![(output(0), b"one ".to_vec()), began(), (output(1), b"two".to_vec()), done(&serde_json::json!(ended))];
+        let process = told(script).await.unwrap();
         let outcome = process.over().await;
         assert_eq!((outcome.stdout.as_str(), outcome.exit_code, process.pid()), ("one two", Some(3), Some(7)));
     }
@@ -236,12 +231,58 @@ mod tests {
     #[tokio::test]
     async fn a_guest_that_is_none_ends_the_process() {
         // It asks for what such a call has not, before and behind its beginning; and it ends a call with nonsense.
-        let change = || ToHost::Question { question: 0, ask: Ask::Change { old: None } };
-        assert!(started(vec![(change(), b"")]).await.is_err());
-        assert!(started(vec![(ToHost::Obeyed, b"")]).await.is_err());
-        for nonsense in [change(), ToHost::Done(serde_json::json!("x")), ToHost::Ready { home: None }] {
-            let process = started(vec![(ToHost::Began { pid: None }, b""), (nonsense, b"")]).await.unwrap();
+        let change = || (ToHost::Question { question: 0, ask: Ask::Change { old: None } }, Vec::new());
+        assert!(told(vec![change()]).await.is_err());
+        assert!(told(vec![(ToHost::Obeyed, Vec::new())]).await.is_err());
+        let ready = (ToHost::Ready { version: 1, home: None }, Vec::new());
+        for nonsense in [change(), done(&serde_json::json!("x")), (ToHost::Done { json: 9 }, b"{}".to_vec()), ready] {
+            let process = told(vec![began(), nonsense]).await.unwrap();
             assert!(process.over().await.aborted);
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_guest_that_says_nothing_begins_nothing() {
+        let error = started(Times::default(), async |mut peer, _| peer.hear_all().await).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_guest_that_obeys_no_order_is_none_after_a_while() {
+        for orders in [&[][..], &[Order::Signal(ProcessSignal::User1)]] {
+            // One that acknowledges the end and does not end, and one that does nothing.
+            for obeys in [true, false] {
+                let process = started(Times::default(), async move |mut peer, call| {
+                    peer.say(call, &ToHost::Began { pid: None }, b"").await;
+                    while let Some(heard) = peer.hear().await {
+                        if obeys && matches!(heard.message, ToGuest::Order(_)) {
+                            peer.say(call, &ToHost::Obeyed, b"").await;
+                        }
+                    }
+                });
+                let process = process.await.unwrap();
+                for order in orders {
+                    process.order(*order).await.unwrap();
+                }
+                assert!(process.end().await);
+                assert!(process.over().await.aborted);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_guest_that_never_stops_to_print_is_told_and_ended() {
+        let times = Times { order: Duration::from_millis(50), ..Times::default() };
+        let flood = async |peer: Peer, call| {
+            peer.flood(call, ToHost::Began { pid: None }).await;
+        };
+        let process = started(times, flood).await.unwrap();
+        assert!(process.end().await);
+        assert!(process.over().await.aborted);
+        // Nobody holds it: that is seen as well.
+        let process = started(times, flood).await.unwrap();
+        let watch = process.end_watch();
+        drop(process);
+        assert!(watch.over().await.aborted);
     }
 }

@@ -5,7 +5,9 @@ use serde::de::DeserializeOwned;
 
 /// 80 MiB: the largest file that is read or written as a whole (`Limits::file_bytes`, 64 MiB) with all that may stand
 /// beside it. A peer that announces more is cut off before anything of it is held.
-const MAX_BYTES: usize = 80 << 20;
+pub(super) const MAX_BYTES: usize = 80 << 20;
+/// 64 KiB of JSON in a frame of a guest: a question, an error. What an answer says is content; see [`super::message`].
+pub(super) const SPEECH_BYTES: usize = 64 << 10;
 /// Call and length of the JSON.
 const HEADER: usize = 8 + 4;
 /// 1 MiB: what is given back to the system once it has been decoded.
@@ -43,14 +45,20 @@ pub(super) fn encode<M: Serialize>(call: u64, message: &M, body: &[u8]) -> Optio
 }
 
 /// Takes bytes in any pieces and gives frames.
-#[derive(Default)]
 pub(super) struct Decoder {
+    /// Bytes of JSON that one frame may have.
+    most: usize,
     buffer: Vec<u8>,
     /// Bytes at the front that were given already.
     taken: usize,
 }
 
 impl Decoder {
+    /// Takes frames with at most so many bytes of JSON.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, buffer: Vec::new(), taken: 0 }
+    }
+
     /// Adds what came.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         if self.taken > 0 {
@@ -69,6 +77,13 @@ impl Decoder {
         let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
         if !(HEADER..=MAX_BYTES).contains(&length) {
+            return Err(Nonsense);
+        }
+        // Looked at before the rest has come: who announces too much is not listened to for so long.
+        if let Some((_, header)) = rest.split_at_checked(8)
+            && let Some((json, _)) = header.split_first_chunk()
+            && u32::from_le_bytes(*json) as usize > self.most
+        {
             return Err(Nonsense);
         }
         let Some(frame) = rest.get(..length) else { return Ok(None) };
@@ -94,7 +109,7 @@ mod tests {
             piece in 1usize..40,
         ) {
             let bytes: Vec<u8> = sent.iter().flat_map(|(call, text, body)| encode(*call, text, body).unwrap()).collect();
-            let mut decoder = Decoder::default();
+            let mut decoder = Decoder::new(MAX_BYTES);
             let mut got = Vec::new();
             for piece in bytes.chunks(piece) {
                 decoder.push(piece);
@@ -107,7 +122,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_survived(bytes in any::<Vec<u8>>()) {
-            let mut decoder = Decoder::default();
+            let mut decoder = Decoder::new(MAX_BYTES);
             decoder.push(&bytes);
             while let Ok(Some(_)) = decoder.next::<String>() {}
         }
@@ -121,10 +136,20 @@ mod tests {
             // The JSON would be longer than its frame.
             &[12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0],
         ] {
-            let mut decoder = Decoder::default();
+            let mut decoder = Decoder::new(MAX_BYTES);
             decoder.push(bytes);
             assert_eq!(decoder.next::<String>().unwrap_err(), Nonsense);
         }
         assert!(encode(1, &"", &vec![0; MAX_BYTES]).is_none());
+    }
+
+    #[test]
+    fn more_json_than_is_listened_to_is_refused_at_its_beginning() {
+        let text = "x".repeat(SPEECH_BYTES - 2);
+        let mut decoder = Decoder::new(SPEECH_BYTES);
+        decoder.push(&encode(1, &text, b"").unwrap());
+        assert_eq!(decoder.next::<String>().unwrap().unwrap().message, text);
+        decoder.push(&encode(1, &(text + "x"), b"").unwrap()[..16]);
+        assert_eq!(decoder.next::<String>().unwrap_err(), Nonsense);
     }
 }

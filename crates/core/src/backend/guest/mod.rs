@@ -5,7 +5,10 @@
 //! frame.rs    length-prefixed frames, decoded without believing a byte of them
 //! message.rs  what the two sides say: calls, answers, and questions back
 //! serve.rs    the inside: any backend, served until its input ends
+//! pipe.rs     the outside's end of the pipe: its reader, its writer, and what waits
 //! connection.rs  the outside: many calls at once over one connection
+//! answers.rs  what the outside answers in the middle of a call
+//! believe.rs  what the outside believes of an answer
 //! beside.rs   the outside of a command that runs beside its caller
 //! attend.rs   its inside
 //! remote.rs   the traits of a backend over a connection that may be made anew
@@ -17,11 +20,16 @@
 //! pretend anything about its own files, and nothing else: whatever it sends is bounded, decoded strictly and never
 //! used as a host path.
 
+mod answers;
 mod attend;
+mod believe;
 mod beside;
 mod connection;
 mod frame;
+#[cfg(test)]
+mod hostile;
 mod message;
+mod pipe;
 mod remote;
 mod serve;
 

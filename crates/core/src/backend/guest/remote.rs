@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use super::answers::Ours;
+use super::believe::{Believe, nonsense, outcome, slice};
 use super::beside;
-use super::connection::{Connection, Ours, Stopped};
+use super::connection::{Connection, Stopped};
 use super::message::{Command, Method, Terminal};
 use crate::access::Operation;
 use crate::backend::capture::Capture;
@@ -156,7 +158,10 @@ impl<L: Link> FileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => backend.files().stat(path, call).await,
-                None => self.ask(&lease, Method::Stat { path: path.clone() }, call).await,
+                None => {
+                    let told: Option<FileInfo> = self.ask(&lease, Method::Stat { path: path.clone() }, call).await?;
+                    told.map(|told| told.believed(1)).transpose()
+                }
             }
         })
     }
@@ -166,7 +171,10 @@ impl<L: Link> FileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => backend.files().list(path, depth, call).await,
-                None => self.ask(&lease, Method::List { path: path.clone(), depth }, call).await,
+                None => {
+                    let told: Listing = self.ask(&lease, Method::List { path: path.clone(), depth }, call).await?;
+                    told.believed(self.limits.list_entries)
+                }
             }
         })
     }
@@ -178,9 +186,8 @@ impl<L: Link> FileSystem for Remote<L> {
                 return backend.files().read(path, window, call).await;
             }
             let method = Method::Read { path: path.clone(), window };
-            let (mut slice, body): (FileSlice, _) = self.with_body(&lease, method, call).await?;
-            slice.content = String::from_utf8(body).map_err(|_| nonsense())?;
-            Ok(slice)
+            let (told, body): (FileSlice, _) = self.with_body(&lease, method, call).await?;
+            slice(told, String::from_utf8(body).map_err(|_| nonsense())?, &window)
         })
     }
 
@@ -210,7 +217,10 @@ impl<L: Link> FileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => backend.files().glob(query, call).await,
-                None => self.search(&lease, Method::Glob(query.clone()), call).await,
+                None => {
+                    let told: GlobOutcome = self.search(&lease, Method::Glob(query.clone()), call).await?;
+                    told.believed(query.limit.min(self.limits.glob_paths))
+                }
             }
         })
     }
@@ -220,7 +230,11 @@ impl<L: Link> FileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => backend.files().grep(query, call).await,
-                None => self.search(&lease, Method::Grep(query.clone()), call).await,
+                None => {
+                    let told: GrepOutcome = self.search(&lease, Method::Grep(query.clone()), call).await?;
+                    // The files of a page of matches are all files that were looked at for it.
+                    told.believed(query.offset.saturating_add(query.limit).max(self.limits.grep_matches))
+                }
             }
         })
     }
@@ -230,7 +244,10 @@ impl<L: Link> FileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => backend.files().find(query, call).await,
-                None => self.search(&lease, Method::Find(query.clone()), call).await,
+                None => {
+                    let told: FindOutcome = self.search(&lease, Method::Find(query.clone()), call).await?;
+                    told.believed(query.limit.min(self.limits.glob_paths))
+                }
             }
         })
     }
@@ -240,7 +257,10 @@ impl<L: Link> FileSystem for Remote<L> {
             let lease = self.link.lease(call).await?;
             match lease.here() {
                 Some(backend) => backend.files().outline(query, call).await,
-                None => self.search(&lease, Method::Outline(query.clone()), call).await,
+                None => {
+                    let told: Outline = self.search(&lease, Method::Outline(query.clone()), call).await?;
+                    told.believed(self.limits.list_entries)
+                }
             }
         })
     }
@@ -262,7 +282,7 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             }
             let ours = Ours { transform: Some(transform), ..Ours::default() };
             let method = Method::Update { path: path.clone(), operation, missing };
-            self.change(&lease, method, &[], call, ours).await
+            self.change::<Updated>(&lease, method, &[], call, ours).await?.believed(1)
         })
     }
 
@@ -272,7 +292,8 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             match lease.here() {
                 Some(backend) => writer(backend)?.append(path, content, call).await,
                 None => {
-                    self.change(&lease, Method::Append { path: path.clone() }, &content, call, Ours::default()).await
+                    let method = Method::Append { path: path.clone() };
+                    self.change::<Updated>(&lease, method, &content, call, Ours::default()).await?.believed(1)
                 }
             }
         })
@@ -296,8 +317,8 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             match lease.here() {
                 Some(backend) => writer(backend)?.remove(path, recursive, call).await,
                 None => {
-                    self.change(&lease, Method::Remove { path: path.clone(), recursive }, &[], call, Ours::default())
-                        .await
+                    let method = Method::Remove { path: path.clone(), recursive };
+                    self.change::<u64>(&lease, method, &[], call, Ours::default()).await?.believed(1)
                 }
             }
         })
@@ -328,8 +349,8 @@ impl<L: Link> WritableFileSystem for Remote<L> {
             match lease.here() {
                 Some(backend) => writer(backend)?.copy(from, to, call).await,
                 None => {
-                    self.change(&lease, Method::Copy { from: from.clone(), to: to.clone() }, &[], call, Ours::default())
-                        .await
+                    let method = Method::Copy { from: from.clone(), to: to.clone() };
+                    self.change::<u64>(&lease, method, &[], call, Ours::default()).await?.believed(1)
                 }
             }
         })
@@ -353,7 +374,8 @@ impl<L: Link> Shell for Remote<L> {
             let ours = Ours { on_output, ..Ours::default() };
             let method = Method::Execute(command);
             let guest = lease.guest()?;
-            guest.decode(guest.call(method, &stdin, call, bound, Stopped::AsksForTheTruth, ours).await?.0)
+            let told = guest.call(method, &stdin, call, bound, Stopped::AsksForTheTruth, ours).await?.0;
+            guest.decode(told).map(|told| outcome(told, self.limits.output_bytes))
         })
     }
 
@@ -367,7 +389,7 @@ impl<L: Link> Shell for Remote<L> {
             let (command, stdin, sink) = Command::of(request);
             let capture = Capture::new(self.limits.output_bytes, None, None);
             let halves = process(Some(capture), ProcessOptions { sink, tap: None });
-            beside::start(lease, Method::Start(command), &stdin, call, halves).await
+            beside::start(lease, Method::Start(command), &stdin, call, self.limits.call_timeout, halves).await
         })
     }
 
@@ -380,15 +402,11 @@ impl<L: Link> Shell for Remote<L> {
             }
             let (terminal, tap) = Terminal::of(request);
             let halves = process(None, ProcessOptions { sink: None, tap });
-            beside::start(lease, Method::OpenTerminal(terminal), &[], call, halves).await
+            beside::start(lease, Method::OpenTerminal(terminal), &[], call, self.limits.call_timeout, halves).await
         })
     }
 
     fn has_terminals(&self) -> bool {
         true
     }
-}
-
-fn nonsense() -> Error {
-    Error::new(ErrorKind::BackendUnavailable, "The container answered with what was not asked for.")
 }

@@ -12,14 +12,13 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 use serde::Serialize;
-use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::attend::{Told, attend};
-use super::frame::{Decoder, Frame, encode};
-use super::message::{Ask, Failure, Method, Old, Setup, ToGuest, ToHost};
+use super::frame::{Decoder, Frame, MAX_BYTES, encode};
+use super::message::{Ask, Failure, Method, Old, PIECE_BYTES, Setup, ToGuest, ToHost, VERSION, is_decodable};
 use crate::access::{Guard, Operation, Unguarded};
 use crate::backend::{Backend, Call, FileContent, OutputChunk, OutputSink, Shell, Transform, WritableFileSystem};
 use crate::cancel::{CancelToken, Deadline};
@@ -46,7 +45,7 @@ pub fn serve<B: Backend + 'static>(
     let calls = Arc::new(Calls::default());
     let mut make = Some(make);
     let mut backend: Option<Arc<dyn Backend>> = None;
-    let mut decoder = Decoder::default();
+    let mut decoder = Decoder::new(MAX_BYTES);
     let mut buffer = vec![0; READ_BYTES];
     'input: loop {
         match input.read(&mut buffer) {
@@ -61,13 +60,13 @@ pub fn serve<B: Backend + 'static>(
                 Err(_) => break 'input,
             };
             match (message, &backend) {
-                (ToGuest::Start(setup), None) => {
+                (ToGuest::Start { version }, None) => {
                     let Some(make) = make.take() else { break 'input };
-                    let reply = match make(setup) {
+                    let reply = match setup(version, &body).and_then(make) {
                         Ok(made) => {
                             let home = made.shell().and_then(|shell| shell.home());
                             backend = Some(Arc::new(made));
-                            ToHost::Ready { home }
+                            ToHost::Ready { version: VERSION, home }
                         }
                         Err(error) => ToHost::Unusable(Failure::from(&error)),
                     };
@@ -90,15 +89,7 @@ pub fn serve<B: Backend + 'static>(
                         let context = Call { deadline, guard };
                         let answered = perform(&*backend, method, body, &context, &line).await;
                         calls.end(call);
-                        let (reply, body) = match answered {
-                            Ok(Answer { value, body }) => (ToHost::Done(value), body),
-                            Err(error) => (ToHost::Failed(Failure::from(&error)), Vec::new()),
-                        };
-                        let bytes = encode(call, &reply, &body).or_else(|| {
-                            let error = Error::new(ErrorKind::FileTooLarge, "The answer is too large to be sent.");
-                            encode(call, &ToHost::Failed(Failure::from(&error)), &[])
-                        });
-                        if let Some(bytes) = bytes {
+                        if let Some(bytes) = reply(call, answered) {
                             // Nobody listens any more: then nobody misses it.
                             let _ = line.outgoing.send(bytes).await;
                         }
@@ -116,7 +107,7 @@ pub fn serve<B: Backend + 'static>(
                     }
                 }
                 (ToGuest::Answer { question, failure }, _) => calls.answer(call, question, failure, body),
-                (ToGuest::Start(_), Some(_)) | (ToGuest::Call { .. }, None) => break 'input,
+                (ToGuest::Start { .. }, Some(_)) | (ToGuest::Call { .. }, None) => break 'input,
             }
         }
     }
@@ -126,6 +117,34 @@ pub fn serve<B: Backend + 'static>(
     }
     drop(outgoing);
     let _ = writer.join();
+}
+
+/// What is served, for a host that speaks as this guest does.
+fn setup(version: u32, body: &[u8]) -> Result<Setup> {
+    let other = || {
+        let message = "The program in the container is of another release than this process; make the container anew.";
+        Error::new(ErrorKind::BackendUnavailable, message)
+    };
+    if version != VERSION {
+        return Err(other());
+    }
+    serde_json::from_slice(body).map_err(|_| other())
+}
+
+/// The frame that ends a call.
+fn reply(call: u64, answered: Result<Answer>) -> Option<Vec<u8>> {
+    let too_large = || Error::new(ErrorKind::FileTooLarge, "The answer is too large to be sent.");
+    let ended = answered.and_then(|Answer { json, mut body }| {
+        if !is_decodable(&json) {
+            return Err(too_large());
+        }
+        body.extend(&json);
+        encode(call, &ToHost::Done { json: json.len() }, &body).ok_or_else(too_large)
+    });
+    match ended {
+        Ok(bytes) => Some(bytes),
+        Err(error) => encode(call, &ToHost::Failed(Failure::from(&error)), &[]),
+    }
 }
 
 fn write(mut frames: Receiver<Vec<u8>>, mut output: impl Write) {
@@ -235,7 +254,7 @@ impl Line {
             self.outgoing.blocking_send(bytes).map_err(|_| gone())?;
             match receiver.recv() {
                 Ok((None, body)) => Ok(body),
-                Ok((Some(failure), _)) => Err(failure.into()),
+                Ok((Some(failure), _)) => Err(failure.of_host()),
                 Err(_) => Err(gone()),
             }
         })
@@ -252,7 +271,7 @@ impl Guard for Questioning {
 }
 
 struct Answer {
-    value: Value,
+    json: Vec<u8>,
     body: Vec<u8>,
 }
 
@@ -262,8 +281,8 @@ impl Answer {
     }
 
     fn with(value: impl Serialize, body: Vec<u8>) -> Result<Self> {
-        let value = serde_json::to_value(value).map_err(|_| Error::internal("An answer could not be encoded."))?;
-        Ok(Self { value, body })
+        let json = serde_json::to_vec(&value).map_err(|_| Error::internal("An answer could not be encoded."))?;
+        Ok(Self { json, body })
     }
 }
 
@@ -304,12 +323,12 @@ async fn perform(
         Method::Copy { from, to } => Answer::of(writer(backend)?.copy(&from, &to, call).await?),
         Method::Execute(command) => {
             let sink = command.streams.then(|| output(Arc::clone(line)));
-            Answer::of(json!(shell(backend)?.execute(command.request(body, sink), call).await?))
+            Answer::of(shell(backend)?.execute(command.request(body, sink), call).await?)
         }
         Method::Start(command) => {
             let request = command.request(body, Some(output(Arc::clone(line))));
             let process = shell(backend)?.start(request, call).await?;
-            Answer::of(json!(attend(line, process).await?))
+            Answer::of(attend(line, process).await?)
         }
         Method::OpenTerminal(terminal) => {
             let screen = Arc::clone(line);
@@ -320,7 +339,7 @@ async fn perform(
                 false
             });
             let process = shell(backend)?.open_terminal(terminal.request(tap), call).await?;
-            Answer::of(json!(attend(line, process).await?))
+            Answer::of(attend(line, process).await?)
         }
     }
 }
@@ -345,7 +364,12 @@ fn change(line: Arc<Line>) -> Transform {
 
 fn output(line: Arc<Line>) -> OutputSink {
     Arc::new(move |chunk: OutputChunk| {
-        // An outside that is gone has ended the command already.
-        let _ = line.ask(Ask::Output(chunk.stream), chunk.text.as_bytes());
+        let mut rest = chunk.text.as_str();
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
+            // An outside that is gone has ended the command already.
+            let _ = line.ask(Ask::Output(chunk.stream), piece.as_bytes());
+            rest = behind;
+        }
     })
 }
