@@ -3,8 +3,12 @@
 use std::io::{Read, stdin};
 use std::process::ExitCode;
 
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+
 /// Waits until the input ends. What is written to it is nothing but a sign of life.
 pub(crate) fn hold() -> ExitCode {
+    // A command of the same user may not open this input through `/proc`: whoever held it would keep the container past its host.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     reap_by_itself();
     let mut buffer = [0; 256];
     loop {
