@@ -133,10 +133,17 @@ async fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap();
     let place = format!("{} {}", boot.trim(), namespace.display());
+    // As they are made: the name says the session, too.
+    let count = std::cell::Cell::new(0);
     let made = |owner: &str, remove: &str| {
+        count.set(count.get() + 1);
+        let session = format!("{}x{}", std::process::id(), count.get());
+        let name = format!("--name=gloveport-{session}");
+        let session = format!("dev.gloveport.session={session}");
         let owner = format!("dev.gloveport.owner={owner}");
         let remove = format!("dev.gloveport.remove={remove}");
-        engine.docker(&["create", "--network=none", "--label", &owner, "--label", &remove, &engine.image, "true"])
+        let labels = ["--label", &session, "--label", &owner, "--label", &remove, "--network=none", &name];
+        engine.docker(&[&["create"], &labels[..], &[&engine.image, "true"]].concat())
     };
     let dead = made(&format!("{place} 4194304 1"), "true");
     let named = made(&format!("{place} 4194304 1"), "false");

@@ -12,6 +12,7 @@ mod commands;
 mod contract;
 mod debian;
 mod far;
+mod held;
 mod life;
 #[path = "../../../core/tests/contract/run.rs"]
 mod run;

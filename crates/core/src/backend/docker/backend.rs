@@ -37,6 +37,9 @@ impl DockerBackend {
     /// Checks the options; the engine is not asked for anything yet. `progress` hears what pulls and builds say.
     pub fn new(options: DockerOptions, progress: Option<BuildProgress>) -> Result<Self> {
         let session = format!("{:016x}{:016x}", RandomState::new().hash_one(1), RandomState::new().hash_one(2));
+        if let Some(runtime) = &options.runtime {
+            runtime.check()?;
+        }
         let work_dir = choose_work_dir(&options)?;
         // What the engine would refuse, and what must never be asked of it, is refused here already.
         super::spec::container(
@@ -99,7 +102,7 @@ impl DockerBackend {
 
     /// The engine's number of the container, while it runs.
     pub async fn container_id(&self) -> Option<String> {
-        self.container.id().await
+        self.container.id()
     }
 }
 

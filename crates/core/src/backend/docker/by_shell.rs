@@ -129,16 +129,24 @@ impl ExecShell {
                 match output.piece().await {
                     Ok(Some((1, bytes))) => capture.take(Stream::Stdout, &bytes),
                     Ok(Some((_, bytes))) => capture.take(Stream::Stderr, &bytes),
-                    Ok(None) | Err(_) => return,
+                    Ok(None) => return false,
+                    Err(_) => return true,
                 }
             }
         };
-        let stopped = tokio::select! {
-            () = heard => None,
-            () = fed => None,
-            error = deadline.reached() => Some(error.kind()),
+        let (stopped, lost) = tokio::select! {
+            lost = heard => (None, lost),
+            () = fed => (None, false),
+            error = deadline.reached() => (Some(error.kind()), false),
         };
-        unended.settle(stopped.is_some()).await;
+        unended.settle(stopped.is_some() || lost).await;
+        if lost {
+            // A connection that broke says nothing of how the command ended.
+            return Err(Error::new(
+                ErrorKind::BackendUnavailable,
+                "The container engine was lost while a command ran; the command was ended where that was possible.",
+            ));
+        }
         let code = if stopped.is_none() { self.exit_code(&exec).await? } else { None };
         let captured = capture.finish();
         Ok(ExecuteOutcome {

@@ -42,10 +42,11 @@ pub(super) async fn status(engine: &Engine, id: &str) -> Result<Option<Status>> 
     Ok(inspect(engine, id).await?.as_ref().map(status_of))
 }
 
-pub(super) async fn start(engine: &Engine, id: &str) -> Result<()> {
+/// Whether it began by this; it may run already.
+pub(super) async fn start(engine: &Engine, id: &str) -> Result<bool> {
     match engine.ask("POST", &of(id).then("start"), Payload::Nothing).await {
         Err(failure) if !failure.is_conflict() => Err(refused("start a container", &failure)),
-        Ok(_) | Err(_) => Ok(()),
+        started => Ok(started.is_ok()),
     }
 }
 

@@ -142,7 +142,8 @@ fn context(folder: &std::path::Path, name: &str) -> Candidate {
         let Some(address) = meta.pointer("/Endpoints/docker/Host").and_then(Value::as_str) else { break };
         let certificates = folder.join("contexts").join("tls").join(hash).join("docker");
         let skips = meta.pointer("/Endpoints/docker/SkipTLSVerify").and_then(Value::as_bool).unwrap_or(false);
-        let tls = certificates.is_dir().then_some(Tls { folder: certificates, verify: !skips });
+        // One that checks no certificate speaks TLS all the same.
+        let tls = (skips || certificates.is_dir()).then_some(Tls { folder: certificates, verify: !skips });
         return Candidate { source, address: address.to_owned(), tls };
     }
     Candidate { source, address: String::new(), tls: None }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::calls::text;
 use super::client::{Engine, Failure, Path, Payload};
 use super::engine::refused;
+use super::locks;
 use super::options::{DockerOptions, Pull};
 use super::runtime::{REPOSITORY, Runtime, check_image, dockerfile, image_tag};
 use crate::error::{Error, ErrorKind, Result, Shown};
@@ -29,29 +30,26 @@ pub(super) async fn image(
             check_image(image)?;
             Ok(Some(image.clone()))
         }
-        (None, Some(runtime)) => build_runtime(engine, runtime, progress).await.map(Some),
+        (None, Some(runtime)) => build_runtime(engine, options.host.as_deref(), runtime, progress).await.map(Some),
         (None, None) => Ok(None),
     }
 }
 
 /// The image of a runtime: its `image` as it is, or one built from its `baseImage`, unless that was done before. Images of
 /// the same name with other content that nothing uses are removed.
-pub(super) async fn build_runtime(
+async fn build_runtime(
     engine: &Engine,
+    host: Option<&str>,
     runtime: &Runtime,
     progress: Option<&BuildProgress>,
 ) -> Result<String> {
+    runtime.check()?;
     if let Some(image) = &runtime.image {
-        if runtime.base_image.is_some() {
-            return Err(Error::invalid(format!(
-                "The runtime '{}' has both an `image` and a `baseImage`.",
-                Shown(&runtime.name)
-            )));
-        }
-        check_image(image)?;
         return Ok(image.clone());
     }
     let tag = image_tag(runtime)?;
+    // Fifty sessions of one runtime are one build; the others look again and find it.
+    let _alone = locks::alone(host, &tag).await;
     if runtime.cache_image {
         match engine.ask("GET", &Path::new("/images").name(&tag).then("json"), Payload::Nothing).await {
             Ok(_) => return Ok(tag),
@@ -76,9 +74,10 @@ async fn build(engine: &Engine, runtime: &Runtime, tag: &str, progress: Option<&
         Ok(()) => Ok(()),
         Err(Failure::Broken(why)) => Err(Error::new(
             ErrorKind::BackendUnavailable,
-            format!("The image of the runtime '{}' cannot be built: {}", runtime.name, Shown(why.trim())),
+            // The engine says the whole command that failed, with whatever is secret in it: not for a model.
+            format!("The image of the runtime '{}' cannot be built; the error's details say why.", runtime.name),
         )
-        .with_details(json!({ "output": tail }))),
+        .with_details(json!({ "message": why.trim(), "output": tail }))),
         Err(failure) => Err(refused("build an image", &failure)),
     }
 }
@@ -117,13 +116,24 @@ async fn remove_superseded(engine: &Engine, runtime: &Runtime, kept: &str) {
     }
 }
 
-/// Pulls what is missing, if that is wanted.
-pub(super) async fn pull(
+/// Gets what a container was asked of and the engine does not have: an image of ours is built again, as no registry has
+/// it (and whoever took its name there must not be asked); another one is pulled.
+pub(super) async fn fetch(
     engine: &Engine,
     image: &str,
     options: &DockerOptions,
     progress: Option<&BuildProgress>,
 ) -> Result<()> {
+    match &options.runtime {
+        Some(runtime) if runtime.image.is_none() => {
+            build_runtime(engine, options.host.as_deref(), runtime, progress).await.map(drop)
+        }
+        _ => pull(engine, image, options, progress).await,
+    }
+}
+
+/// Pulls what is missing, if that is wanted.
+async fn pull(engine: &Engine, image: &str, options: &DockerOptions, progress: Option<&BuildProgress>) -> Result<()> {
     if options.pull == Pull::Never {
         return Err(missing(image, "and `pull` is 'never'"));
     }
@@ -139,7 +149,13 @@ pub(super) async fn pull(
             progress(&format!("{status}\n"));
         }
     };
-    engine.follow(&path, Payload::Nothing, hear).await.map_err(|_| missing(image, "and it cannot be pulled"))
+    engine.follow(&path, Payload::Nothing, hear).await.map_err(|failure| {
+        let error = missing(image, "and it cannot be pulled");
+        match refused("pull an image", &failure).details() {
+            Some(details) => error.with_details(details.clone()),
+            None => error,
+        }
+    })
 }
 
 fn missing(image: &str, why: &str) -> Error {

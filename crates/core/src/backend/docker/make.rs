@@ -13,30 +13,55 @@ use super::container::{Container, Hold, Running, is_ours};
 use super::engine::{self, refused};
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM, RECEIVE, archive, program_only};
 use super::image;
+use super::locks;
 use super::owner;
 use super::spec::{self, First};
 use crate::error::{Error, ErrorKind, Result, Shown};
 
 /// 60 s for the guest to travel into a container through a command.
 const SEND: Duration = Duration::from_secs(60);
-/// Says that no guest is in a container of ours.
+/// Says whether a guest is in a container of ours (`none` where not).
 const GUEST_LABEL: &str = "dev.gloveport.guest";
 /// What follows where no guest can be.
 const BY_SHELL: &str = "Its files and commands go through its shell: slower, and without background commands, \
                         terminals and ceilings.";
+/// 12 characters of a container's number name it: so many of them the engine's own client shows.
+const ID_CHARS: usize = 12;
 /// 4 KiB of what a command says of where it put the guest.
 const SAID_BYTES: usize = 4 << 10;
 
 impl Container {
     /// A container that runs: the one that was named, or a new one.
-    pub(super) async fn bring_up(&self) -> Result<Running> {
+    pub(super) async fn bring_up(&self) -> Result<(Running, Unfinished)> {
         let options = &self.0.options;
         let engine = engine::connect(options.host.as_deref()).await?;
+        if options.sandbox.is_some() && engine.is_far() {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "The engine is on another machine, whose directories are not these: mounts work with an engine of this machine. \
+                 Leave `sandbox` out, and files are the container's own.",
+            ));
+        }
         owner::sweep(&engine).await;
         if let Some(name) = &options.container {
             check_container_name(name)?;
+            // Two that find the same one still would both put the guest into it, the second while it runs (R-DK-4).
+            let _alone = locks::alone(options.host.as_deref(), name).await;
             match inspect(&engine, name).await? {
-                Some(found) => return self.attach(engine, found).await,
+                Some(found) if is_called(&found, name) => {
+                    let id = text(&found, "Id").unwrap_or_default().to_owned();
+                    let _alone =
+                        if id == *name { None } else { Some(locks::alone(options.host.as_deref(), &id).await) };
+                    let found = inspect(&engine, &id).await?.unwrap_or(found);
+                    return Ok((self.attach(engine, found).await?, Unfinished::nothing()));
+                }
+                Some(_) => {
+                    return Err(Error::invalid(format!(
+                        "'{}' is the beginning of another container's number; take another name, or at least {ID_CHARS} \
+                         characters of the number.",
+                        Shown(name)
+                    )));
+                }
                 None if options.image.is_none() && options.runtime.is_none() => {
                     return Err(Error::new(
                         ErrorKind::BackendUnavailable,
@@ -45,6 +70,7 @@ impl Container {
                 }
                 None => {}
             }
+            return self.create(engine).await;
         }
         self.create(engine).await
     }
@@ -55,7 +81,7 @@ impl Container {
         let ours = is_ours(&found);
         if let Some(sandbox) = &self.0.options.sandbox {
             let mounts = found.pointer("/HostConfig/Mounts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-            if !spec::are_mounts_of(mounts, sandbox)? {
+            if !spec::are_mounts_of(mounts, sandbox, self.0.options.host.as_deref())? {
                 return Err(Error::invalid(
                     "The container exists with other mounts than these, and an existing one cannot be given any; leave `sandbox` \
                      out, or take another name.",
@@ -73,7 +99,7 @@ impl Container {
                 if let Some(program) = self.optional(self.program(&engine).await)? {
                     self.upload(&engine, &id, &program).await?;
                 }
-                Some(self.run(&engine, &id).await?)
+                self.run(&engine, &id).await?
             }
             Status::Still => {
                 start(&engine, &id).await?;
@@ -85,10 +111,10 @@ impl Container {
             Some("none") => None,
             _ => Some(GUEST_PROGRAM.to_owned()),
         };
-        Ok(Running { engine, id, ours, program, _hold: hold.map(Mutex::new), line: None })
+        Ok(Running { engine, id, ours, program, hold: hold.map(Mutex::new), line: None })
     }
 
-    async fn create(&self, engine: Engine) -> Result<Running> {
+    async fn create(&self, engine: Engine) -> Result<(Running, Unfinished)> {
         let options = &self.0.options;
         let progress = self.0.progress.as_ref();
         let Some(image) = image::image(&engine, options, progress).await? else {
@@ -98,28 +124,25 @@ impl Container {
         let user = self.user(&engine).await?;
         let program = self.optional(self.program(&engine).await)?;
         let mut labels = owner::labels(&self.0.session, remove);
-        if program.is_none() {
-            labels.insert(GUEST_LABEL.to_owned(), "none".into());
-        }
+        // Said in both cases: an image that was made of a container may bring along what was so there.
+        labels.insert(GUEST_LABEL.to_owned(), if program.is_some() { "serves" } else { "none" }.into());
         let first = if program.is_some() { First::Guest } else { First::Shell };
         let body = spec::container(options, &image, &self.0.work_dir, user, labels, remove, first)?;
-        let name = options.container.clone().unwrap_or_else(|| format!("gloveport-{}", self.0.session));
-        let path = Path::new("/containers").then("create").with("name", &name);
-        let mut made = engine.ask("POST", &path, Payload::Json(&body)).await;
+        let name = options.container.clone().unwrap_or_else(|| owner::name_of(&self.0.session));
+        let mut made = make(&engine, &name, &body, remove).await;
         if made.as_ref().is_err_and(Failure::is_missing) {
-            image::pull(&engine, &image, options, progress).await?;
-            made = engine.ask("POST", &path, Payload::Json(&body)).await;
+            image::fetch(&engine, &image, options, progress).await?;
+            made = make(&engine, &name, &body, remove).await;
         }
-        let made = made.map_err(|failure| refused("make a container", &failure))?;
-        let id = text(&made, "Id").ok_or_else(|| Error::internal("The engine named no container."))?.to_owned();
-        let unfinished = Unfinished { engine: engine.clone(), id: Some(id.clone()) };
+        let (id, unfinished) = made.map_err(|failure| refused("make a container", &failure))?;
         if let Some(program) = &program {
             self.upload(&engine, &id, program).await?;
         }
         let hold = self.run(&engine, &id).await?;
-        unfinished.finish();
         let program = program.map(|_| GUEST_PROGRAM.to_owned());
-        Ok(Running { engine, id, ours: true, program, _hold: Some(Mutex::new(hold)), line: None })
+        // One with a name has its files from now on, whatever becomes of the way into it.
+        let unfinished = if remove { unfinished } else { unfinished.finish() };
+        Ok((Running { engine, id, ours: true, program, hold: hold.map(Mutex::new), line: None }, unfinished))
     }
 
     /// Who runs things inside. On mounts that can be written it is this process's user: a root without capabilities
@@ -128,6 +151,11 @@ impl Container {
         let options = &self.0.options;
         if options.user.is_some() {
             return Ok(options.user.clone());
+        }
+        // The user of a runtime that is built is in its image.
+        let ready = options.runtime.as_ref().filter(|runtime| runtime.image.is_some());
+        if let Some(uid) = ready.and_then(|runtime| runtime.run_as_uid) {
+            return Ok(Some(format!("{uid}:{uid}")));
         }
         #[cfg(unix)]
         if options.sandbox.as_ref().is_some_and(|sandbox| !sandbox.writable_roots().is_empty()) {
@@ -185,13 +213,14 @@ impl Container {
         self.0.options.guest.load(text(&version, "Arch").unwrap_or_default()).await
     }
 
-    /// Starts a container of ours and holds it: its first process ends with the connection that is made here.
-    async fn run(&self, engine: &Engine, id: &str) -> Result<Hold> {
+    /// Starts a container of ours and holds it: its first process ends with the connection that is made here. Nothing
+    /// where somebody else was faster, who holds it then.
+    async fn run(&self, engine: &Engine, id: &str) -> Result<Option<Hold>> {
         let path = of(id).then("attach").with("stream", "1").with("stdin", "1").with("stdout", "1");
         let attached = engine.attach(&path, Payload::Nothing).await;
         let (output, input) = attached.map_err(|failure| refused("attach to a container", &failure))?;
-        start(engine, id).await?;
-        Ok(Hold { _input: input, _output: output })
+        let began = start(engine, id).await?;
+        Ok(began.then_some(Hold { _input: input, _output: output }))
     }
 
     /// Sends the guest into a container that is not ours through a command, and says where it lies. The archive endpoint
@@ -224,25 +253,66 @@ impl Container {
     }
 }
 
-/// A container that was made and does not run yet. Dropped like this, by an error or because time was over, it goes.
-struct Unfinished {
-    engine: Engine,
-    id: Option<String>,
+/// Makes a container and says its number. It is asked for on a task of its own: an engine that was asked makes it, though
+/// nobody waits any more, and then it must be known to be removed again. `nameless` is whether the name is ours alone.
+async fn make(engine: &Engine, name: &str, body: &Value, nameless: bool) -> Result<(String, Unfinished), Failure> {
+    let (engine, name, body) = (engine.clone(), name.to_owned(), body.clone());
+    let asked = tokio::spawn(async move {
+        let path = Path::new("/containers").then("create").with("name", &name);
+        let mut made = engine.ask("POST", &path, Payload::Json(&body)).await;
+        if nameless && made.as_ref().is_err_and(Failure::is_conflict) {
+            // Nobody else has this name: it is one that we asked for, and whose answer was lost.
+            let _ = remove(&engine, &name).await;
+            made = engine.ask("POST", &path, Payload::Json(&body)).await;
+        }
+        match made {
+            Ok(made) => {
+                let id = text(&made, "Id").ok_or(Failure::Nonsense)?.to_owned();
+                Ok((id.clone(), Unfinished(Some((engine, id)))))
+            }
+            Err(failure) => {
+                if nameless && !matches!(failure, Failure::Refused { .. }) {
+                    // Whether it was made is unknown.
+                    drop(Unfinished(Some((engine, name))));
+                }
+                Err(failure)
+            }
+        }
+    });
+    asked.await.unwrap_or(Err(Failure::Nonsense))
 }
 
+/// A container that was made and is of no use yet. Dropped like this, by an error or because nobody waits any more, it goes.
+pub(super) struct Unfinished(Option<(Engine, String)>);
+
 impl Unfinished {
-    fn finish(mut self) {
-        self.id = None;
+    /// Nothing goes.
+    fn nothing() -> Self {
+        Self(None)
+    }
+
+    /// It is of use now.
+    pub(super) fn finish(mut self) -> Self {
+        self.0 = None;
+        self
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        if let Some(id) = self.id.take() {
-            let engine = self.engine.clone();
-            tokio::spawn(async move { drop(remove(&engine, &id).await) });
+        if let Some((engine, id)) = self.0.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(async move { drop(remove(&engine, &id).await) });
         }
     }
+}
+
+/// Whether a container was meant by `name`: it bears it, or `name` is enough of its number. The engine takes every beginning
+/// of a number for one.
+fn is_called(found: &Value, name: &str) -> bool {
+    let bears = text(found, "Name").is_some_and(|theirs| theirs.strip_prefix('/').unwrap_or(theirs) == name);
+    bears || (name.len() >= ID_CHARS && text(found, "Id").is_some_and(|id| id.starts_with(name)))
 }
 
 /// One line of what a command says; `None` where it says none.
@@ -277,4 +347,21 @@ fn check_container_name(name: &str) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_not_the_beginning_of_somebody_elses_number() {
+        let found = json!({ "Id": "beef0123456789abcdef", "Name": "/theirs" });
+        for (name, called) in
+            [("theirs", true), ("beef", false), ("beef0123456", false), ("beef01234567", true), ("beef0123456x", false)]
+        {
+            assert_eq!(is_called(&found, name), called, "{name}");
+        }
+    }
 }

@@ -4,8 +4,13 @@
 //! options.rs    what an author sets
 //! engine.rs     finds an engine and says what was tried when there is none
 //! spec.rs       options → the container as the engine is asked for it; hardened unless told otherwise
+//! handed_out.rs directories of this machine that no container is given
 //! guest.rs      the guest program: loaded, uploaded into a container that is not running, or through a command
-//! container.rs  the life of one container: lent, held, connected to, stopped
+//! container.rs  the life of one container: lent, held, connected to
+//! idle.rs       when nobody uses it
+//! ending.rs     stopped, idle, closed, or ended by itself
+//! look.rs       seen from outside, without waiting
+//! locks.rs      one at a time, of what has the same name
 //! make.rs       how it comes to run: found by its name, or made, with the guest in it
 //! calls.rs      the engine's calls as these two need them
 //! client/       how they travel: HTTP over a socket, or through ssh
@@ -30,9 +35,16 @@ mod by_shell;
 mod calls;
 mod client;
 mod container;
+mod ending;
 mod engine;
 mod guest;
+mod handed_out;
+mod idle;
 mod image;
+#[cfg(all(test, unix))]
+mod life_tests;
+mod locks;
+mod look;
 mod make;
 mod options;
 mod owner;

@@ -23,9 +23,8 @@ pub(super) fn labels(session: &str, remove: bool) -> Map<String, Value> {
     let mut labels = Map::new();
     labels.insert(SESSION.to_owned(), session.into());
     labels.insert(REMOVE.to_owned(), remove.to_string().into());
-    if let Some(owner) = OURSELVES.as_ref() {
-        labels.insert(OWNER.to_owned(), owner.as_str().into());
-    }
+    // Said also where it is unknown: an image may bring along what an owner of before was.
+    labels.insert(OWNER.to_owned(), OURSELVES.as_deref().unwrap_or_default().into());
     labels
 }
 
@@ -43,7 +42,7 @@ fn place() -> Option<String> {
     Some(format!("{} {}", boot.trim(), namespace.to_str()?))
 }
 
-/// When a process began, in ticks since the machine did. `None` when it does not live.
+/// When a process began, in ticks since the machine did. `None` when it does not live, or may not be looked at.
 fn start_of(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name may hold anything, also blanks and parentheses; the last one ends it.
@@ -62,7 +61,38 @@ fn is_dead(owner: &str) -> bool {
     let Some(here) = place() else { return false };
     let (boot, _) = place_of.split_once(' ').unwrap_or((place_of, ""));
     let same_machine = here.starts_with(boot);
-    same_machine && place_of == here && start_of(process.0) != Some(process.1)
+    same_machine && place_of == here && is_gone(is_there(process.0), start_of(process.0), process.1)
+}
+
+/// Whether the process that began at `start` is gone: nobody has its number, or somebody who began at another time. One
+/// that is there and cannot be looked at (`/proc` with `hidepid`) is not known to be.
+fn is_gone(there: bool, began: Option<u64>, start: u64) -> bool {
+    !there || began.is_some_and(|began| began != start)
+}
+
+/// Whether a process has this number, also one of another user.
+#[cfg(target_os = "linux")]
+fn is_there(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_there(_pid: u32) -> bool {
+    true
+}
+
+/// Whether a container bears the name that one of this session was made with. Labels alone say little: an image that was
+/// made of a container (`docker commit`) hands them to containers of anybody.
+fn is_as_made(container: &Value) -> bool {
+    let Some(session) = container.get("Labels").and_then(|labels| text(labels, SESSION)) else { return false };
+    let name = format!("/{}", name_of(session));
+    container.get("Names").and_then(Value::as_array).into_iter().flatten().any(|theirs| *theirs == *name)
+}
+
+/// The name of a container without one of its author's.
+pub(super) fn name_of(session: &str) -> String {
+    format!("gloveport-{session}")
 }
 
 /// Removes containers of ours whose owner is dead. Best effort: what stays is found by the next sweep.
@@ -74,7 +104,7 @@ pub(super) async fn sweep(engine: &Engine) -> usize {
     for container in containers.as_array().into_iter().flatten() {
         let owner = container.get("Labels").and_then(|labels| text(labels, OWNER));
         let (Some(id), Some(owner)) = (text(container, "Id"), owner) else { continue };
-        if is_dead(owner) && remove(engine, id).await.is_ok() {
+        if is_as_made(container) && is_dead(owner) && remove(engine, id).await.is_ok() {
             removed += 1;
         }
     }
@@ -84,6 +114,21 @@ pub(super) async fn sweep(engine: &Engine) -> usize {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_may_not_be_looked_at_is_not_gone() {
+        assert!(is_gone(false, None, 5) && is_gone(true, Some(6), 5));
+        assert!(!is_gone(true, None, 5) && !is_gone(true, Some(5), 5));
+        assert!(is_there(std::process::id()) && is_there(1) && !is_there(4_194_304));
+    }
+
+    #[test]
+    fn labels_that_came_with_an_image_make_no_container_ours() {
+        let of = |name: &str| json!({ "Names": [name], "Labels": { SESSION: "ab" } });
+        assert!(is_as_made(&of("/gloveport-ab")));
+        assert!(!is_as_made(&of("/amazing_name")) && !is_as_made(&of("/gloveport-abc")));
+        assert!(!is_as_made(&json!({ "Names": ["/gloveport-"], "Labels": {} })));
+    }
 
     #[test]
     fn only_a_process_that_is_known_to_be_dead_is_dead() {

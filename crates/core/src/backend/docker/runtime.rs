@@ -64,6 +64,27 @@ fn yes() -> bool {
     true
 }
 
+impl Runtime {
+    /// Refuses what cannot be taken, whichever of the two it is: an image as it is, or one to be built.
+    pub fn check(&self) -> Result<()> {
+        let Some(image) = &self.image else { return dockerfile(self).map(drop) };
+        check_name(&self.name)?;
+        check_image(image)?;
+        let name = Shown(&self.name);
+        if self.base_image.is_some() {
+            return Err(Error::invalid(format!("The runtime '{name}' has both an `image` and a `baseImage`.")));
+        }
+        if !self.packages.is_empty() || !self.setup_commands.is_empty() {
+            return Err(Error::invalid(format!(
+                "The runtime '{name}' has an `image`, which is used as it is: packages and set-up commands go with a `baseImage`."
+            )));
+        }
+        check_user(self.run_as_uid)?;
+        work_dir(&self.work_dir)?;
+        self.env_vars.iter().try_for_each(|(name, value)| check_variable(name, value))
+    }
+}
+
 /// Who installs packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -106,10 +127,7 @@ pub fn dockerfile(runtime: &Runtime) -> Result<String> {
         check_package(package)?;
     }
     let packages: Vec<&str> = runtime.packages.iter().map(String::as_str).collect();
-    let uid = match runtime.run_as_uid {
-        Some(0) => return Err(Error::invalid("`runAsUid` must be the number of a user that is not root, not 0.")),
-        uid => uid,
-    };
+    let uid = check_user(runtime.run_as_uid)?;
     let venv = uid.is_some() && runtime.package_manager == PackageManager::Pip;
     if venv {
         lines.push(run(&["python3", "-m", "venv", "--system-site-packages", VENV]));
@@ -183,6 +201,13 @@ pub(super) fn check_image(image: &str) -> Result<()> {
         return Err(Error::invalid(format!("'{}' is no name of an image.", Shown(image))));
     }
     Ok(())
+}
+
+fn check_user(uid: Option<u32>) -> Result<Option<u32>> {
+    match uid {
+        Some(0) => Err(Error::invalid("`runAsUid` must be the number of a user that is not root, not 0.")),
+        uid => Ok(uid),
+    }
 }
 
 fn check_name(name: &str) -> Result<()> {
@@ -334,6 +359,26 @@ mod tests {
             assert_eq!(dockerfile(&runtime).unwrap_err().kind(), ErrorKind::InvalidInput, "{what}");
         }
         assert!(dockerfile(&base).is_ok());
+    }
+
+    #[test]
+    fn what_an_image_cannot_take_is_not_dropped_in_silence() {
+        let plain: Runtime = serde_json::from_str(r#"{ "name": "n", "image": "i", "runAsUid": 1000 }"#).unwrap();
+        plain.check().unwrap();
+        let changes: [fn(&mut Runtime); 7] = [
+            |runtime| runtime.packages.push("numpy".to_owned()),
+            |runtime| runtime.setup_commands.push("true".to_owned()),
+            |runtime| runtime.base_image = Some("b".to_owned()),
+            |runtime| runtime.run_as_uid = Some(0),
+            |runtime| runtime.name = "a b".to_owned(),
+            |runtime| runtime.work_dir = "relative".to_owned(),
+            |runtime| drop(runtime.env_vars.insert("A B".to_owned(), String::new())),
+        ];
+        for (n, change) in changes.iter().enumerate() {
+            let mut runtime = plain.clone();
+            change(&mut runtime);
+            assert_eq!(runtime.check().unwrap_err().kind(), ErrorKind::InvalidInput, "{n}");
+        }
     }
 
     #[test]

@@ -1,18 +1,18 @@
 //! From options to the container that the engine is asked for: hardened unless the author said otherwise (R-DK-1, R-DK-2).
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM};
+use super::handed_out;
 use super::options::DockerOptions;
 use crate::error::{Error, Result, Shown};
 use crate::order;
 use crate::path::VirtualPath;
 use crate::sandbox::Sandbox;
 
-/// What every process inside gets unless the image or the author says otherwise: nothing asks a question, nothing draws,
+/// What every process inside gets unless the author says otherwise, over what the image sets: nothing asks a question, nothing draws,
 /// nothing pages (BE-120).
 pub(super) const ENVIRONMENT: [(&str, &str); 25] = [
     ("GIT_CONFIG_COUNT", "5"),
@@ -83,7 +83,7 @@ pub(super) fn container(
     let mut host = json!({
         "Privileged": false,
         "CapDrop": ["ALL"],
-        "CapAdd": options.capabilities,
+        "CapAdd": capabilities(&options.capabilities)?,
         "SecurityOpt": ["no-new-privileges"],
         "PidsLimit": positive("pids", options.pids)?,
         "Memory": bytes("memory", options.memory)?,
@@ -108,7 +108,7 @@ pub(super) fn container(
         host["Runtime"] = runtime.as_str().into();
     }
     if let Some(sandbox) = &options.sandbox {
-        host["Mounts"] = mounts(sandbox)?.into();
+        host["Mounts"] = mounts(sandbox, options.host.as_deref())?.into();
     }
     let mut body = json!({
         "Image": image,
@@ -149,6 +149,14 @@ fn cpu_quota(cpus: f64) -> Result<i64> {
         return Err(Error::invalid("`cpus` is a number of processors from 0.01 to 1024."));
     }
     Ok((cpus * 100_000.0) as i64)
+}
+
+/// Refuses all of them at once: that is most of a privileged container.
+fn capabilities(names: &[String]) -> Result<&[String]> {
+    if names.iter().any(|name| name.eq_ignore_ascii_case("ALL") || name.eq_ignore_ascii_case("CAP_ALL")) {
+        return Err(Error::invalid("`capabilities` names those that are needed; all of them are not given."));
+    }
+    Ok(names)
 }
 
 fn bytes(name: &str, value: u64) -> Result<i64> {
@@ -201,12 +209,12 @@ fn lies_in(path: &VirtualPath, reserved: &str) -> bool {
 }
 
 /// The mounts as the container sees them: the agent's paths.
-fn mounts(sandbox: &Sandbox) -> Result<Vec<Value>> {
+fn mounts(sandbox: &Sandbox, engine: Option<&str>) -> Result<Vec<Value>> {
     let table = sandbox.table();
     let mut mounts = Vec::new();
     for (entry, host) in table.mounts().iter().zip(sandbox.hosts()) {
         let point = &entry.mount_point;
-        refuse_host(host, point)?;
+        handed_out::check(host, point, engine)?;
         let target = absolute("a mount", point.as_str())?;
         if !table.can_read(point) {
             return Err(Error::invalid(format!(
@@ -228,7 +236,7 @@ fn mounts(sandbox: &Sandbox) -> Result<Vec<Value>> {
 }
 
 /// Whether a container that exists was given exactly these mounts.
-pub(super) fn are_mounts_of(theirs: &[Value], sandbox: &Sandbox) -> Result<bool> {
+pub(super) fn are_mounts_of(theirs: &[Value], sandbox: &Sandbox, engine: Option<&str>) -> Result<bool> {
     let facts = |mount: &Value| {
         let text = |name: &str| mount.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let read_only = mount.get("ReadOnly").and_then(Value::as_bool).unwrap_or(false);
@@ -236,36 +244,9 @@ pub(super) fn are_mounts_of(theirs: &[Value], sandbox: &Sandbox) -> Result<bool>
     };
     let mut theirs: Vec<_> = theirs.iter().map(facts).collect();
     order::sort_by(&mut theirs, Ord::cmp);
-    let mut ours: Vec<_> = mounts(sandbox)?.iter().map(facts).collect();
+    let mut ours: Vec<_> = mounts(sandbox, engine)?.iter().map(facts).collect();
     order::sort_by(&mut ours, Ord::cmp);
     Ok(theirs == ours)
-}
-
-/// Refuses host directories that hand out the machine (R-DK-2). The path is canonical.
-fn refuse_host(host: &Path, point: &VirtualPath) -> Result<()> {
-    let within = ["/proc", "/sys", "/dev"].iter().any(|system| host.starts_with(system));
-    let exactly =
-        ["/", "/run", "/var", "/var/run", "/etc", "/home", "/root"].iter().any(|whole| host == Path::new(whole));
-    let is_home = std::env::var_os("HOME").is_some_and(|home| host == Path::new(&home));
-    let holds_engine = ["docker.sock", "podman.sock"].iter().any(|name| is_socket(&host.join(name)));
-    if within || exactly || is_home || holds_engine {
-        return Err(Error::invalid(format!(
-            "The host directory of '{point}' is not given to a container: it is, or holds, the machine's own (a system \
-             directory, a home, the engine's socket). Mount a directory for the agent.",
-        )));
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn is_socket(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    path.metadata().is_ok_and(|facts| facts.file_type().is_socket())
-}
-
-#[cfg(not(unix))]
-fn is_socket(_path: &Path) -> bool {
-    false
 }
 
 /// `NAME=value` of everything inside.
@@ -284,6 +265,8 @@ fn environment(options: &DockerOptions) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::sandbox::Mount as SandboxMount;
 
@@ -378,6 +361,7 @@ mod tests {
         for options in [
             DockerOptions { network: "host".to_owned(), ..DockerOptions::default() },
             DockerOptions { network: "container:other".to_owned(), ..DockerOptions::default() },
+            DockerOptions { capabilities: vec!["cap_all".to_owned()], ..DockerOptions::default() },
             DockerOptions { memory: 0, ..DockerOptions::default() },
             DockerOptions { pids: 0, ..DockerOptions::default() },
             DockerOptions { cpus: f64::NAN, ..DockerOptions::default() },
@@ -397,15 +381,15 @@ mod tests {
             folder.path(),
         )
         .unwrap();
-        let binds = mounts(&sandbox).unwrap();
+        let binds = mounts(&sandbox, None).unwrap();
         let seen: Vec<_> =
             binds.iter().map(|bind| (bind["Target"].as_str().unwrap(), bind["ReadOnly"].as_bool().unwrap())).collect();
         assert_eq!(seen, [("/work", false), ("/work/inner", true)]);
-        assert!(are_mounts_of(&binds, &sandbox).unwrap());
-        assert!(!are_mounts_of(&binds[..1], &sandbox).unwrap());
+        assert!(are_mounts_of(&binds, &sandbox, None).unwrap());
+        assert!(!are_mounts_of(&binds[..1], &sandbox, None).unwrap());
         let mut writable = binds;
         writable[1]["ReadOnly"] = false.into();
-        assert!(!are_mounts_of(&writable, &sandbox).unwrap());
+        assert!(!are_mounts_of(&writable, &sandbox, None).unwrap());
     }
 
     #[cfg(unix)]
@@ -415,12 +399,12 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("docker.sock")).unwrap();
         for (host, point) in [("/", "/x"), ("/proc", "/x"), ("/etc", "/x"), (folder.path().to_str().unwrap(), "/x")] {
             let sandbox = Sandbox::new(vec![SandboxMount::new(host, point)], Path::new("/")).unwrap();
-            assert!(mounts(&sandbox).is_err(), "{host}");
+            assert!(mounts(&sandbox, None).is_err(), "{host}");
         }
         let free = tempfile::tempdir().unwrap();
         for point in ["/", "/proc", "/dev/x", "/.gloveport"] {
             let sandbox = Sandbox::new(vec![SandboxMount::new(free.path(), point)], Path::new("/")).unwrap();
-            assert!(mounts(&sandbox).is_err(), "{point}");
+            assert!(mounts(&sandbox, None).is_err(), "{point}");
         }
     }
 }

@@ -37,7 +37,7 @@ pub(in crate::backend::docker) struct Output {
 
 impl Output {
     /// `came` is what was read of the stream already.
-    pub(super) fn new(reader: Reader, came: Vec<u8>) -> Self {
+    pub(in crate::backend::docker) fn new(reader: Reader, came: Vec<u8>) -> Self {
         Self { reader, buffer: came, taken: 0, stream: 0, left: 0 }
     }
 

@@ -101,6 +101,11 @@ impl Engine {
         Ok(engine)
     }
 
+    /// Whether it is on another machine, as far as its address says.
+    pub(super) fn is_far(&self) -> bool {
+        self.address.is_far()
+    }
+
     /// A request whose answer is a value; `Null` where there is none.
     pub(super) async fn ask(&self, method: &str, path: &Path, payload: Payload<'_>) -> Result<Value, Failure> {
         let asked = async {

@@ -66,6 +66,19 @@ impl Address {
         }
     }
 
+    /// Whether it leads to another machine, as far as it says.
+    pub(super) fn is_far(&self) -> bool {
+        match self {
+            Self::Unix(_) | Self::Pipe(_) => false,
+            Self::Tcp(place) => {
+                let host = place.rsplit_once(':').map_or(place.as_str(), |(host, _)| host);
+                let host = host.trim_start_matches('[').trim_end_matches(']');
+                host != "localhost" && !host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+            }
+            Self::Program(_) => true,
+        }
+    }
+
     pub(super) async fn connect(&self) -> Result<(Reader, Writer), Failure> {
         match self {
             #[cfg(unix)]
@@ -297,6 +310,21 @@ mod tests {
             "ftp://machine:1",
         ] {
             assert!(Address::parse(bad, None).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_engine_is_far_unless_it_is_of_this_machine() {
+        for (address, far) in [
+            ("unix:///run/x.sock", false),
+            ("tcp://127.0.0.1:2375", false),
+            ("tcp://localhost:2375", false),
+            ("tcp://[::1]:2375", false),
+            ("tcp://10.0.0.1:2375", true),
+            ("tcp://machine:2375", true),
+            ("ssh://machine", true),
+        ] {
+            assert_eq!(Address::parse(address, None).unwrap().is_far(), far, "{address}");
         }
     }
 

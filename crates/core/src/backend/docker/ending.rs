@@ -1,0 +1,119 @@
+//! How a container ends: stopped, idle, closed, or by itself.
+
+use std::time::Duration;
+
+use super::calls::{inspect, remove, stop};
+use super::container::{Container, Running, State, is_ours};
+use super::engine;
+use crate::backend::guest::Line;
+use crate::error::{ErrorKind, Result};
+
+/// 120 s to stop one: an engine that removes fifty at once takes its time.
+const STOP: Duration = Duration::from_mins(2);
+
+impl Container {
+    /// What is left when a container of ours ended by itself.
+    pub(super) fn after_the_end(&self) -> State {
+        match self.0.options.container {
+            Some(_) => State::Idle,
+            None => State::Ended(
+                "The container has ended, and its files are gone with it; make a new backend.",
+                ErrorKind::BackendUnavailable,
+            ),
+        }
+    }
+
+    /// Stops it: gone with its files, unless it has a name; then `purge` removes it too. Twice is once.
+    pub(super) async fn stop(&self, purge: bool) -> Result<()> {
+        self.interrupt();
+        let this = self.clone();
+        self.settled(STOP, async move {
+            let mut state = this.0.state.lock().await;
+            if !matches!(&*state, State::Running(_)) {
+                return if purge { this.purge_stopped().await } else { Ok(()) };
+            }
+            match this.put(&mut state, this.stopped()) {
+                State::Running(running) => this.end(running, purge).await,
+                State::Idle | State::Ended(..) => Ok(()),
+            }
+        })
+        .await
+    }
+
+    /// Stops it if nobody has called for so long, and says whether it did. Looked at under the lock: a call that has
+    /// begun by then keeps it.
+    pub(super) async fn stop_if_idle(&self, most: Duration) -> Result<bool> {
+        let this = self.clone();
+        self.settled(STOP, async move {
+            let mut state = this.0.state.lock().await;
+            if this.idle_for() < most {
+                return Ok(false);
+            }
+            if matches!(&*state, State::Running(_))
+                && let State::Running(running) = this.put(&mut state, this.stopped())
+            {
+                this.end(running, false).await?;
+            }
+            Ok(true)
+        })
+        .await
+    }
+
+    /// Ends the starts that are under way.
+    fn interrupt(&self) {
+        let interrupted = std::mem::take(&mut *self.0.interrupt.lock());
+        interrupted.cancel();
+    }
+
+    fn stopped(&self) -> State {
+        match self.0.options.container {
+            Some(_) => State::Idle,
+            None => State::Ended(
+                "The container was stopped, and its files are gone; make a new backend.",
+                ErrorKind::Closed,
+            ),
+        }
+    }
+
+    async fn purge_stopped(&self) -> Result<()> {
+        let Some(name) = &self.0.options.container else { return Ok(()) };
+        let engine = engine::connect(self.0.options.host.as_deref()).await?;
+        let Some(found) = inspect(&engine, name).await? else { return Ok(()) };
+        if is_ours(&found) {
+            remove(&engine, name).await?;
+        }
+        Ok(())
+    }
+
+    async fn end(&self, running: Running, purge: bool) -> Result<()> {
+        match &running.line {
+            Some(Line::Guest(connection)) => connection.end(),
+            Some(Line::Here(backend)) => backend.close().await?,
+            None => {}
+        }
+        // One that somebody else made, or holds at this moment, is not ours to end; to purge it was said.
+        if !running.ours || (!purge && running.hold.is_none()) {
+            return Ok(());
+        }
+        if purge || self.0.options.container.is_none() {
+            return remove(&running.engine, &running.id).await;
+        }
+        stop(&running.engine, &running.id).await
+    }
+
+    /// Ends what was started here, for good. A container with a name is stopped and kept.
+    pub(super) async fn close(&self) -> Result<()> {
+        // Not taken out: no later start is begun either.
+        self.0.interrupt.lock().cancel();
+        let this = self.clone();
+        self.settled(STOP, async move {
+            let mut state = this.0.state.lock().await;
+            let closed = State::Ended("This backend was closed; make a new one.", ErrorKind::Closed);
+            match this.put(&mut state, closed) {
+                State::Running(running) => this.end(running, false).await,
+                State::Idle | State::Ended(..) => Ok(()),
+            }
+        })
+        .await
+    }
+}

@@ -1,0 +1,112 @@
+//! Which directories of this machine a container is not given (R-DK-2).
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::path::VirtualPath;
+
+/// Places of which no part is handed out: the system's own, and what engines keep of every container.
+const WITHIN: [&str; 11] = [
+    "/proc",
+    "/sys",
+    "/dev",
+    "/etc",
+    "/boot",
+    "/run",
+    "/var/run",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/var/lib/containers",
+    "/var/lib/kubelet",
+];
+/// Places that are not handed out whole.
+const WHOLE: [&str; 6] = ["/", "/var", "/var/lib", "/home", "/root", "/Users"];
+/// Where engines usually listen, below places that are somebody's own.
+const SOCKETS: [&str; 2] = ["docker.sock", "podman.sock"];
+
+/// Refuses host directories that hand out the machine. `host` is canonical; `engine` is the address that was chosen.
+pub(super) fn check(host: &Path, point: &VirtualPath, engine: Option<&str>) -> Result<()> {
+    let named = std::env::var("DOCKER_HOST").ok();
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let addresses = [engine, named.as_deref()];
+    if is_handed_out(host, home.as_deref(), &addresses) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "The host directory of '{point}' is not given to a container: it is, or holds, the machine's own (a system directory, \
+         a home, the engine's socket). Mount a directory for the agent.",
+    )))
+}
+
+fn is_handed_out(host: &Path, home: Option<&Path>, addresses: &[Option<&str>]) -> bool {
+    // On macOS `/etc` and `/var` are links into `/private`.
+    let plain = host.strip_prefix("/private").map_or_else(|_| host.to_owned(), |rest| Path::new("/").join(rest));
+    let within = WITHIN.iter().any(|system| plain.starts_with(system));
+    let whole = WHOLE.iter().any(|whole| plain == Path::new(whole));
+    let is_home = home.is_some_and(|home| host == home || canonical(home).is_some_and(|home| host == home));
+    let usual = SOCKETS.iter().any(|name| is_socket(&host.join(name)));
+    let chosen = addresses.iter().flatten().any(|address| {
+        let socket = address.strip_prefix("unix://").map(Path::new);
+        socket.is_some_and(|socket| {
+            // The socket may not be there yet; its directory is where it will be.
+            let there = canonical(socket).or_else(|| Some(canonical(socket.parent()?)?.join(socket.file_name()?)));
+            socket.starts_with(host) || there.is_some_and(|socket| socket.starts_with(host))
+        })
+    });
+    !(within || whole || is_home || usual || chosen)
+}
+
+fn canonical(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+#[cfg(unix)]
+fn is_socket(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata().is_ok_and(|facts| facts.file_type().is_socket())
+}
+
+#[cfg(not(unix))]
+fn is_socket(_path: &Path) -> bool {
+    false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_opens_the_machine_is_handed_out() {
+        for host in [
+            "/",
+            "/proc/1",
+            "/etc/ssh",
+            "/run/containerd",
+            "/run/user/1000",
+            "/var/lib/docker/volumes",
+            "/private/etc",
+            "/home",
+            "/boot",
+        ] {
+            assert!(!is_handed_out(Path::new(host), None, &[]), "{host}");
+        }
+        for host in ["/home/somebody/project", "/srv", "/var/lib/mine", "/etcetera"] {
+            assert!(is_handed_out(Path::new(host), None, &[]), "{host}");
+        }
+    }
+
+    #[test]
+    fn neither_a_home_by_another_name_nor_a_socket_however_deep() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        let (home, link) = (place.join("home"), place.join("link"));
+        std::fs::create_dir_all(home.join("a/b")).unwrap();
+        std::os::unix::fs::symlink(&home, &link).unwrap();
+        assert!(!is_handed_out(&home, Some(&link), &[]));
+        assert!(is_handed_out(&home.join("a"), Some(&link), &[]));
+        let address = format!("unix://{}/a/b/any.sock", link.display());
+        for (host, free) in [("", false), ("a", false), ("a/b", false), ("a/c", true)] {
+            assert_eq!(is_handed_out(&home.join(host), None, &[None, Some(&address)]), free, "{host}");
+        }
+    }
+}

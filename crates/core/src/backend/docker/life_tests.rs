@@ -1,0 +1,231 @@
+//! The life of a container with an engine that is none: what it is asked, and what becomes of answers that never come.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, empty, sink};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{Notify, mpsc};
+
+use super::client::{Address, Engine};
+use super::container::{Container, Running, State};
+use super::idle::Busy;
+use super::options::DockerOptions;
+use crate::error::ErrorKind;
+use crate::path::VirtualPath;
+
+/// What is said to a question: an answer, or nothing but the end.
+enum Says {
+    Answer(&'static str, &'static str),
+    Ends,
+    /// An answer once the test wants it.
+    Late(&'static str, &'static str),
+    /// Until who asked has gone.
+    Nothing,
+}
+
+/// An engine that hears each question in turn; `Container`s of it, and what it was asked.
+struct Fake {
+    _folder: tempfile::TempDir,
+    host: String,
+    asked: mpsc::UnboundedReceiver<String>,
+    late: Arc<Notify>,
+}
+
+impl Fake {
+    fn new(says: impl Fn(&str, usize) -> Says + Send + Sync + 'static) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("engine.sock");
+        let host = format!("unix://{}", path.display());
+        let listener = UnixListener::bind(&path).unwrap();
+        let (tell, asked) = mpsc::unbounded_channel();
+        let says = Arc::new(says);
+        let late = Arc::new(Notify::new());
+        let wanted = Arc::clone(&late);
+        let count = Arc::new(Mutex::new(std::collections::HashMap::<String, usize>::new()));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (tell, says, count, late) =
+                    (tell.clone(), Arc::clone(&says), Arc::clone(&count), Arc::clone(&wanted));
+                tokio::spawn(async move { answer(stream, &tell, &*says, &count, &late).await });
+            }
+        });
+        Self { _folder: folder, host, asked, late }
+    }
+
+    fn container(&self) -> Container {
+        let options =
+            DockerOptions { host: Some(self.host.clone()), image: Some("x".to_owned()), ..DockerOptions::default() };
+        Container::new(options, VirtualPath::absolute("/workspace").unwrap(), "ab".to_owned(), None)
+    }
+
+    async fn engine(&self) -> Engine {
+        Engine::hello(Address::parse(&self.host, None).unwrap()).await.unwrap()
+    }
+
+    /// Waits until it is asked this.
+    async fn until(&mut self, question: &str) {
+        while self.asked.recv().await.unwrap() != question {}
+    }
+}
+
+async fn answer(
+    mut stream: UnixStream,
+    tell: &mpsc::UnboundedSender<String>,
+    says: &(dyn Fn(&str, usize) -> Says + Send + Sync),
+    count: &Mutex<std::collections::HashMap<String, usize>>,
+    late: &Notify,
+) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let Ok(byte) = stream.read_u8().await else { return };
+        head.push(byte);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: ")).unwrap();
+    let mut body = vec![0; length.parse().unwrap()];
+    stream.read_exact(&mut body).await.unwrap();
+    let line = head.lines().next().unwrap();
+    let words: Vec<&str> = line.split(' ').collect();
+    let path = words[1].trim_start_matches("/v1.44").split('?').next().unwrap();
+    let question = format!("{} {path}", words[0]);
+    let times = {
+        let mut count = count.lock();
+        let times = count.entry(question.clone()).or_default();
+        *times += 1;
+        *times
+    };
+    let said = match question.as_str() {
+        "GET /_ping" => Says::Answer("200 OK\r\nApi-Version: 1.44", "OK"),
+        "GET /containers/json" => Says::Answer("200 OK", "[]"),
+        "GET /version" => Says::Answer("200 OK", r#"{"Arch":"none"}"#),
+        question => says(question, times),
+    };
+    let _ = tell.send(question);
+    if matches!(said, Says::Late(..)) {
+        late.notified().await;
+    }
+    match said {
+        Says::Answer(status, body) | Says::Late(status, body) => {
+            let text = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            let _ = stream.write_all(text.as_bytes()).await;
+        }
+        Says::Ends => {}
+        Says::Nothing => drop(stream.read_u8().await),
+    }
+}
+
+const CREATE: &str = "POST /containers/create";
+const PULL: &str = "POST /images/create";
+
+#[tokio::test]
+async fn who_closes_or_stops_does_not_wait_for_a_pull() {
+    for close in [true, false] {
+        let mut fake = Fake::new(|question, _| match question {
+            CREATE => Says::Answer("404 Not Found", "{}"),
+            PULL => Says::Nothing,
+            _ => Says::Ends,
+        });
+        let container = fake.container();
+        let starting = tokio::spawn({
+            let container = container.clone();
+            async move { container.start().await }
+        });
+        fake.until(PULL).await;
+        // Whoever only looks does not wait either.
+        assert!(!container.is_alive().await && container.id().is_none());
+        assert_eq!(container.usage().await.unwrap(), None);
+        if close {
+            container.close().await.unwrap()
+        } else {
+            container.stop(false).await.unwrap()
+        }
+        assert_eq!(starting.await.unwrap().unwrap_err().kind(), ErrorKind::Closed);
+        if close {
+            assert_eq!(container.start().await.unwrap_err().kind(), ErrorKind::Closed);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_container_whose_making_was_not_heard_of_is_removed_and_blocks_nothing() {
+    let mut fake = Fake::new(|question, times| match (question, times) {
+        (CREATE, 1) => Says::Ends,
+        (CREATE, 2) => Says::Answer("409 Conflict", "{}"),
+        (CREATE, _) => Says::Answer("500 Oh", "{}"),
+        _ => Says::Answer("204 No Content", ""),
+    });
+    let container = fake.container();
+    assert_eq!(container.start().await.unwrap_err().kind(), ErrorKind::BackendUnavailable);
+    fake.until("DELETE /containers/gloveport-ab").await;
+    // Made after all, behind that: it goes, and another one is asked for.
+    assert_eq!(container.start().await.unwrap_err().details().unwrap()["status"], 500);
+    fake.until(CREATE).await;
+    fake.until("DELETE /containers/gloveport-ab").await;
+    fake.until(CREATE).await;
+}
+
+#[tokio::test]
+async fn a_container_that_is_made_when_nobody_waits_any_more_is_removed() {
+    let mut fake = Fake::new(|question, _| match question {
+        CREATE => Says::Late("201 Created", r#"{"Id":"feed"}"#),
+        _ => Says::Answer("204 No Content", ""),
+    });
+    let container = fake.container();
+    let starting = tokio::spawn({
+        let container = container.clone();
+        async move { container.start().await }
+    });
+    fake.until(CREATE).await;
+    container.close().await.unwrap();
+    assert_eq!(starting.await.unwrap().unwrap_err().kind(), ErrorKind::Closed);
+    fake.late.notify_one();
+    fake.until("DELETE /containers/feed").await;
+}
+
+fn running(engine: &Engine, held: bool) -> State {
+    use super::client::Output;
+    use super::container::Hold;
+    let hold = Hold { _input: Box::new(sink()), _output: Output::new(Box::new(empty()), Vec::new()) };
+    State::Running(Running {
+        engine: engine.clone(),
+        id: "feed".to_owned(),
+        ours: true,
+        program: None,
+        hold: held.then(|| Mutex::new(hold)),
+        line: None,
+    })
+}
+
+#[tokio::test]
+async fn a_call_that_has_begun_is_not_idleness() {
+    let mut fake = Fake::new(|_, _| Says::Answer("204 No Content", ""));
+    let container = fake.container();
+    let engine = fake.engine().await;
+    container.put(&mut *container.0.state.lock().await, running(&engine, true));
+    let busy = Busy::new(&container);
+    assert!(!container.stop_if_idle(Duration::from_nanos(1)).await.unwrap());
+    assert_eq!(container.id().as_deref(), Some("feed"));
+    drop(busy);
+    assert!(container.stop_if_idle(Duration::ZERO).await.unwrap());
+    assert_eq!(container.id(), None);
+    fake.until("DELETE /containers/feed").await;
+}
+
+#[tokio::test]
+async fn only_who_holds_a_container_ends_it() {
+    let mut fake = Fake::new(|_, _| Says::Answer("204 No Content", ""));
+    let engine = fake.engine().await;
+    for (held, purge) in [(false, false), (true, false), (false, true)] {
+        let container = fake.container();
+        container.put(&mut *container.0.state.lock().await, running(&engine, held));
+        container.stop(purge).await.unwrap();
+        let mut asked = Vec::new();
+        while let Ok(question) = fake.asked.try_recv() {
+            asked.push(question);
+        }
+        let ended = asked.iter().any(|question| question.starts_with("DELETE"));
+        assert_eq!(ended, held || purge, "{asked:?}");
+    }
+}

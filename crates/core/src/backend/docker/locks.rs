@@ -1,0 +1,51 @@
+//! One at a time, of whatever in this process is about the same thing of an engine.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Weak};
+
+use parking_lot::Mutex;
+use tokio::sync::OwnedMutexGuard;
+
+/// What is being done now; entries that nobody holds go with the next one that is made.
+static LOCKS: LazyLock<Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>> = LazyLock::new(Mutex::default);
+
+/// Waits until nobody else works on `what` of the engine at `host`.
+pub(super) async fn alone(host: Option<&str>, what: &str) -> OwnedMutexGuard<()> {
+    let key = format!("{} {what}", host.unwrap_or_default());
+    let lock = {
+        let mut locks = LOCKS.lock();
+        locks.retain(|_, lock| lock.strong_count() > 0);
+        let held = locks.get(&key).and_then(Weak::upgrade);
+        held.unwrap_or_else(|| {
+            let lock = Arc::default();
+            locks.insert(key, Arc::downgrade(&lock));
+            lock
+        })
+    };
+    lock.lock_owned().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_same_thing_waits_and_another_does_not() {
+        let first = alone(Some("a"), "x").await;
+        let _other = alone(Some("a"), "y").await;
+        let _elsewhere = alone(None, "x").await;
+        let mut second = Box::pin(alone(Some("a"), "x"));
+        assert!(futures_poll(&mut second).await.is_none());
+        drop(first);
+        drop(second.await);
+    }
+
+    /// What a future has already.
+    async fn futures_poll<T>(future: &mut (impl Future<Output = T> + Unpin)) -> Option<T> {
+        tokio::select! {
+            biased;
+            value = future => Some(value),
+            () = std::future::ready(()) => None,
+        }
+    }
+}
