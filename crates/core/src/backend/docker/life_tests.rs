@@ -1,5 +1,7 @@
 //! The life of a container with an engine that is none: what it is asked, and what becomes of answers that never come.
 
+#![cfg(unix)]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -41,7 +41,7 @@ mod guest;
 mod handed_out;
 mod idle;
 mod image;
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod life_tests;
 mod locks;
 mod look;
