@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-#[cfg(unix)]
 use super::commands::LocalShell;
 use super::debris::{self, Cleaned};
 use super::facts::size_of;
 use super::inline::{self, Turn};
+use super::listings::Listings;
+#[cfg(unix)]
 #[cfg(windows)]
 use super::no_commands::LocalShell;
 use super::open::{Opened, open};
@@ -54,6 +55,7 @@ pub(super) struct Inner {
     pub(super) writable: bool,
     pub(super) working_directory: VirtualPath,
     pub(super) cleaned: Cleaned,
+    pub(super) listings: Listings,
     pub(super) closed: CancelToken,
     /// Whether reads cannot hang: see `inline.rs`.
     pub(super) near: bool,
@@ -112,6 +114,7 @@ impl LocalBackend {
             working_directory,
             durability: options.durability,
             cleaned: Cleaned::default(),
+            listings: Listings::default(),
             closed: CancelToken::new(),
             limits: options.limits.clone(),
         });

@@ -7,7 +7,7 @@
 //! read, list, update, tree, transfer      what is done with handles
 //! lock.rs     one writer for each directory, in this process and beyond; debris.rs: what a killed one left
 //! inline.rs   short reads on the thread that asks; at_hand.rs: on one that must not even wait for a disk
-//! walk.rs     glob and grep; walk_handles.rs opens for them
+//! walk.rs     glob and grep; walk_handles.rs opens for them; listings.rs: names that need not be asked for again
 //! system/     the system calls of all these, on Unix and on Windows; windows_names.rs: names that are none there
 //! shell.rs    commands; commands.rs gives them to the backend
 //! ```
@@ -33,6 +33,8 @@ mod facts;
 mod inline;
 #[cfg(any(unix, windows))]
 mod list;
+#[cfg(any(unix, windows))]
+mod listings;
 #[cfg(any(unix, windows))]
 mod lock;
 #[cfg(windows)]

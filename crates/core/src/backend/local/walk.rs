@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use super::Inner;
 use super::errors::not_a_file;
 use super::facts::{kind_of, type_of};
+use super::listings::Listings;
 use super::resolve::{self, Resolver, Target};
 use super::system::OwnedFd;
 use super::walk_handles::{Handle, ListingBuffer, OpenedFile, metadata};
@@ -25,27 +26,28 @@ use crate::search::{
 
 /// Names by pattern. Blocking: runs inside the one `spawn_blocking` of its call.
 pub(super) fn glob(inner: &Inner, query: &GlobQuery, call: &Call) -> Result<GlobOutcome> {
-    search::glob(&Tree { resolver: &inner.resolver }, query, call, &inner.limits)
+    search::glob(&Tree::of(inner), query, call, &inner.limits)
 }
 
 /// Lines by pattern. Blocking: runs inside the one `spawn_blocking` of its call.
 pub(super) fn grep(inner: &Inner, query: &GrepQuery, call: &Call) -> Result<GrepOutcome> {
-    search::grep(&Tree { resolver: &inner.resolver }, query, call, &inner.limits)
+    search::grep(&Tree::of(inner), query, call, &inner.limits)
 }
 
 /// Files by what is remembered of their path. Blocking: runs inside the one `spawn_blocking` of its call.
 pub(super) fn find(inner: &Inner, query: &FindQuery, call: &Call) -> Result<FindOutcome> {
-    search::find(&Tree { resolver: &inner.resolver }, query, call, &inner.limits)
+    search::find(&Tree::of(inner), query, call, &inner.limits)
 }
 
 /// The shape of a tree. Blocking: runs inside the one `spawn_blocking` of its call.
 pub(super) fn outline(inner: &Inner, query: &OutlineQuery, call: &Call) -> Result<Outline> {
-    search::outline(&Tree { resolver: &inner.resolver }, query, call, &inner.limits)
+    search::outline(&Tree::of(inner), query, call, &inner.limits)
 }
 
 /// All mounts as one tree.
 struct Tree<'a> {
     resolver: &'a Resolver,
+    listings: &'a Listings,
 }
 
 /// A directory on the way down.
@@ -54,6 +56,14 @@ struct Directory {
     real: Option<(Handle, MountId)>,
     /// Its path, where another mount lies below and names have to be looked up; `None` where none does.
     looked_up: Option<VirtualPath>,
+}
+
+impl<'a> Tree<'a> {
+    /// For one search.
+    fn of(inner: &'a Inner) -> Self {
+        inner.listings.begin();
+        Self { resolver: &inner.resolver, listings: &inner.listings }
+    }
 }
 
 impl Tree<'_> {
@@ -148,7 +158,7 @@ impl search::Tree for Tree<'_> {
         }
         let Some((handle, mount)) = &directory.real else { return Ok(()) };
         let mut debris = false;
-        let listed = handle.list(buffer, |name, kind| {
+        let listed = handle.list(self.listings, buffer, |name, kind| {
             let is_temporary = temp::is_temporary(name);
             debris |= is_temporary;
             if is_temporary || self.belongs_elsewhere(directory, name).is_some() {
@@ -248,7 +258,8 @@ mod tests {
         let options = LocalOptions { sandbox: Some(sandbox), ..LocalOptions::default() };
         let Opened { table, roots, .. } = open(&options).unwrap();
         let resolver = Resolver::new(table, roots, Strategy::Walk);
-        let tree = Tree { resolver: &resolver };
+        let listings = Listings::default();
+        let tree = Tree { resolver: &resolver, listings: &listings };
         let path = |text: &str| VirtualPath::absolute(text).unwrap();
         let mount = resolver.table().find(&path("/w")).unwrap();
         let real = resolver.open_for_names(&path("/w"), &path("/w")).unwrap();

@@ -10,8 +10,10 @@ use std::ops::ControlFlow;
 
 use super::debris;
 use super::facts::{identity, kind_of, size_of, type_of, version_of};
+use super::listings::{Listings, Record, State, visit_all};
 use super::system::{
     AsFd, AtFlags, BorrowedFd, Errno, FileType, Mode, OFlags, OwnedFd, Stat, fstat, is_system, openat, statat,
+    tells_changes,
 };
 use crate::backend::FileKind;
 use crate::search::{EntryKind, Metadata, Obstacle};
@@ -20,11 +22,14 @@ use crate::search::{EntryKind, Metadata, Obstacle};
 const LISTING_BYTES: usize = 128 << 10;
 
 /// Room for the names of one directory, kept from one to the next.
-pub(super) struct ListingBuffer(Vec<MaybeUninit<u8>>);
+pub(super) struct ListingBuffer {
+    listed: Vec<MaybeUninit<u8>>,
+    record: Record,
+}
 
 impl Default for ListingBuffer {
     fn default() -> Self {
-        Self(vec![MaybeUninit::uninit(); LISTING_BYTES])
+        Self { listed: vec![MaybeUninit::uninit(); LISTING_BYTES], record: Record::default() }
     }
 }
 
@@ -34,6 +39,8 @@ pub(super) struct Handle {
     fd: OwnedFd,
     /// The device it lies on, whose file system was judged.
     device: u64,
+    /// How it was when it was opened, where that file system tells each change.
+    state: Option<State>,
     /// Whether device nodes may lie here, so that nothing is opened before its kind is known (R-FS-4).
     may_hold_devices: bool,
 }
@@ -57,17 +64,23 @@ impl io::Read for OpenedFile {
 impl Handle {
     /// Takes a handle that was judged already.
     pub(super) fn new(fd: OwnedFd, may_hold_devices: bool) -> Result<Self, Obstacle> {
-        let (device, _) = identity(&fstat(&fd).map_err(obstacle)?);
-        Ok(Self { fd, device, may_hold_devices })
+        let facts = fstat(&fd).map_err(obstacle)?;
+        let state = tells_changes(fd.as_fd()).then(|| State::of(&facts));
+        Ok(Self { fd, device: identity(&facts).0, state, may_hold_devices })
     }
 
     /// Opens the directory `name`.
     pub(super) fn open_directory(&self, name: &[u8]) -> Result<Self, Obstacle> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = openat(&self.fd, name, flags, Mode::empty()).map_err(obstacle)?;
-        let opened = Self::new(fd, self.may_hold_devices)?;
-        self.refuse_system(opened.fd.as_fd(), opened.device)?;
-        Ok(opened)
+        let facts = fstat(&fd).map_err(obstacle)?;
+        let device = identity(&facts).0;
+        if device != self.device {
+            self.refuse_system(fd.as_fd(), device)?;
+            return Self::new(fd, self.may_hold_devices);
+        }
+        let state = self.state.map(|_| State::of(&facts));
+        Ok(Self { fd, device, state, may_hold_devices: self.may_hold_devices })
     }
 
     /// Opens the regular file `name` for reading.
@@ -109,16 +122,43 @@ impl Handle {
         }
     }
 
-    /// Calls `visit` with every name but `.` and `..`.
+    /// Calls `visit` with every name but `.` and `..`, from `listings` where nothing changed.
     pub(super) fn list(
         &self,
+        listings: &Listings,
         buffer: &mut ListingBuffer,
         mut visit: impl FnMut(&[u8], EntryKind) -> ControlFlow<()>,
     ) -> Result<(), Obstacle> {
+        let Some(state) = self.state else { return self.read_names(&mut buffer.listed, &mut visit) };
+        if let Some(names) = listings.get(state) {
+            visit_all(&names, visit);
+            return Ok(());
+        }
+        let ListingBuffer { listed, record } = buffer;
+        listings.take_down(state, record);
+        let mut is_whole = true;
+        self.read_names(listed, &mut |name, kind| {
+            record.add(name, kind);
+            let flow = visit(name, kind);
+            is_whole &= flow.is_continue();
+            flow
+        })?;
+        if is_whole {
+            listings.keep(state, record);
+        }
+        Ok(())
+    }
+
+    /// Asks the system for the names.
+    fn read_names(
+        &self,
+        listed: &mut [MaybeUninit<u8>],
+        visit: &mut impl FnMut(&[u8], EntryKind) -> ControlFlow<()>,
+    ) -> Result<(), Obstacle> {
         #[cfg(all(target_os = "linux", not(feature = "portable")))]
-        let mut names = rustix::fs::RawDir::new(&self.fd, &mut buffer.0);
+        let mut names = rustix::fs::RawDir::new(&self.fd, listed);
         #[cfg(not(all(target_os = "linux", not(feature = "portable"))))]
-        let (mut names, _) = (super::system::Dir::read_from(&self.fd).map_err(obstacle)?, buffer);
+        let (mut names, _) = (super::system::Dir::read_from(&self.fd).map_err(obstacle)?, listed);
         while let Some(entry) = names.next() {
             let entry = entry.map_err(obstacle)?;
             let name = entry.file_name().to_bytes();

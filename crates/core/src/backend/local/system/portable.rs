@@ -469,6 +469,11 @@ pub(crate) fn is_system(_: BorrowedFd<'_>) -> Result<bool, Errno> {
     Ok(false)
 }
 
+/// Whether the file system of a directory changes its time with every name that comes or goes: nobody looked.
+pub(crate) fn tells_changes(_: BorrowedFd<'_>) -> bool {
+    false
+}
+
 /// Whether the file system of a directory may take one name for another: on Windows always.
 pub(crate) fn may_fold_names(_: BorrowedFd<'_>) -> bool {
     cfg!(windows)

@@ -90,6 +90,20 @@ pub(crate) fn is_system(_: BorrowedFd<'_>) -> Result<bool, Errno> {
     Ok(false)
 }
 
+/// Whether the file system of a directory changes its time with every name that comes or goes, by a clock of this machine.
+#[cfg(target_os = "linux")]
+pub(crate) fn tells_changes(directory: BorrowedFd<'_>) -> bool {
+    /// From `linux/magic.h`: ext2 to ext4, XFS, Btrfs, tmpfs.
+    const TELLING: [u32; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
+    rustix::fs::fstatfs(directory).is_ok_and(|facts| TELLING.contains(&(facts.f_type as u32)))
+}
+
+/// Whether the file system of a directory changes its time with every name that comes or goes: nobody looked.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn tells_changes(_: BorrowedFd<'_>) -> bool {
+    false
+}
+
 /// Whether the file system of a directory may take one name for another. On macOS most volumes do.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn may_fold_names(_: BorrowedFd<'_>) -> bool {
