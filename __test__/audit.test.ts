@@ -108,6 +108,97 @@ test('secrets appear neither in events nor in the log', async () => {
   expect(events.map(({ type }) => type)).toContain('call-failed')
 })
 
+/** A value nested this deep. */
+const nested = (levels: number): unknown => Array.from({ length: levels }).reduce((inner) => [inner], 1 as unknown)
+
+test('whatever an input is, there is a record of its call: a listener got null, and the log nothing', async () => {
+  const path = join(await project(), 'audit.jsonl')
+  const events: AuditEvent[] = []
+  const any = defineTool({
+    name: 'any',
+    description: 'D.',
+    inputSchema: { properties: {}, additionalProperties: true },
+    run: () => '',
+  })
+  const toolset = createToolset({
+    backend: await localBackend(),
+    tools: ['console', any],
+    needApproval: ['any'],
+    approve: () => ({ approved: true }),
+    onEvent: (event) => events.push(event),
+    auditLog: path,
+  })
+  const cyclic: Record<string, unknown> = {}
+  cyclic['self'] = cyclic
+  const throwing = Object.defineProperty({}, 'x', {
+    enumerable: true,
+    get() {
+      throw new Error('mine')
+    },
+  })
+  const bomb = Array.from({ length: 60 }).reduce((inner) => [inner, inner], 1 as unknown)
+  const hostile = [
+    { a: nested(115) },
+    { a: nested(118) },
+    { a: nested(200) },
+    { a: nested(50_000) },
+    { a: cyclic },
+    { a: bomb },
+    { a: 1n },
+    throwing,
+    'a\n{"type":"call-ended"}\n',
+    { 'a\u2028\u0000\n': '\uD800' },
+    {
+      toJSON: () => {
+        throw new Error('mine')
+      },
+    },
+  ]
+  for (const [index, input] of hostile.entries()) await toolset.call('any', input, { callId: `c${index}` })
+  await toolset.close()
+  const records = (await readFile(path, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as AuditEvent)
+  for (const told of [events, records]) {
+    for (const index of hostile.keys()) {
+      const types = told.filter(({ callId }) => callId === `c${index}`).map(({ type }) => type)
+      expect([types[0], types.at(-1)], `${index}`).toEqual(['call-started', 'call-ended'])
+    }
+    // A call that ran was asked about, and the record of the question is there too.
+    expect(told.filter((event) => event.type === 'approval-requested').length).toBe(
+      told.filter((event) => event.type === 'call-ended' && !event.isError).length,
+    )
+  }
+  expect(records).toEqual(JSON.parse(JSON.stringify(events.map((event) => event))))
+})
+
+test('masking hides no command (R-CMD-1)', async () => {
+  const events: AuditEvent[] = []
+  const toolset = createToolset({
+    backend: await localBackend(),
+    requireExecuteApproval: true,
+    approve: () => ({ approved: false }),
+    onEvent: (event) => events.push(event),
+  })
+  for (const [command, shown] of [
+    ['PASSWORD="$(rm -rf x)" ls', 'PASSWORD="$(rm -rf x)" ls'],
+    ['cookie=1; rm -rf x', 'cookie=[masked]; rm -rf x'],
+    [`API_KEY=${SECRET}; rm -rf x`, 'API_KEY=[masked]; rm -rf x'],
+    ['PASSWORD=\nrm -rf x', 'PASSWORD=\nrm -rf x'],
+  ]) {
+    events.length = 0
+    await toolset.call('execute', { command })
+    expect(events).toMatchObject([
+      { type: 'call-started', input: { command: shown } },
+      { type: 'approval-requested', request: { input: { command: shown }, touches: [{ target: shown }] } },
+      { type: 'approval-decided' },
+      { type: 'call-ended' },
+    ])
+  }
+  await toolset.close()
+})
+
 test('a log that cannot be opened is an error at once, one that cannot be written reaches onError', async () => {
   const backend = await localBackend()
   expect(() => createToolset({ backend, auditLog: '/nowhere/x.jsonl' })).toThrow(/auditLog/)

@@ -11,6 +11,11 @@ const TEXT_CHARS = 64 << 10
 /** 4 KiB: how far back a cut looks for a blank, so that it parts no secret. */
 const CUT_CHARS = 4 << 10
 
+/** 100 levels: the core's reader of JSON stops at 128, and a record must never be lost to what a model nested. */
+const MAX_DEPTH = 100
+/** 100,000 values: a small graph can stand for a huge tree. */
+const MAX_VALUES = 100_000
+
 /** Where events go. */
 export class Audit {
   readonly #onEvent: ((event: AuditEvent) => void) | undefined
@@ -41,7 +46,7 @@ export class Audit {
 
   /** Tells everybody. May throw what the listener throws; the log has the event then. */
   tell(event: AuditEvent): void {
-    const json = JSON.stringify(event, shorten)
+    const json = encode(event)
     this.#log?.append(json)
     this.#onEvent?.(JSON.parse(maskJson(json)) as AuditEvent)
   }
@@ -52,18 +57,58 @@ export class Audit {
   }
 }
 
-/** What an event says of an error. */
+/** What an event says of an error. What was thrown may be anything, and reading it may throw: an event says what it can. */
 export function eventError(error: unknown): EventError {
-  if (!(error instanceof Error)) return { name: typeof error, message: String(error).toWellFormed() }
+  if (!(error instanceof Error)) return { name: typeof error, message: textOf(error).toWellFormed() }
   return {
-    name: error.name.toWellFormed(),
+    name: textOf(readFrom(error, 'name')).toWellFormed(),
     ...(GloveportError.isInstance(error) ? { code: error.code } : {}),
-    message: error.message.toWellFormed(),
+    message: textOf(readFrom(error, 'message')).toWellFormed(),
   }
 }
 
-/** Long texts are cut, and values that JSON does not know named: an event is no place to fail. */
-function shorten(_key: string, value: unknown): unknown {
+/** A value that application code threw, as text. */
+export function textOf(value: unknown): string {
+  try {
+    return String(value)
+  } catch {
+    return 'a value without a text'
+  }
+}
+
+function readFrom(error: Error, field: 'name' | 'message'): unknown {
+  try {
+    return error[field]
+  } catch {
+    return ''
+  }
+}
+
+/** The event as JSON. Whatever an input is, there is an event: where it cannot be told, it says so. */
+function encode(event: AuditEvent): string {
+  try {
+    return JSON.stringify(event, bounded())
+  } catch {
+    return JSON.stringify({ ...event, input: '… (cannot be told as JSON)' }, bounded())
+  }
+}
+
+/** Long texts are cut, deep and endless values too, and values that JSON does not know named: an event is no place to fail. */
+function bounded(): (this: unknown, key: string, value: unknown) => unknown {
+  const depths = new WeakMap<object, number>()
+  let values = 0
+  return function (_key, value) {
+    values += 1
+    if (values > MAX_VALUES) return undefined
+    if (typeof value !== 'object' || value === null) return shorten(value)
+    const depth = (depths.get(this as object) ?? 0) + 1
+    if (depth > MAX_DEPTH) return '… (nested deeper)'
+    depths.set(value, depth)
+    return value
+  }
+}
+
+function shorten(value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value !== 'string') return value
   if (value.length <= TEXT_CHARS) return value.toWellFormed()

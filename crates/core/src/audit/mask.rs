@@ -1,14 +1,19 @@
 //! Secrets taken out of text and JSON: by the name beside them, and by their own shape.
 //!
 //! It rather masks too much: what is masked is a record, not the thing itself. What it cannot know is a secret that has
-//! neither a telling name nor a known shape.
+//! neither a telling name nor a known shape. But it hides nothing that a shell runs: a secret ends where a substitution
+//! begins, and a command line is masked so that it still shows every command ([`super::command`]).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::OnceLock;
 
+use regex_automata::Input;
 use regex_automata::meta::Regex;
 use serde_json::{Map, Value};
+
+use super::command;
 
 /// What stands in the place of a secret.
 const MASKED: &str = "[masked]";
@@ -42,8 +47,10 @@ fn patterns() -> Option<&'static Regex> {
         let patterns = [
             r"(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)"
                 .to_owned(),
-            // Headers, with whatever scheme.
-            r#"(?i)(?:authorization|cookie|x-[a-z-]*(?:key|token|secret))\\*["']?[ \t]*[:=][ \t]*\\*["']?([^\r\n"']+)"#.to_owned(),
+            // Headers, with whatever scheme; nothing behind what ends a command.
+            r#"(?i)(?:authorization|x-[a-z-]*(?:key|token|secret))\\*["']?[ \t]*:[ \t]*\\*["']?([^\r\n"'`;&|<>()]+)"#.to_owned(),
+            r#"(?i)(?:authorization|x-[a-z-]*(?:key|token|secret))\\*["']?[ \t]*=[ \t]*\\*["']?((?:(?:bearer|basic|digest|token|negotiate)[ \t]+)?[^ \t\r\n"'`;&|<>()]+)"#.to_owned(),
+            r#"(?i)cookie\\*["']?[ \t]*[:=][ \t]*\\*["']?([^ \t\r\n"'`;&|<>()]+(?:;[ \t]*[^ \t\r\n"'`;&|<>()=]+=[^ \t\r\n"'`;&|<>()]*)*)"#.to_owned(),
             format!(r"(?i)(?-u:\b)(?:bearer|basic){blank}+([A-Za-z0-9._~+/=-]{{6,}})"),
             // The password of a URL, and that of `curl -u`.
             r#"(?i)[a-z][a-z0-9+.-]*://[^ \t\r\n/:@"']*:([^ \t\r\n/@"']+)@"#.to_owned(),
@@ -61,20 +68,53 @@ fn patterns() -> Option<&'static Regex> {
 
 /// The text without its secrets.
 pub fn mask(text: &str) -> Cow<'_, str> {
-    let mut found = BTreeSet::new();
-    match mask_found(text, &mut found) {
-        None => Cow::Borrowed(text),
-        Some(masked) => Cow::Owned(mask_repeated(&masked, &found).unwrap_or(masked)),
+    let spans = secrets(text);
+    if spans.is_empty() {
+        return Cow::Borrowed(text);
     }
+    let mut found = BTreeSet::new();
+    learn(text, &spans, &mut found);
+    let masked = without(text, &spans, MASKED);
+    Cow::Owned(mask_repeated(&masked, &found).unwrap_or(masked))
 }
 
 /// Takes the secrets out of a record: values by the names of their fields, texts as [`mask`] does, and what was found in
-/// one place wherever else it stands.
+/// one place wherever else it stands. Commands are masked first, and stand masked in the same way in other texts.
 pub fn mask_json(record: &mut Value) {
+    let mut commands = Vec::new();
     let mut found = BTreeSet::new();
-    walk(record, &mut |text| mask_found(text, &mut found));
+    collect_commands(record, &mut commands, &mut found);
+    walk(record, &mut |text| mask_around(text, &commands, &mut found));
+    for (_, masked) in &commands {
+        command::keep_visible(masked, &mut found, MASKED);
+    }
     if !found.is_empty() {
         walk(record, &mut |text| mask_repeated(text, &found));
+    }
+}
+
+/// The commands of a record that hold secrets, each with what is shown of it. Adds what is not to `found`.
+fn collect_commands(value: &Value, commands: &mut Vec<(String, String)>, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| collect_commands(item, commands, found)),
+        Value::Object(fields) => {
+            // What is touched by running it is a command line too.
+            let executes = fields.get("operation").is_some_and(|operation| operation == "execute");
+            for (name, value) in fields {
+                match value {
+                    Value::String(text) if name == "command" || (executes && name == "target") => {
+                        let spans = secrets(text);
+                        if !spans.is_empty() && !commands.iter().any(|(known, _)| known == text) {
+                            let spans = command::visible(text, spans);
+                            learn(text, &spans, found);
+                            commands.push((text.clone(), without(text, &spans, MASKED)));
+                        }
+                    }
+                    value => collect_commands(value, commands, found),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -114,46 +154,108 @@ fn walk_fields(fields: &mut Map<String, Value>, change: &mut impl FnMut(&str) ->
         }
     }
     let renamed: Vec<_> = fields.keys().filter_map(|name| Some((name.clone(), change(name)?))).collect();
-    for (name, masked) in renamed {
+    for (name, mut masked) in renamed {
         if let Some(value) = fields.remove(&name) {
+            // Two names that are the same without their secrets are two fields all the same.
+            while fields.contains_key(&masked) {
+                masked.push('\'');
+            }
             fields.insert(masked, value);
         }
     }
 }
 
+/// As [`mask_found`], but commands of the record that stand in the text stay as they were masked.
+fn mask_around(text: &str, commands: &[(String, String)], found: &mut BTreeSet<String>) -> Option<String> {
+    let known =
+        commands.iter().find_map(|(command, masked)| Some((text.find(command.as_str())?, command.len(), masked)));
+    let Some((start, length, masked)) = known else { return mask_found(text, found) };
+    let around = [&text[..start], &text[start + length..]]
+        .map(|part| mask_found(part, found).unwrap_or_else(|| part.to_owned()));
+    Some(format!("{}{masked}{}", around[0], around[1]))
+}
+
 /// `None` where nothing is to be masked. Adds what was masked to `found`.
 fn mask_found(text: &str, found: &mut BTreeSet<String>) -> Option<String> {
+    let spans = secrets(text);
+    if spans.is_empty() {
+        return None;
+    }
+    learn(text, &spans, found);
+    Some(without(text, &spans, MASKED))
+}
+
+/// Where secrets stand, in order and apart from each other.
+fn secrets(text: &str) -> Vec<Range<usize>> {
     // A pattern that does not compile is a defect that the tests find; nothing is shown then.
-    let Some(patterns) = patterns() else { return Some(MASKED.to_owned()) };
-    let mut masked = String::new();
-    let mut kept = 0;
-    for captures in patterns.captures_iter(text) {
-        let groups = (1..captures.group_len()).filter_map(|group| captures.get_group(group));
-        let secrets: Vec<_> = match groups.collect::<Vec<_>>() {
-            groups if groups.is_empty() => captures.get_match().map(|whole| whole.span()).into_iter().collect(),
-            groups => groups,
-        };
-        for secret in secrets {
-            if secret.start < kept || text[secret.range()] == *MASKED {
-                continue;
+    let whole = 0..text.len();
+    let Some(patterns) = patterns() else { return vec![whole] };
+    let mut spans: Vec<Range<usize>> = Vec::new();
+    let mut captures = patterns.create_captures();
+    let mut from = 0;
+    while from <= text.len() {
+        patterns.search_captures(&Input::new(text).range(from..), &mut captures);
+        let Some(whole) = captures.get_match() else { break };
+        let groups: Vec<_> = (1..captures.group_len()).filter_map(|group| captures.get_group(group)).collect();
+        let groups = if groups.is_empty() { vec![whole.span()] } else { groups };
+        // What stands in a substitution is looked at by itself.
+        let mut next = if whole.is_empty() { whole.end() + 1 } else { whole.end() };
+        for group in groups {
+            let end = literal_end(text, group.range());
+            if end < group.end {
+                next = next.min(end + 1);
             }
-            masked.push_str(&text[kept..secret.start]);
-            masked.push_str(MASKED);
-            kept = secret.end;
-            let value = text[secret.range()].trim_matches(['"', '\'', ' ']);
-            // A header's value is a scheme and a secret.
-            for word in value.split_ascii_whitespace().chain([value]) {
-                if word.chars().count() >= REPEATED_CHARS && word.chars().any(|character| !character.is_alphabetic()) {
-                    found.insert(word.to_owned());
-                }
+            let secret = group.start..end;
+            let is_after = spans.last().is_none_or(|last| last.end <= secret.start);
+            if is_after && !secret.is_empty() && text[secret.clone()] != *MASKED {
+                spans.push(secret);
+            }
+        }
+        from = text.ceil_char_boundary(next.max(whole.start() + 1));
+    }
+    spans
+}
+
+/// The end of what is only text in a value: a shell runs what begins behind it. A back quote that opens the value after a `=`
+/// is a substitution too; in code it is one kind of quotes.
+fn literal_end(text: &str, value: Range<usize>) -> usize {
+    let inside = &text[value.clone()];
+    if text[..value.start].ends_with("=`") {
+        return value.start;
+    }
+    let mut end = value.end;
+    for opening in ["$(", "`", "<(", ">("] {
+        end = end.min(inside.find(opening).map_or(end, |at| value.start + at));
+    }
+    // A value ends before a bracket, and may hold the dollar in front of it.
+    let opens = text[end..].starts_with('(') && matches!(inside.as_bytes().last(), Some(b'$' | b'<' | b'>'));
+    if end == value.end && opens { end - 1 } else { end }
+}
+
+/// Adds what stands in `spans` to what is masked elsewhere too.
+fn learn(text: &str, spans: &[Range<usize>], found: &mut BTreeSet<String>) {
+    for span in spans {
+        let value = text[span.clone()].trim_matches(['"', '\'', ' ']);
+        // A header's value is a scheme and a secret.
+        for word in value.split_ascii_whitespace().chain([value]) {
+            if word.chars().count() >= REPEATED_CHARS && word.chars().any(|character| !character.is_alphabetic()) {
+                found.insert(word.to_owned());
             }
         }
     }
-    if kept == 0 {
-        return None;
+}
+
+/// The text with something else in the places of `spans`.
+pub(super) fn without(text: &str, spans: &[Range<usize>], instead: &str) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut kept = 0;
+    for span in spans {
+        masked.push_str(&text[kept..span.start]);
+        masked.push_str(instead);
+        kept = span.end;
     }
     masked.push_str(&text[kept..]);
-    Some(masked)
+    masked
 }
 
 /// Masks what was found elsewhere in the same record.

@@ -2,8 +2,10 @@
 //! secrets taken out of them ([`mask_json`]).
 //!
 //! Nothing here can slow a call down or fail it: a record goes into a bounded queue, and a thread writes it. What is lost
-//! (a full queue, a full disk) is counted and said. This module decides nothing and knows no toolset.
+//! (a full queue, a full disk) is counted and said. This module decides nothing and knows no toolset; it asks how a command line
+//! is understood, so that masking hides none of it.
 
+mod command;
 mod log;
 mod mask;
 #[cfg(test)]

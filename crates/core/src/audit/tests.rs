@@ -31,6 +31,80 @@ fn masks_values_by_the_names_beside_them() {
     }
 }
 
+/// `PASSWORD="$(rm -rf x)"` hid what it ran, and so did whatever stood behind `cookie:` or between two quotes.
+#[test]
+fn a_value_ends_where_a_shell_begins_to_run() {
+    for (text, masked) in [
+        ("PASSWORD=\"$(rm -rf x)\"", "PASSWORD=\"$(rm -rf x)\""),
+        ("PASSWORD=\"abc$(rm -rf x)def\"", "PASSWORD=\"[masked]$(rm -rf x)def\""),
+        ("PASSWORD=$(rm -rf x)", "PASSWORD=$(rm -rf x)"),
+        ("PASSWORD=abc$(rm -rf x)", "PASSWORD=[masked]$(rm -rf x)"),
+        ("PASSWORD=`rm -rf x`", "PASSWORD=`rm -rf x`"),
+        ("PASSWORD=\"a`rm -rf x`\"", "PASSWORD=\"[masked]`rm -rf x`\""),
+        ("x --password <(rm -rf x)", "x --password <(rm -rf x)"),
+        ("TOKEN=\"$(curl -u me:hunter2 http://h)\"", "TOKEN=\"$(curl -u me:[masked] http://h)\""),
+        ("cookie=1; rm -rf x", "cookie=[masked]; rm -rf x"),
+        ("authorization=1 rm -rf x", "authorization=[masked] rm -rf x"),
+        (": authorization: 1 && rm -rf x", ": authorization: [masked]&& rm -rf x"),
+        ("curl -u a:$(reboot) h", "curl -u a:$(reboot) h"),
+        ("curl http://a:$(reboot)@h", "curl http://a:$(reboot)@h"),
+        ("Cookie: a=1; b=2\r\nHost: h", "Cookie: [masked]\r\nHost: h"),
+    ] {
+        assert_eq!(mask(text), masked, "{text}");
+    }
+}
+
+/// The same in the record of a call, where a parser says what runs: no name beside a command hides it.
+#[test]
+fn a_command_line_shows_every_command_that_it_runs() {
+    for (command, masked) in [
+        ("PASSWORD=hunter2 ./deploy", "PASSWORD=[masked] ./deploy"),
+        ("mysql --password hunter2 -e 'select 1'", "mysql --password [masked] -e 'select 1'"),
+        ("curl -H 'Authorization: Bearer abcdef' h", "curl -H 'Authorization: [masked]' h"),
+        ("TOKEN='a b'; echo x", "TOKEN='[masked]'; echo x"),
+        ("PASSWORD= rm -rf x", "PASSWORD= rm -rf x"),
+        ("PASSWORD=\nrm -rf x", "PASSWORD=\nrm -rf x"),
+        ("foo --password\nreboot", "foo --password\nreboot"),
+        (": \"token\": 'a'; rm -rf x", ": \"token\": '[masked]'; rm -rf x"),
+        (": -----BEGIN PRIVATE KEY-----; rm -rf x", ": -----BEGIN PRIVATE KEY-----; rm -rf x"),
+        (": -----BEGIN PRIVATE KEY-----\nrm -rf x", ": -----BEGIN PRIVATE KEY-----\nrm -rf x"),
+        ("echo token=\\\"; rm -rf x; echo \\\"", "echo token=\\\"; rm -rf x; echo \\\""),
+        ("PASSWORD='rm -rf x'; eval \"$PASSWORD\"", "PASSWORD='rm -rf x'; eval \"$PASSWORD\""),
+        ("X_KEY=./x1.sh; $X_KEY", "X_KEY=./x1.sh; $X_KEY"),
+        ("X_KEY=reboot; $X_KEY", "X_KEY=reboot; $X_KEY"),
+        ("X_KEY=hunter2xyz; $TOOL $X_KEY", "X_KEY=[masked]; $TOOL $X_KEY"),
+        ("x_key='rm -rf x'; rm -rf x", "x_key='[masked]'; rm -rf x"),
+        ("x_key=/bin/rm; /bin/rm -rf x", "x_key=[masked]; /bin/rm -rf x"),
+        ("x_key=./run7.sh; env ./run7.sh", "x_key=[masked]; env ./run7.sh"),
+        ("A_KEY=hunter2x; login hunter2x", "A_KEY=[masked]; login [masked]"),
+        ("A_KEY=hunter2x; sh -c 'login hunter2x'", "A_KEY=[masked]; sh -c 'login [masked]'"),
+    ] {
+        let mut record = json!({
+            "input": { "command": command },
+            "request": { "touches": [{ "operation": "execute", "target": command }], "description": format!("Run: {command}") },
+        });
+        mask_json(&mut record);
+        assert_eq!(record["input"]["command"], masked, "{command}");
+        assert_eq!(record["request"]["touches"][0]["target"], masked, "{command}");
+        assert_eq!(record["request"]["description"], format!("Run: {masked}"), "{command}");
+    }
+    for place in PLACES.iter().filter(|place| !place.starts_with(['{', '-']) && !place.contains('`')) {
+        let command = format!("run {}", place.replace('%', "aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0bC3dE6"));
+        let mut record = json!({ "input": { "command": command } });
+        mask_json(&mut record);
+        assert!(!record.to_string().contains("aB3dE6"), "{record}");
+    }
+}
+
+#[test]
+fn fields_that_differ_in_their_secrets_alone_all_stay() {
+    let mut record = json!({ "token=a": 1, "token=b": 2, "token=[masked]": 3 });
+    mask_json(&mut record);
+    let mut values: Vec<_> = record.as_object().unwrap().values().cloned().collect();
+    values.sort_by_key(ToString::to_string);
+    assert_eq!(values, [json!(1), json!(2), json!(3)]);
+}
+
 #[test]
 fn masks_known_shapes_wherever_they_stand() {
     for shape in [
@@ -121,7 +195,7 @@ proptest! {
         place in select(PLACES),
         before in "[ -~\n]{0,40}",
         after in "[ -~\n]{0,40}",
-        field in select(vec!["command", "content", "path", "x"]),
+        field in select(vec!["text", "content", "path", "x"]),
         repeated in any::<bool>(),
     ) {
         // An open quote before it makes a quoted value of all that follows, to the end: that is masked too.
