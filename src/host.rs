@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::pin::pin;
 
-use gloveport_core::approval::{ApprovalDecision, ApprovalRequest, Approver};
+use gloveport_core::approval::{ApprovalDecision, ApprovalRequest, Approver, given};
 use gloveport_core::backend::BoxFuture;
 use gloveport_core::call_info::CallInfo;
 use gloveport_core::cancel::Deadline;
@@ -79,6 +79,8 @@ struct Failure<'a> {
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Answer {
+    /// `null` is an input too, if a wrong one.
+    #[serde(deserialize_with = "given")]
     input: Option<Value>,
     result: Option<ToolResult>,
     decision: Option<ApprovalDecision>,

@@ -1,9 +1,11 @@
 // Text that others chose, made harmless for a person's terminal or log.
 
-/** Control, zero-width and bidirectional characters as `\u{…}`; line breaks and tabs stay. */
+/**
+ * Control characters, and such that cannot be seen or that reorder the line around them, as `\u{…}`; line breaks and tabs stay.
+ */
 export function escapeControls(text: string): string {
   return text.replace(
-    /[^\P{Cc}\n\t]|[\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/gu,
+    /[^\P{Cc}\n\t]|[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/gu,
     (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
   )
 }

@@ -17,5 +17,10 @@ export function checkDecision(decision: ApprovalDecision | undefined): ApprovalD
       `An approver's decision has no field '${unknown}'; there are ${[...DECISION_FIELDS].join(', ')}.`,
     )
   }
+  const { reason, remember } = decision
+  if (reason !== undefined && typeof reason !== 'string')
+    throw new InvalidInputError(`\`reason\` of a decision must be a string, not ${describe(reason)}.`)
+  if (remember !== undefined && remember !== 'none' && remember !== 'session')
+    throw new InvalidInputError("`remember` of a decision must be 'none' or 'session'.")
   return decision
 }

@@ -69,19 +69,23 @@ async function ask(
 
 /** What a person is shown of a request, ending in a newline. */
 export function approvalText(request: ApprovalRequest, color: boolean): string {
-  // Further lines of a command are set off, so that none of them can pass for a line of ours.
-  const description = escapeControls(request.description).replaceAll('\n', '\n  | ')
-  const lines = [paint(BOLD, `${request.tool}: ${description}`, color)]
+  const lines = [paint(BOLD, `${request.tool}: ${setOff(request.description)}`, color)]
   for (const { operation, target, resolved } of request.touches) {
-    const place = resolved === undefined ? target : `${target} → ${resolved}`
-    if (!request.description.includes(place)) lines.push(`  ${operation} ${escapeControls(place)}`)
+    // Where a link leads is always told: a name with an arrow in it must not stand for it.
+    if (resolved !== undefined) lines.push(`  ${operation} ${setOff(`${target} → ${resolved}`)}`)
+    else if (!request.description.includes(target)) lines.push(`  ${operation} ${setOff(target)}`)
   }
-  lines.push(paint(DIM, `  ${escapeControls(request.reason)}`, color))
+  lines.push(paint(DIM, `  ${setOff(request.reason)}`, color))
   if (request.diff) {
     for (const line of request.diff.replace(/\n$/, '').split('\n'))
       lines.push(paint(diffStyle(line), escapeControls(line), color))
   }
   return `${lines.join('\n')}\n`
+}
+
+/** Further lines of what a model chose (a command, the name of a file) are set off: none of them can pass for a line of ours. */
+function setOff(text: string): string {
+  return escapeControls(text).replaceAll('\n', '\n  | ')
 }
 
 const BOLD = '1'

@@ -16,8 +16,10 @@ export interface GuardedBackendOptions {
   /** Command prefixes that may run, such as `git status`; an empty list allows none. */
   readonly allowedCommands?: readonly string[] | undefined
   /**
-   * Who is asked where a rule asks, one request at a time; `remember` and `input` of the answer are for toolsets. Without one
-   * such a method rejects with `ApprovalRequiredError`.
+   * Who is asked where a rule asks, one request at a time. A file that changed until they answered they are asked about again.
+   * `remember: 'session'` allows the same method on the same paths, or the same command, as long as this backend lives: content
+   * is not shown, so it is not held to any. An answer with an `input` is a no: what a method was given cannot be changed. Without
+   * an approver such a method rejects with `ApprovalRequiredError`.
    */
   readonly approve?: Approver | undefined
   /** Is told what `approve` threw; the method itself only says that it was denied. Default: a warning of the process. */

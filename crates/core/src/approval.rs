@@ -2,13 +2,14 @@
 //! ([`ApprovalDecision`]).
 //!
 //! An approval is bound to what it showed: tool, input, and the state of every file that the request names. What a
-//! session remembers ([`ApprovalMemory`]) is keyed on tool and input, never on the tool's name alone. Who must be asked
+//! session remembers ([`ApprovalMemory`]) is keyed on tool, input, where its paths lead and why somebody was asked, never on
+//! the tool's name alone. Who must be asked
 //! is decided by `toolset`; this module only carries the question and the answer.
 
 use std::collections::HashSet;
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use crate::access::Operation;
@@ -98,9 +99,15 @@ pub struct ApprovalDecision {
     /// Whether the same call needs no further question.
     #[serde(default)]
     pub remember: Remember,
-    /// Another input, which is decoded and decided afresh.
-    #[serde(default)]
+    /// Another input, which is decoded and decided afresh. `null` is one too, and a wrong one: it does not stand for the
+    /// input that somebody wanted changed.
+    #[serde(default, deserialize_with = "given")]
     pub input: Option<Value>,
+}
+
+/// A value that is there, `null` too.
+pub fn given<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// How long an approval holds.
@@ -110,7 +117,7 @@ pub enum Remember {
     /// For this call.
     #[default]
     None,
-    /// For the same tool and input, as long as the toolset lives.
+    /// For the same tool and input where they touch the same files for the same reasons, as long as the toolset lives.
     Session,
 }
 
@@ -135,13 +142,23 @@ pub struct ApprovalGrant {
     pub reason: Option<String>,
 }
 
-/// Identifies what was approved: the tool and its input, key order ignored.
-pub fn approval_key(tool: &str, input: &Value) -> String {
+/// Identifies what was approved: the tool, its input, key order ignored, and `grounds`: what else somebody said yes to, such
+/// as where a path led.
+pub fn approval_key(tool: &str, input: &Value, grounds: &Value) -> String {
     let mut key = String::with_capacity(64);
     key.push_str(tool);
-    key.push('\0');
-    write_canonical(input, &mut key);
+    for part in [input, grounds] {
+        key.push('\0');
+        write_canonical(part, &mut key);
+    }
     key
+}
+
+/// JSON that is the same for equal values: keys sorted.
+pub fn canonical(value: &Value) -> String {
+    let mut text = String::new();
+    write_canonical(value, &mut text);
+    text
 }
 
 /// JSON with sorted keys. Iterative, so that deep input cannot overflow the stack.
@@ -204,7 +221,8 @@ impl ApprovalMemory {
         let mut keys: Vec<String> = self.0.lock().iter().cloned().collect();
         order::sort_by(&mut keys, Ord::cmp);
         let read = |key: &String| {
-            let (tool, input) = key.split_once('\0')?;
+            let mut parts = key.split('\0');
+            let (tool, input) = (parts.next()?, parts.next()?);
             Some(json!({ "tool": tool, "input": serde_json::from_str::<Value>(input).ok()? }))
         };
         keys.iter().filter_map(read).collect()
@@ -222,7 +240,7 @@ mod tests {
 
     #[test]
     fn the_key_ignores_the_order_of_fields_and_nothing_else() {
-        let key = |value| approval_key("write_file", &value);
+        let key = |value| approval_key("write_file", &value, &json!([]));
         assert_eq!(
             key(json!({"a": 1, "b": [1, {"d": 2, "c": null}]})),
             key(json!({"b": [1, {"c": null, "d": 2}], "a": 1}))
@@ -234,7 +252,8 @@ mod tests {
         ] {
             assert_ne!(key(json!({"a": 1, "b": [1, {"c": null, "d": 2}]})), key(other));
         }
-        assert_ne!(approval_key("a", &json!({})), approval_key("b", &json!({})));
+        assert_ne!(approval_key("a", &json!({}), &json!([])), approval_key("b", &json!({}), &json!([])));
+        assert_ne!(approval_key("a", &json!({}), &json!(["/a"])), approval_key("a", &json!({}), &json!(["/b"])));
     }
 
     #[test]
@@ -243,7 +262,7 @@ mod tests {
         for input in
             [json!({}), json!([]), json!({"a": [], "b": [1, "x\0\n", {"c": null, "\"": {}}], "c": {"d": true}})]
         {
-            memory.remember(approval_key("tool", &input));
+            memory.remember(approval_key("tool", &input, &json!(["/\0"])));
             assert_eq!(memory.list(), [json!({"tool": "tool", "input": input})]);
             memory.clear();
         }

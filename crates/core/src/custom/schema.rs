@@ -258,7 +258,7 @@ impl InputSchema {
         }
         if self.unique {
             let mut seen = std::collections::HashSet::with_capacity(items.len());
-            if let Some(index) = items.iter().position(|item| !seen.insert(crate::approval::approval_key("", item))) {
+            if let Some(index) = items.iter().position(|item| !seen.insert(crate::approval::canonical(item))) {
                 return Err(problem("stands there twice").below(format!("[{index}]")));
             }
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Toolset;
 use super::call::{CallOptions, Prepared};
 use super::plan::Plan;
-use crate::approval::{ApprovalDecision, ApprovalMode, ApprovalOrder, ApprovalRequest, Remember, approval_key};
+use crate::approval::{ApprovalDecision, ApprovalMode, ApprovalOrder, ApprovalRequest, Remember};
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::shown::shown_to_person;
 use crate::tool::Binding;
@@ -128,7 +128,7 @@ impl Toolset {
                 Ok(Assessment { status: AssessmentStatus::Allowed, reason: None, code: None, request: Some(request) })
             }
             ApprovalMode::Interactive => {
-                let key = approval_key(prepared.exposed.ours(), input);
+                let key = plan.key(prepared.exposed.ours(), input);
                 let status = if self.is_pre_approved(prepared.exposed.ours()) || self.shared.remembered.contains(&key) {
                     AssessmentStatus::Allowed
                 } else {
@@ -177,7 +177,7 @@ impl Toolset {
             ApprovalMode::Interactive if self.is_pre_approved(tool) => return Ok(here(plan, None)),
             ApprovalMode::Interactive => {}
         }
-        let key = approval_key(tool, input);
+        let mut key = plan.key(tool, input);
         if let Some(grant) = &options.approval {
             if !grant.approved {
                 return Err(refused(tool, grant.reason.as_deref()));
@@ -189,7 +189,8 @@ impl Toolset {
                 }
                 Some(_) => Err(Error::new(
                     ErrorKind::StaleFile,
-                    "The approval was given to another input than the one this call has now; ask for it again.",
+                    "The approval was given to another input than the one this call has now, or its path leads elsewhere since; \
+                     ask for it again.",
                 )),
                 None => Ok(Approved { bindings: plan.bindings.clone(), input: None, bound: Some(Bound::Input) }),
             };
@@ -209,6 +210,7 @@ impl Toolset {
                 // What was answered meanwhile may have changed the files, or remembered this very call.
                 prepared.call = self.looking(prepared.exposed, options);
                 *plan = self.plan(prepared).await?;
+                key = plan.key(tool, input);
                 if plan.asks.is_empty() || self.shared.remembered.contains(&key) {
                     return Ok(here(plan, None));
                 }

@@ -3,12 +3,12 @@
 //! Judging is pure ([`Policy`]); the only input from outside is where the backend says that a path leads. What comes
 //! out is bound to the state of the files that were looked at, so that a later approval can be held to it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::guard::denied;
 use super::policy::{Policy, Start};
 use crate::access::{Access, Operation};
-use crate::approval::Touch;
+use crate::approval::{Touch, approval_key};
 use crate::backend::{Backend, Call, FileSystem};
 use crate::call_info::CallInfo;
 use crate::error::{Error, ErrorKind, Result};
@@ -24,12 +24,14 @@ pub(super) struct Plan {
     pub(super) asks: Vec<String>,
     /// What will be touched.
     pub(super) touches: Vec<Touch>,
-    /// The paths that were judged, as asked and as resolved.
-    pub(super) decided: Vec<VirtualPath>,
+    /// The paths that were judged, as asked and as resolved, each for its operation.
+    pub(super) decided: Vec<(Operation, VirtualPath)>,
     /// The states of the files that were looked at.
     pub(super) bindings: Vec<Binding>,
     /// The parsed picture of a command.
     pub(super) command: Option<CommandAnalysis>,
+    /// Where commands run.
+    directories: Vec<VirtualPath>,
 }
 
 /// What a call is judged by.
@@ -68,6 +70,13 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
 }
 
 impl Plan {
+    /// What a yes to this call is remembered by: the tool and its input, and what they came to when somebody was asked. A link
+    /// that leads elsewhere since, another directory or another reason is another question.
+    pub(super) fn key(&self, tool: &str, input: &Value) -> String {
+        let directories: Vec<&str> = self.directories.iter().map(VirtualPath::as_str).collect();
+        approval_key(tool, input, &json!([self.asks, self.touches, directories]))
+    }
+
     async fn judge_path(
         &mut self,
         policy: &Policy,
@@ -125,8 +134,8 @@ impl Plan {
             resolved: elsewhere.as_ref().map(|resolved| resolved.as_str().to_owned()),
         });
         self.bindings.push((path.clone(), resolution.version));
-        self.decided.push(path);
-        self.decided.extend(elsewhere);
+        self.decided.push((operation, path));
+        self.decided.extend(elsewhere.map(|resolved| (operation, resolved)));
         Ok(())
     }
 
@@ -150,6 +159,7 @@ impl Plan {
             Action::Allow => {}
         }
         self.command = Some(analysis);
+        self.directories.push(start.working_directory.clone());
         self.touches.push(Touch { operation: Operation::Execute, target: command, resolved: None });
         Ok(())
     }

@@ -18,7 +18,7 @@ use super::options::{PermissionsOption, ToolsetOptions};
 use super::plan::{self, Judges, Plan};
 use super::policy::Policy;
 use crate::access::{Access, Guard, Operation};
-use crate::approval::{ApprovalRequest, Approver};
+use crate::approval::{ApprovalDecision, ApprovalMemory, ApprovalRequest, Approver, Remember};
 use crate::backend::{Backend, BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
 use crate::call_info::CallInfo;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,6 +29,9 @@ mod files;
 mod shell;
 #[cfg(test)]
 mod tests;
+
+/// 3: how often somebody is asked about a file that changes each time until they answer.
+const MAX_ASKED: usize = 3;
 
 /// What stands before a backend.
 #[derive(Debug, Clone, Deserialize)]
@@ -49,6 +52,8 @@ pub struct GuardedBackend {
     approver: Option<Arc<dyn Approver>>,
     /// Held while somebody is asked: a person reads one thing at a time.
     turn: tokio::sync::Mutex<()>,
+    /// What was allowed for as long as this backend lives.
+    remembered: ApprovalMemory,
     calls: AtomicU64,
 }
 
@@ -64,7 +69,8 @@ impl GuardedBackend {
         };
         let policy = Arc::new(super::policy_of(&options, &*inner)?);
         let id = format!("guarded-{}", NEXT.fetch_add(1, Ordering::Relaxed)).into_boxed_str();
-        Ok(Self { id, inner, policy, approver, turn: tokio::sync::Mutex::new(()), calls: AtomicU64::new(1) })
+        let (turn, remembered) = (tokio::sync::Mutex::new(()), ApprovalMemory::default());
+        Ok(Self { id, inner, policy, approver, turn, remembered, calls: AtomicU64::new(1) })
     }
 
     /// The call with which the backend behind may do this, or why it may not.
@@ -97,7 +103,8 @@ impl GuardedBackend {
         plan::plan(&judges, accesses, Vec::new()).await
     }
 
-    /// Somebody's yes to what is there now. What changed until they answered is asked about again by the caller.
+    /// Somebody's yes to what is there now. What changed until they answered they are asked about again, and what they allowed
+    /// for as long as this backend lives they are not.
     async fn approve(&self, info: CallInfo<'_>, accesses: Vec<Access>, plan: &mut Plan, call: &Call) -> Result<()> {
         let Some(approver) = &self.approver else {
             let request = request(info, plan);
@@ -105,55 +112,81 @@ impl GuardedBackend {
             let details = serde_json::to_value(&request).unwrap_or_default();
             return Err(Error::new(ErrorKind::ApprovalRequired, message).with_details(details));
         };
+        if self.is_remembered(info, plan) {
+            return Ok(());
+        }
         let _turn = tokio::select! {
             turn = self.turn.lock() => turn,
             stop = call.deadline.reached() => return Err(stop),
         };
-        // What was answered meanwhile may have changed the files.
+        // What was answered meanwhile may have changed the files, or allowed this very thing.
         *plan = self.plan(info, accesses.clone(), call).await?;
-        let request = request(info, plan);
-        let answer = tokio::select! {
-            answer = approver.decide(info, &request) => answer,
-            stop = call.deadline.reached() => return Err(stop),
-        };
-        let refused = |reason: &str| {
-            Error::new(ErrorKind::ApprovalDenied, format!("Approval of {} was denied: {reason}.", info.tool))
-        };
-        match answer {
-            Ok(decision) if decision.approved && decision.input.is_some() => {
-                return Err(refused("the input of a backend's method cannot be changed"));
+        for _ in 0..MAX_ASKED {
+            if plan.asks.is_empty() || self.is_remembered(info, plan) {
+                return Ok(());
             }
-            Ok(decision) if decision.approved => {}
-            Ok(decision) => {
-                let reason = decision.reason.filter(|reason| !reason.is_empty());
-                return Err(refused(reason.as_deref().unwrap_or("no reason given").trim_end_matches('.')));
+            let request = request(info, plan);
+            let answer = tokio::select! {
+                answer = approver.decide(info, &request) => answer,
+                stop = call.deadline.reached() => return Err(stop),
+            };
+            let decision = approved(info.tool, answer)?;
+            let now = self.plan(info, accesses.clone(), call).await?;
+            let (shown, there) = (plan.key(info.tool, &request.input), now.key(info.tool, &request.input));
+            if now.bindings == plan.bindings && shown == there {
+                if decision.remember == Remember::Session {
+                    self.remembered.remember(shown);
+                }
+                return Ok(());
             }
-            // A failing approver is a no (R-FS-11).
-            Err(_) => return Err(refused("the approver failed")),
+            *plan = now;
         }
-        let now = self.plan(info, accesses, call).await?;
-        if now.bindings != plan.bindings {
-            return Err(Error::new(
-                ErrorKind::StaleFile,
-                "The file changed since it was shown for approval; look at it again and ask again.",
-            ));
+        Err(Error::new(
+            ErrorKind::StaleFile,
+            "The file changed each time it was shown for approval; try again when it is at rest.",
+        ))
+    }
+
+    fn is_remembered(&self, info: CallInfo<'_>, plan: &Plan) -> bool {
+        self.remembered.contains(&plan.key(info.tool, &input_of(plan)))
+    }
+}
+
+/// A yes as it was given, or the error that says why there is none.
+fn approved(method: &str, answer: Result<ApprovalDecision>) -> Result<ApprovalDecision> {
+    let refused =
+        |reason: &str| Error::new(ErrorKind::ApprovalDenied, format!("Approval of {method} was denied: {reason}."));
+    match answer {
+        Ok(decision) if decision.approved && decision.input.is_some() => {
+            Err(refused("the input of a backend's method cannot be changed"))
         }
-        Ok(())
+        Ok(decision) if decision.approved => Ok(decision),
+        Ok(decision) => {
+            let reason = decision.reason.filter(|reason| !reason.is_empty());
+            Err(refused(reason.as_deref().unwrap_or("no reason given").trim_end_matches('.')))
+        }
+        // A failing approver is a no (R-FS-11).
+        Err(_) => Err(refused("the approver failed")),
+    }
+}
+
+/// What is done, as an approver sees it and as it is remembered.
+fn input_of(plan: &Plan) -> Value {
+    let targets = plan.touches.iter().map(|touch| touch.target.as_str());
+    match plan.touches.as_slice() {
+        [touch] if touch.operation == Operation::Execute => json!({ "command": touch.target }),
+        [touch] => json!({ "path": touch.target }),
+        _ => json!({ "paths": targets.collect::<Vec<_>>() }),
     }
 }
 
 /// What an approver sees.
 fn request(info: CallInfo<'_>, plan: &Plan) -> ApprovalRequest {
     let targets: Vec<&str> = plan.touches.iter().map(|touch| touch.target.as_str()).collect();
-    let input: Value = match plan.touches.as_slice() {
-        [touch] if touch.operation == Operation::Execute => json!({ "command": touch.target }),
-        [touch] => json!({ "path": touch.target }),
-        _ => json!({ "paths": targets }),
-    };
     ApprovalRequest {
         call_id: info.id.to_owned(),
         tool: info.tool.to_owned(),
-        input,
+        input: input_of(plan),
         description: shown_to_person(&format!("{} {}", info.tool, targets.join(", "))),
         reason: plan.asks.join("; "),
         touches: plan.touches.clone(),

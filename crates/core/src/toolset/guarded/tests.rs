@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::tests::{Answering, World, yes};
 use super::*;
-use crate::approval::ApprovalDecision;
+use crate::approval::{ApprovalDecision, Remember};
 use crate::backend::{ExecuteRequest, Missing, TerminalRequest, Window};
 use crate::search::{GlobQuery, GrepQuery};
 
@@ -156,10 +156,11 @@ async fn somebody_is_asked_and_their_yes_is_held_to_what_was_there() {
     assert_eq!(asked.count(), 1);
 
     let file = world.directory.path().join("a.txt");
-    let changing = Answering::while_asked(yes(), move || std::fs::write(&file, "another text\n").unwrap());
-    let backend = guarded(&world, rules.clone(), Some(changing));
+    let changing = Answering::while_asked(yes(), move || change(&file));
+    let backend = guarded(&world, rules.clone(), Some(Arc::clone(&changing) as Arc<dyn Approver>));
     let error = backend.files().read(&a, WHOLE, &call).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StaleFile);
+    assert_eq!(changing.count(), MAX_ASKED);
 
     for decision in [
         ApprovalDecision::default(),
@@ -169,6 +170,60 @@ async fn somebody_is_asked_and_their_yes_is_held_to_what_was_there() {
         let backend = guarded(&world, rules.clone(), Some(Answering::new(decision)));
         let error = backend.files().read(&a, WHOLE, &call).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ApprovalDenied);
+    }
+}
+
+/// Another file each time, whatever the clock of the file system can tell apart.
+fn change(file: &std::path::Path) {
+    let content = std::fs::read_to_string(file).unwrap();
+    std::fs::write(file, format!("{content}more\n")).unwrap();
+}
+
+/// A change between question and answer was an error for the caller, who could only begin anew.
+#[tokio::test]
+async fn somebody_is_asked_again_about_what_changed_until_they_answered() {
+    let world = World::new();
+    let file = world.directory.path().join("a.txt");
+    let once = std::sync::Once::new();
+    let asked = Answering::while_asked(yes(), move || once.call_once(|| change(&file)));
+    let rules = json!({ "default": "allow", "read": { "default": "ask" } });
+    let backend = guarded(&world, rules, Some(Arc::clone(&asked) as Arc<dyn Approver>));
+    let slice = backend.files().read(&path(&backend, "a.txt"), WHOLE, &Call::default()).await.unwrap();
+    assert_eq!((slice.content.as_str(), asked.count()), ("one\ntwo\nmore\n", 2));
+}
+
+/// `remember` had no effect, and everybody was asked for ever.
+#[tokio::test]
+async fn a_yes_for_the_session_holds_for_the_same_method_on_the_same_file() {
+    let world = World::new();
+    let rules = json!({ "default": "allow", "read": { "default": "ask" }, "execute": { "default": "ask" } });
+    let asked = Answering::new(ApprovalDecision { remember: Remember::Session, ..yes() });
+    let backend = guarded(&world, rules, Some(Arc::clone(&asked) as Arc<dyn Approver>));
+    std::fs::write(world.directory.path().join("b.txt"), "b\n").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("a.txt", world.directory.path().join("link")).unwrap();
+    let call = Call::default();
+    let files = backend.files();
+    for (name, count) in [("a.txt", 1), ("a.txt", 1), ("b.txt", 2), ("a.txt", 2)] {
+        files.read(&path(&backend, name), WHOLE, &call).await.unwrap();
+        assert_eq!(asked.count(), count, "{name}");
+    }
+    files.read_bytes(&path(&backend, "a.txt"), 100, &call).await.unwrap();
+    assert_eq!(asked.count(), 3);
+    for (command, count) in [("true", 4), ("true", 4), ("true x", 5)] {
+        backend.shell().unwrap().execute(ExecuteRequest::new(command), &call).await.unwrap();
+        assert_eq!(asked.count(), count, "{command}");
+    }
+    #[cfg(unix)]
+    {
+        let link = path(&backend, "link");
+        files.read(&link, WHOLE, &call).await.unwrap();
+        files.read(&link, WHOLE, &call).await.unwrap();
+        assert_eq!(asked.count(), 6);
+        std::fs::remove_file(world.directory.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("b.txt", world.directory.path().join("link")).unwrap();
+        files.read(&link, WHOLE, &call).await.unwrap();
+        assert_eq!(asked.count(), 7);
     }
 }
 
