@@ -133,7 +133,7 @@ test('the global post hook runs and sees the error when a tool post hook throws 
   expect(seen).toEqual([mine])
 })
 
-test('an around hook can retry, change the input and set a time limit', async () => {
+test('an around hook can retry, change the input and set a time limit (TS-8, D71)', async () => {
   const toolset = await toolsetOver(
     { 'b.txt': 'b' },
     {

@@ -11,7 +11,8 @@ import { describe, encodeJson } from '../encode.js'
 import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
 import type { Action, CommandAnalysis } from '../permissions.js'
-import { Audit } from './audit.js'
+import { Audit, textOf } from './audit.js'
+import { checkResult } from './check-result.js'
 import { failureText, isWithheld, type Planned, planCustom, runCustom } from './custom-run.js'
 import type { CustomTool } from './custom-tool.js'
 import type { AuditEvent, CallVerdict } from './events.js'
@@ -259,7 +260,8 @@ export class Host {
           input: request.input,
           ...ended(request, run),
         })
-        return result === undefined ? UNCHANGED : `{"result":${encodeJson(checkResult(result), 'result')}}`
+        if (result === undefined) return UNCHANGED
+        return `{"result":${encodeJson(checkResult(result, 'A post hook'), 'result')}}`
       }
       case 'help': {
         run.stop = new AbortController()
@@ -328,7 +330,7 @@ function ended(request: { readonly result?: ToolResult | null; readonly error?: 
   if (result) return { result }
   if ((error?.code === 'HOOK_FAILED' || error?.code === 'TOOL_FAILED') && run.failure) {
     const own = run.failure.error
-    return { error: own instanceof Error ? own : new Error(String(own), { cause: own }) }
+    return { error: own instanceof Error ? own : new Error(textOf(own), { cause: own }) }
   }
   const { code = 'INTERNAL', message = '', path, details } = error ?? {}
   const failure = {
@@ -338,15 +340,6 @@ function ended(request: { readonly result?: ToolResult | null; readonly error?: 
     ...(details == null ? {} : { details: JSON.stringify(details) }),
   }
   return { error: errorFromNative(failure) }
-}
-
-function checkResult(result: ToolResult): ToolResult {
-  if (typeof result !== 'object' || result === null || typeof result.text !== 'string') {
-    throw new InvalidInputError(
-      `A post hook must return a ToolResult ({ text, … }) or nothing, not ${describe(result)}.`,
-    )
-  }
-  return { ...result, isError: result.isError ?? false, truncated: result.truncated ?? false }
 }
 
 function checkAction(action: unknown): Action {

@@ -15,6 +15,7 @@ import { UnsupportedError } from '../errors/unsupported-error.js'
 import { checkSignal, refuseAborted, runNative } from '../native-call.js'
 import { type NativeError, NativeToolset } from '../native.js'
 import { eventError } from './audit.js'
+import { checkResult } from './check-result.js'
 import { CustomTool } from './custom-tool.js'
 import type { CallVerdict } from './events.js'
 import { type Call, Host } from './host.js'
@@ -384,7 +385,7 @@ export class Toolset {
           return inner('input' in rest ? rest.input : input, both.length > 1 ? AbortSignal.any(both) : both[0])
         }
         const { scope: _scope, toolsetId: _id, ...shown } = call
-        return hook({ ...shown, signal, input }, again)
+        return checkResult(await hook({ ...shown, signal, input }, again), 'An around hook')
       }
     }
     return next(input, call.signal)

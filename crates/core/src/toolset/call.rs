@@ -127,12 +127,12 @@ impl Toolset {
             // A pre hook that fails ends the call at once; no post hook runs (TS-6), unless that was asked for (D70).
             Err(error) if error.kind() == ErrorKind::HookFailed => {
                 let scopes: &[Scope] = if self.shared.always_post { &[Scope::Global] } else { &[] };
-                let ended = self.post(info, &input, Err(error), scopes).await;
+                let ended = self.post(info, &input, Err(error), scopes, &options.cancel).await;
                 return self.answer(Some(tool), ended);
             }
             Err(error) => Err(error),
         };
-        let ended = self.post(info, &input, ended, &[Scope::Tool, Scope::Global]).await;
+        let ended = self.post(info, &input, ended, &[Scope::Tool, Scope::Global], &options.cancel).await;
         self.answer(Some(tool), ended)
     }
 
@@ -182,6 +182,8 @@ impl Toolset {
                 continue;
             }
             let replaced = tokio::select! {
+                biased;
+                () = self.shared.closing.cancelled() => return Err(closed()),
                 replaced = self.shared.hooks.pre(scope, info, input) => replaced?,
                 stop = prepared.call.deadline.reached() => return Err(stop),
             };
@@ -290,6 +292,7 @@ impl Toolset {
         input: &Value,
         ended: Result<ToolResult>,
         scopes: &[Scope],
+        cancel: &CancelToken,
     ) -> Result<ToolResult> {
         let mut ended = ended;
         for &scope in scopes {
@@ -297,17 +300,32 @@ impl Toolset {
                 continue;
             }
             let hook = self.shared.hooks.post(scope, info, input, ended.as_ref());
-            match tokio::time::timeout(self.shared.limits.call_timeout, hook).await {
-                Ok(Ok(None)) => {}
-                Ok(Ok(Some(replaced))) => ended = Ok(replaced),
-                Ok(Err(failure)) => ended = Err(failure),
-                Err(_) => {
-                    ended =
-                        Err(Error::new(ErrorKind::Timeout, format!("The post hook of {} took too long.", info.tool)))
+            let answer = tokio::select! {
+                biased;
+                answer = hook => answer,
+                stop = self.given_up(cancel) => Err(stop),
+                () = tokio::time::sleep(self.shared.limits.call_timeout) => {
+                    Err(Error::new(ErrorKind::Timeout, format!("The post hook of {} took too long.", info.tool)))
                 }
+            };
+            match answer {
+                Ok(None) => {}
+                Ok(Some(replaced)) => ended = Ok(replaced),
+                Err(failure) => ended = Err(failure),
             }
         }
         ended
+    }
+
+    /// Ends a moment after the caller or the whole toolset stopped: who still works then is waited for no longer.
+    async fn given_up(&self, cancel: &CancelToken) -> Error {
+        let caller = Deadline { cancel: cancel.clone(), at: None };
+        let stop = tokio::select! {
+            stop = caller.cancelled() => stop,
+            () = self.shared.closing.cancelled() => closed(),
+        };
+        tokio::time::sleep(GRACE).await;
+        stop
     }
 
     /// What the caller gets: an error only where the model must not handle it.
