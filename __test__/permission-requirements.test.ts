@@ -5,6 +5,8 @@ import {
   analyzeCommand,
   type Action,
   ApprovalRequiredError,
+  createRuleset,
+  createToolset,
   defineTool,
   InvalidInputError,
   LocalBackend,
@@ -85,6 +87,30 @@ test('each preset answers for each operation, and denies secrets and disasters w
   expect(permissive.check('read', '/work/secretary.md').action).toBe('allow')
 })
 
+test('a ruleset of flags: true allows, false asks, and secrets and disasters are denied (BE-75)', () => {
+  const answers = (options: Parameters<typeof createRuleset>[0]): string => {
+    const checker = new PermissionChecker(createRuleset(options))
+    const target = (operation: Operation) => (operation === 'execute' ? 'ls' : '/work/a.txt')
+    return OPERATIONS.map((operation) => checker.check(operation, target(operation)).action).join(' ')
+  }
+  const action = (options: Parameters<typeof createRuleset>[0], operation: Operation, target: string): Action =>
+    new PermissionChecker(createRuleset(options)).check(operation, target).action
+  expect(answers({})).toBe('allow ask ask ask ask allow allow allow')
+  expect(answers({ allowRead: false, allowGlob: false, allowGrep: false, allowLs: false })).toBe(
+    'ask ask ask ask ask ask ask ask',
+  )
+  expect(answers({ allowWrite: true, allowEdit: true, allowExecute: true })).toBe(
+    'allow allow allow allow allow allow allow allow',
+  )
+  expect(answers({ allowWrite: true, allowDelete: false })).toBe('allow allow ask ask ask allow allow allow')
+  for (const operation of ['read', 'write', 'edit'] as const) {
+    expect(action({ allowWrite: true, allowEdit: true }, operation, '/work/.env'), operation).toBe('deny')
+    expect(action({ allowWrite: true, allowEdit: true, denySecrets: false }, operation, '/work/.env')).toBe('allow')
+  }
+  expect(action({ allowExecute: true }, 'execute', 'rm -rf /')).toBe('deny')
+  expect(action({ allowExecute: true, denySecrets: false }, 'execute', 'rm -rf /')).toBe('deny')
+})
+
 test('without rules two flags say what asks; with rules the operation of each tool does (BE-103)', async () => {
   const inputs = {
     ls: {},
@@ -135,6 +161,40 @@ test('a mount asks for its reads and writes, and for listings that reach into it
   expect(await status('move_file', { source: '/asks/a.txt', destination: '/free/a.txt' })).toBe('needs-approval')
   expect(await status('copy_file', { source: '/asks/a.txt', destination: '/free/a.txt' })).toBe('needs-approval')
   expect(await status('ls', { path: '/free' })).toBe('allowed')
+})
+
+test('what cannot be asked about is blocked: a path that is missing, outside, or read-only (AP-3)', async () => {
+  const sandbox = new Sandbox({
+    mounts: [
+      { mountPoint: '/ro', hostPath: await project({ 'a.txt': 'a\n' }), mode: 'ro' },
+      { mountPoint: '/rw', hostPath: await project({ 'b.txt': 'b\n' }), mode: 'rw' },
+    ],
+  })
+  const backend = new LocalBackend({ sandbox })
+  onTestFinished(() => backend.close())
+  const toolset = createToolset({ backend, tools: ['console', 'files'] })
+  onTestFinished(() => toolset.close())
+  for (const [tool, input, code, named] of [
+    ['read_file', {}, 'INVALID_INPUT', 'path'],
+    ['write_file', { content: '' }, 'INVALID_INPUT', 'path'],
+    ['move_file', { source: '/rw/b.txt' }, 'INVALID_INPUT', 'destination'],
+    ['read_file', { path: '/etc/passwd' }, 'PATH_NOT_IN_SANDBOX', '/etc/passwd'],
+    ['write_file', { path: '/out/x', content: '' }, 'PATH_NOT_IN_SANDBOX', '/out/x'],
+    ['write_file', { path: '/ro/a.txt', content: '' }, 'PATH_NOT_WRITABLE', '/ro/a.txt'],
+    ['delete_file', { path: '/ro/a.txt' }, 'PATH_NOT_WRITABLE', '/ro/a.txt'],
+    ['move_file', { source: '/ro/a.txt', destination: '/rw/a.txt' }, 'PATH_NOT_WRITABLE', '/ro/a.txt'],
+    ['move_file', { source: '/rw/b.txt', destination: '/ro/b.txt' }, 'PATH_NOT_WRITABLE', '/ro/b.txt'],
+    ['copy_file', { source: '/out/x', destination: '/rw/x' }, 'PATH_NOT_IN_SANDBOX', '/out/x'],
+    ['copy_file', { source: '/rw/b.txt', destination: '/ro/b.txt' }, 'PATH_NOT_WRITABLE', '/ro/b.txt'],
+  ] as const) {
+    expect(await toolset.assess(tool, input), `${tool} ${JSON.stringify(input)}`).toMatchObject({
+      status: 'blocked',
+      code,
+      reason: expect.stringContaining(named),
+    })
+  }
+  // A listing without a path is one of the working directory.
+  expect((await toolset.assess('ls', {})).status).toBe('allowed')
 })
 
 test('an assessment is one of three, with a reason where it is a no (AP-10, AP-11)', async () => {

@@ -338,6 +338,13 @@ async fn at_a_prompt_only_whole_lines_are_typed_so_that_no_unjudged_command_is_m
         json!({ "id": "s", "keys": ["t"] }),
         json!({ "id": "s", "keys": ["up", "enter"] }),
         json!({ "id": "s", "keys": ["enter"] }),
+        // Completion makes a word that nobody judged: `sud` and a tab are `sudo`.
+        json!({ "id": "s", "command": "sud\t" }),
+        json!({ "id": "s", "command": "true\nsud\t" }),
+        json!({ "id": "s", "command": "sud", "keys": ["tab"] }),
+        json!({ "id": "s", "keys": ["tab"] }),
+        json!({ "id": "s", "keys": ["shift-tab"] }),
+        json!({ "id": "s", "keys": ["ctrl-i", "enter"] }),
     ] {
         let refused = call(&toolset, "shell_write_to_process", input.clone()).await;
         assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"), "{input}: {}", refused.text);

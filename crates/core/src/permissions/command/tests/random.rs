@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::corpus::{DANGEROUS, HARMLESS, UNRESOLVED};
+use super::corpus::{DANGEROUS, UNRESOLVED};
+use super::harmless::HARMLESS;
 use super::*;
 
 /// Pieces from which mutations are made.

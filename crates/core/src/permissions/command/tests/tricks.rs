@@ -1,6 +1,6 @@
 //! Lines that were allowed once and must not be: what a model tries that looks for a way around the list.
 
-pub(super) const TRICKS: &[&str] = &[
+pub(super) const STOPPED: &[&str] = &[
     "./../../../bin/rm -rf /",
     "/bin/./rm -rf /",
     "/bin//rm -rf /",
