@@ -64,6 +64,21 @@ async function installPackages() {
 /** The program that works inside containers, beside package.json, for this machine's processor. */
 export const guestFile = `gloveport-guest.${process.arch}`
 
+/** What the guest is built of; the tests of these are not. */
+const GUEST_SOURCES = [
+  'Cargo.toml',
+  'Cargo.lock',
+  'rust-toolchain.toml',
+  'crates/byte-order-marks',
+  'crates/core/Cargo.toml',
+  'crates/core/src',
+  'crates/guest/Cargo.toml',
+  'crates/guest/build.rs',
+  'crates/guest/src',
+  'crates/lines',
+  'crates/supervisor',
+]
+
 /** The Rust target of the supervisor and the guest: static, so that it runs whatever C library its host has. */
 function staticTarget() {
   const target = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-unknown-linux-musl`
@@ -119,14 +134,11 @@ async function buildGuest(profile, supervisor) {
   await whenStale({
     stamp: `target/gloveport-stamps/guest-${profile}`,
     inputs: () =>
-      digest(
-        ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates/core/src', 'crates/guest/src', 'crates/supervisor'],
-        {
-          target,
-          made: existsSync(join(root, guestFile)) ? digest([guestFile]) : 'missing',
-          RUSTFLAGS: process.env.RUSTFLAGS,
-        },
-      ),
+      digest(GUEST_SOURCES, {
+        target,
+        made: existsSync(join(root, guestFile)) ? digest([guestFile]) : 'missing',
+        RUSTFLAGS: process.env.RUSTFLAGS,
+      }),
     make: async () => {
       const build =
         profile === 'release'
