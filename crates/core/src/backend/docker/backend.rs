@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::container::Container;
 use super::image::BuildProgress;
+use super::mounts::Mounts;
 use super::options::DockerOptions;
 use super::runtime::work_dir;
 use super::usage::Usage;
@@ -21,7 +22,7 @@ pub struct DockerBackend {
     container: Container,
     remote: Remote<Container>,
     /// The files, where mounts were given: they lie on this machine.
-    mounts: Option<LocalBackend>,
+    mounts: Option<Mounts>,
 }
 
 /// What is known of a container without starting it.
@@ -67,6 +68,7 @@ impl DockerBackend {
         let limits = options.limits.clone();
         let id = format!("docker-{}", &session[..8]);
         let container = Container::new(options, work_dir.clone(), session, progress);
+        let mounts = mounts.map(|local| Mounts::new(local, container.clone()));
         Ok(Self { id, remote: Remote::new(container.clone(), work_dir, limits), container, mounts })
     }
 
@@ -129,21 +131,15 @@ impl Backend for DockerBackend {
 
     fn files(&self) -> &dyn FileSystem {
         match &self.mounts {
-            Some(mounts) => {
-                // Files of mounts are used without the container's knowing, and are use all the same (D30).
-                self.container.touch();
-                mounts.files()
-            }
+            Some(mounts) => mounts,
             None => &self.remote,
         }
     }
 
     fn writer(&self) -> Option<&dyn WritableFileSystem> {
         match &self.mounts {
-            Some(mounts) => {
-                self.container.touch();
-                mounts.writer()
-            }
+            Some(mounts) if mounts.writes() => Some(mounts),
+            Some(_) => None,
             None => Some(&self.remote),
         }
     }

@@ -12,6 +12,7 @@
 //! look.rs       seen from outside, without waiting
 //! locks.rs      one at a time, of what has the same name
 //! make.rs       how it comes to run: found by its name, or made, with the guest in it
+//! mounts.rs     files of this machine's directories, their use counted as the container's
 //! calls.rs      the engine's calls as these two need them
 //! client/       how they travel: HTTP over a socket, or through ssh
 //! by_shell.rs   a container that takes no program of ours, served through its shell
@@ -46,6 +47,7 @@ mod life_tests;
 mod locks;
 mod look;
 mod make;
+mod mounts;
 mod options;
 mod owner;
 mod runtime;
