@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::calls::exec_of;
-use super::client::{Engine, Path, Payload};
+use super::client::{Engine, Input, Output, Path, Payload};
 use super::engine::refused;
 use crate::backend::capture::Capture;
 use crate::backend::posix::PosixPlace;
@@ -27,6 +27,8 @@ use crate::path::VirtualPath;
 const MARK: &str = "GLOVEPORT_COMMAND";
 /// 4 MiB of one answer of the tools: a megabyte of content in their letters, with room.
 const ANSWER_BYTES: usize = 4 << 20;
+/// 60 s for a shell to make a directory, beside fifty others.
+const PROBE: Duration = Duration::from_secs(60);
 /// 10 s to end the processes of a command.
 const END: Duration = Duration::from_secs(10);
 /// Ends every process whose environment holds the mark `$1`, but this one and `$2`. What forks meanwhile is found by the
@@ -65,7 +67,12 @@ pub(super) async fn backend(
     let shell = |room| ExecShell { engine: engine.clone(), id: id.to_owned(), user: user.map(str::to_owned), room };
     let (files, commands) = (shell(ANSWER_BYTES), shell(limits.output_bytes));
     let make = format!("mkdir -p -- {}", crate::backend::posix::quote(working_directory.as_str()));
-    let made = commands.run(ExecuteRequest::new(make), &Call::default()).await?;
+    let mut make = ExecuteRequest::new(make);
+    make.timeout = Some(PROBE);
+    let made = commands.run(make, &Call::default()).await?;
+    if made.timed_out {
+        return Err(Error::new(ErrorKind::BackendUnavailable, "The container's shell does not answer."));
+    }
     if made.exit_code.is_none_or(|code| code == 126 || code == 127) {
         return Err(Error::new(
             ErrorKind::Unsupported,
@@ -113,10 +120,16 @@ impl ExecShell {
         if let Some(user) = &self.user {
             config["User"] = user.as_str().into();
         }
-        let unended = Unended(Some((self.clone(), mark)));
-        let (exec, mut output, mut input) = exec_of(&self.engine, &self.id, &config).await?;
-        let mut capture = Capture::new(self.room, request.on_output, None);
         let deadline = request.timeout.map_or_else(|| call.deadline.clone(), |limit| call.deadline.within(limit));
+        let mut capture = Capture::new(self.room, request.on_output, None);
+        let begun = tokio::select! {
+            begun = self.begin(config, mark) => Ok(begun?),
+            error = deadline.reached() => Err(error.kind()),
+        };
+        let (unended, exec, mut output, mut input) = match begun {
+            Ok(begun) => begun,
+            Err(stopped) => return Ok(outcome(capture, begin, None, Some(stopped))),
+        };
         let stdin = request.stdin.unwrap_or_default();
         let fed = async {
             // A command that reads less than it is given closes its end.
@@ -148,19 +161,20 @@ impl ExecShell {
             ));
         }
         let code = if stopped.is_none() { self.exit_code(&exec).await? } else { None };
-        let captured = capture.finish();
-        Ok(ExecuteOutcome {
-            output: captured.output,
-            stdout: captured.stdout,
-            stderr: captured.stderr,
-            truncated: captured.truncated,
-            // A shell says 128 and the number for a command that a signal ended.
-            exit_code: code,
-            timed_out: stopped == Some(ErrorKind::Timeout),
-            aborted: stopped == Some(ErrorKind::Aborted),
-            duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
-            ..ExecuteOutcome::default()
-        })
+        Ok(outcome(capture, begin, code, stopped))
+    }
+
+    /// Starts a command, on a task of its own: what an engine was asked to start it starts, though nobody waits any more, and
+    /// then it is ended.
+    async fn begin(&self, config: Value, mark: String) -> Result<(Unended, String, Output, Input)> {
+        let shell = self.clone();
+        let begun = tokio::spawn(async move {
+            let begun = exec_of(&shell.engine, &shell.id, &config).await;
+            // Whether it was started is unknown where this failed.
+            let unended = Unended(Some((shell, mark)));
+            begun.map(|(exec, output, input)| (unended, exec, output, input))
+        });
+        begun.await.unwrap_or_else(|_| Err(Error::internal("A command of a container was lost.")))
     }
 
     async fn exit_code(&self, exec: &str) -> Result<Option<i32>> {
@@ -181,6 +195,27 @@ impl ExecShell {
             while let Ok(Some(_)) = output.piece().await {}
         };
         let _ = timeout(END, ended).await;
+    }
+}
+
+fn outcome(
+    capture: Capture,
+    begin: std::time::Instant,
+    exit_code: Option<i32>,
+    stopped: Option<ErrorKind>,
+) -> ExecuteOutcome {
+    let captured = capture.finish();
+    ExecuteOutcome {
+        output: captured.output,
+        stdout: captured.stdout,
+        stderr: captured.stderr,
+        truncated: captured.truncated,
+        // A shell says 128 and the number for a command that a signal ended.
+        exit_code,
+        timed_out: stopped == Some(ErrorKind::Timeout),
+        aborted: stopped == Some(ErrorKind::Aborted),
+        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+        ..ExecuteOutcome::default()
     }
 }
 
