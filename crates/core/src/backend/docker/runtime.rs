@@ -319,6 +319,61 @@ mod tests {
         assert!(dockerfile(&other).unwrap().contains("\"git+https://example.com/x.git@v1#egg=x\""));
     }
 
+    /// What each manager is asked, who the user is, and whose the directories are (BE-132).
+    #[test]
+    fn says_each_line_of_each_manager_and_user() {
+        let made = |fields: &str| {
+            let json = format!(r#"{{ "name": "n", "baseImage": "b", "setupCommands": ["echo 1"], {fields} }}"#);
+            dockerfile(&serde_json::from_str(&json).unwrap()).unwrap()
+        };
+        let set_up = "FROM b\nRUN [\"/bin/sh\",\"-c\",\"echo 1\"]\n";
+        assert_eq!(
+            made(r#""packages": ["typescript@5", "@types/react"], "packageManager": "npm", "workDir": "/app""#),
+            format!(
+                "{set_up}WORKDIR \"/app\"\n\
+                 RUN [\"npm\",\"install\",\"--no-audit\",\"--no-fund\",\"--\",\"typescript@5\",\"@types/react\"]\n\
+                 WORKDIR \"/app\"\n"
+            )
+        );
+        assert_eq!(
+            made(r#""packages": ["git", "curl=8*"], "packageManager": "apt""#),
+            format!(
+                "{set_up}RUN [\"/bin/sh\",\"-c\",\"apt-get update && apt-get install -y --no-install-recommends -- \\\"$@\\\" && \
+                 rm -rf /var/lib/apt/lists/*\",\"sh\",\"git\",\"curl=8*\"]\n\
+                 WORKDIR \"/workspace\"\n"
+            )
+        );
+        assert_eq!(
+            made(r#""packages": ["ripgrep"], "packageManager": "cargo", "envVars": { "A": "b" }"#),
+            format!(
+                "{set_up}RUN [\"cargo\",\"install\",\"--locked\",\"--\",\"ripgrep\"]\n\
+                 ENV A=\"b\"\n\
+                 WORKDIR \"/workspace\"\n"
+            )
+        );
+        // Root's packages stay readable, and a venv is the user's own, in front of the rest.
+        assert_eq!(
+            made(r#""packages": ["numpy"], "runAsUid": 1000"#),
+            format!(
+                "{set_up}RUN [\"python3\",\"-m\",\"venv\",\"--system-site-packages\",\"/opt/venv\"]\n\
+                 RUN [\"/opt/venv/bin/pip\",\"install\",\"--no-cache-dir\",\"--\",\"numpy\"]\n\
+                 RUN [\"/bin/sh\",\"-c\",\"mkdir -p \\\"$2\\\" \\\"$3\\\" && chown -R \\\"$1:$1\\\" \\\"$2\\\" \\\"$3\\\" \
+                 \\\"$4\\\"\",\"sh\",\"1000\",\"/home/agent\",\"/workspace\",\"/opt/venv\"]\n\
+                 ENV HOME=/home/agent\n\
+                 ENV PATH=/opt/venv/bin:$PATH\n\
+                 WORKDIR \"/workspace\"\n\
+                 USER 1000:1000\n"
+            )
+        );
+        // Without Python there is no venv, and nothing of it.
+        let npm = made(r#""packageManager": "npm", "runAsUid": 1000"#);
+        assert!(
+            npm.ends_with("\",\"/home/agent\"]\nENV HOME=/home/agent\nWORKDIR \"/workspace\"\nUSER 1000:1000\n"),
+            "{npm}"
+        );
+        assert!(!npm.contains("venv"), "{npm}");
+    }
+
     #[test]
     fn values_stay_values() {
         let runtime: Runtime = serde_json::from_str(
