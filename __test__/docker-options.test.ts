@@ -71,6 +71,21 @@ test('runtimes come along by name', () => {
 test('a runtime of your own is checked', () => {
   const runtime = defineRuntime({ name: 'science', baseImage: 'python:3.12-slim', packages: ['numpy>=1.26,<3'] })
   expect(runtime).toMatchObject({ packages: ['numpy>=1.26,<3'], packageManager: 'pip', workDir: '/workspace' })
+  // An image is used as it is: what could only be built into it is not dropped in silence.
+  expect(defineRuntime({ name: 'n', image: 'i', runAsUid: 1000, envVars: { A: 'b' } })).toMatchObject({ image: 'i' })
+  for (const config of [
+    { name: 'n' },
+    { name: 'a b', image: 'i' },
+    { name: 'n', image: 'i', baseImage: 'b' },
+    { name: 'n', image: '--privileged' },
+    { name: 'n', image: 'i', packages: ['numpy'] },
+    { name: 'n', image: 'i', setupCommands: ['true'] },
+    { name: 'n', image: 'i', runAsUid: 0 },
+    { name: 'n', image: 'i', workDir: 'relative' },
+    { name: 'n', image: 'i', envVars: { 'A B': '' } },
+  ]) {
+    expect(() => defineRuntime(config), JSON.stringify(config)).toThrow(InvalidInputError)
+  }
   for (const change of [
     { packages: ['--index-url=http://x'] },
     { packages: ['a\nRUN x'] },

@@ -1,11 +1,14 @@
 // Sessions over objects of the application: the recorded scenarios, and what went wrong in the systems before (D31).
 
+import { once } from 'node:events'
 import { mkdir, readdir, symlink } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 
 import {
   BackendUnavailableError,
   ClosedError,
+  DockerBackend,
   InvalidInputError,
   type Session,
   type SessionContext,
@@ -13,7 +16,7 @@ import {
   SessionLimitError,
   SessionManager,
 } from 'gloveport'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 
 import recorded from './vectors/session_manager.json' with { type: 'json' }
 import { project, rejection } from './support.js'
@@ -229,6 +232,95 @@ test('each session has its own workspace, and no link in its place', async () =>
   await mkdir(join(root, 'u3'))
   await symlink(join(root, 'u1'), join(root, 'u3', 'workspace'))
   expect(await rejection(sessions.getOrCreate('u3'))).toBeInstanceOf(InvalidInputError)
+})
+
+test('what all sessions would share is refused', () => {
+  expect(() => new SessionManager({ docker: { image: 'x', container: 'one' } as never })).toThrow(/docker\.container/)
+  expect(() => new SessionManager({ docker: { image: 'x', sandbox: {} } as never })).toThrow(/docker\.sandbox/)
+  expect(() => new SessionManager({ docker: 'x' as never })).toThrow(InvalidInputError)
+})
+
+// Node takes an interval beyond 2^31 - 1 ms for one of 1 ms.
+test('an interval of a month is not one of a millisecond', () => {
+  const intervals = vi.spyOn(globalThis, 'setInterval')
+  onTestFinished(() => intervals.mockRestore())
+  const { sessions } = manager()
+  sessions.startCleanupLoop(30 * 24 * 3_600_000)
+  sessions.stopCleanupLoop()
+  expect(intervals.mock.calls.map(([, every]) => every)).toEqual([2 ** 31 - 1])
+})
+
+describe.skipIf(process.platform === 'win32')('an engine that pulls', () => {
+  /** An engine that lacks an image and pulls it: `pulls` says what comes of that, and `pulling` when it is asked. */
+  async function pulling(pulls: 'fails' | 'never ends') {
+    const root = await project()
+    let asked = () => {}
+    const pulling = new Promise<void>((resolve) => (asked = resolve))
+    const server = createServer((request, response) => {
+      const path = request.url?.split('?')[0]?.replace(/^\/v1\.\d+/, '')
+      response.setHeader('Api-Version', '1.44')
+      if (path === '/_ping') response.end('OK')
+      else if (path === '/images/create') {
+        response.write('{"status":"half of it"}\n')
+        asked()
+        if (pulls === 'fails') response.end('{"error":"no room"}\n')
+      } else {
+        response.statusCode = path === '/containers/create' ? 404 : 200
+        response.end('{}')
+      }
+    })
+    const socket = join(root, 'engine.sock')
+    await once(server.listen(socket), 'listening')
+    onTestFinished(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    return { host: `unix://${socket}`, pulling }
+  }
+
+  test.each([
+    [
+      'throws',
+      () => {
+        throw new Error('mine')
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('mine'))],
+  ])('an `onProgress` that %s ends no pull, and its author is told', async (_, onProgress) => {
+    const { host } = await pulling('fails')
+    const warned = new Promise<Error>((resolve) => {
+      // The engine is of a processor that there is no guest for, which is told as well.
+      const hear = (warning: Error): void => void (warning.message.includes('onProgress') && resolve(warning))
+      process.on('warning', hear)
+      onTestFinished(() => void process.off('warning', hear))
+    })
+    const backend = new DockerBackend({ host, image: 'x', onProgress })
+    expect(await rejection(backend.start())).toMatchObject({
+      code: 'BACKEND_UNAVAILABLE',
+      details: { message: 'no room' },
+    })
+    expect(await warned).toMatchObject({ code: 'GLOVEPORT_DOCKER', message: '`onProgress` failed: mine' })
+    await backend.close()
+  })
+
+  test('who releases a session, or shuts down, does not wait for a pull', async () => {
+    for (const way of ['release', 'shutdown'] as const) {
+      const engine = await pulling('never ends')
+      const sessions = new SessionManager({ docker: { host: engine.host, image: 'x' } })
+      const made = rejection(sessions.getOrCreate('a'))
+      await engine.pulling
+      await (way === 'release' ? sessions.release('a') : sessions.shutdown())
+      expect(await made).toBeInstanceOf(ClosedError)
+    }
+  })
+
+  test('a session that is released before it was started is not started', async () => {
+    const { events, sessions } = manager()
+    const made = rejection(sessions.getOrCreate('a'))
+    await sessions.release('a')
+    expect(await made).toBeInstanceOf(ClosedError)
+    expect(events).toEqual(['new a', 'stop a'])
+  })
 })
 
 describe('several hosts', () => {

@@ -123,9 +123,10 @@ pub fn builtin_runtimes_json(name: Option<String>) -> NativeOutcome {
 }
 
 fn described(runtime: &Runtime) -> Result<Value> {
-    let (dockerfile, tag) = match runtime.base_image {
-        Some(_) => (Some(dockerfile(runtime)?), Some(image_tag(runtime)?)),
-        None => (None, None),
+    runtime.check()?;
+    let (dockerfile, tag) = match runtime.image {
+        None => (Some(dockerfile(runtime)?), Some(image_tag(runtime)?)),
+        Some(_) => (None, None),
     };
     Ok(json!({ "runtime": runtime, "dockerfile": dockerfile, "tag": tag }))
 }

@@ -66,6 +66,20 @@ function warn(text: string): void {
   process.emitWarning(text, { type: 'GloveportWarning', code: 'GLOVEPORT_DOCKER' })
 }
 
+/** `onProgress` of the application: where it fails, a pull and a build go on, and the author is told. */
+function heard(onProgress: ((text: string) => unknown) | undefined): ((text: string) => void) | undefined {
+  if (!onProgress) return undefined
+  const failed = (error: unknown): void =>
+    warn(`\`onProgress\` failed: ${error instanceof Error ? error.message : describe(error)}`)
+  return (text) => {
+    try {
+      Promise.resolve(onProgress(text)).catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+}
+
 /** What a container uses at a moment. */
 export interface DockerUsage {
   readonly memoryBytes?: number
@@ -89,6 +103,10 @@ export interface DockerUsage {
  * @throws {InvalidInputError} an option is not right, or would open the wall
  */
 export class DockerBackend extends NativeFiles {
+  /** What its image is described by, where that is not an image alone. */
+  readonly runtime: RuntimeConfig | undefined
+  /** Milliseconds without a call after which it is stopped; undefined is never. */
+  readonly idleTimeout: number | undefined
   readonly #docker: NativeDocker
 
   constructor(options?: DockerBackendOptions) {
@@ -96,15 +114,15 @@ export class DockerBackend extends NativeFiles {
     if (onProgress !== undefined && typeof onProgress !== 'function') {
       throw new InvalidInputError(`\`onProgress\` must be a function, not ${describe(onProgress)}.`)
     }
-    const json = encodeJson(
-      { ...rest, runtime: typeof runtime === 'string' ? getRuntime(runtime) : runtime },
-      'options',
-    )
+    const described = typeof runtime === 'string' ? getRuntime(runtime) : runtime
+    const json = encodeJson({ ...rest, runtime: described }, 'options')
     const native = sandbox === undefined ? null : nativeSandboxOf(sandbox)
-    const { docker, error } = NativeDocker.create(json, native, ...guestPrograms(), onProgress, warn)
+    const { docker, error } = NativeDocker.create(json, native, ...guestPrograms(), heard(onProgress), warn)
     if (!docker) throw errorFromNative(error ?? { code: 'INTERNAL', message: 'The container could not be made.' })
     super({ backend: docker.backend() })
     this.#docker = docker
+    this.runtime = described
+    this.idleTimeout = rest.idleTimeout
   }
 
   /**

@@ -18,6 +18,8 @@ import type { RuntimeConfig } from './runtime.js'
 const DEFAULT_IDLE_TIMEOUT = 3_600_000
 /** Five minutes between two looks for idle sessions. */
 const CLEANUP_INTERVAL = 300_000
+/** 2^31 - 1 ms, some 25 days: Node takes a longer interval for one of 1 ms. */
+const MAX_INTERVAL = 2 ** 31 - 1
 /** 128 characters: an id becomes a directory and part of a name. */
 const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 
@@ -82,9 +84,18 @@ export interface SessionManagerOptions<S extends Session> {
 interface Entry<S> {
   /** Made and started; rejects where that failed. */
   readonly session: Promise<S>
+  readonly begun: Begun<S>
   /** The value of `session`, once it is there. */
   made?: S
   readonly placed: Placed
+}
+
+/** How far an entry has come that is not made. */
+interface Begun<S> {
+  /** What is being started. */
+  session?: S
+  /** Nobody wants it any more. */
+  given: boolean
 }
 
 /** The engine that a session is on, or is being tried on. */
@@ -123,6 +134,7 @@ export class SessionManager<S extends Session = DockerBackend> {
         throw new InvalidInputError(`\`${name}\` must be a function, not ${describe(given)}.`)
       }
     }
+    checkShared(this.#options.docker)
     this.#hosts = checkHosts(this.#options.hosts)
     this.#root = this.#options.workspaceRoot === undefined ? undefined : resolve(this.#options.workspaceRoot)
   }
@@ -151,7 +163,10 @@ export class SessionManager<S extends Session = DockerBackend> {
     }
   }
 
-  /** Stops the session of an id. False when there was none. */
+  /**
+   * Stops the session of an id; false when there was none. A container that is only being started is given up, and who
+   * asked for it gets a `ClosedError`.
+   */
   async release(id: string): Promise<boolean> {
     const entry = this.#entries.get(id)
     if (!entry) return false
@@ -181,7 +196,8 @@ export class SessionManager<S extends Session = DockerBackend> {
   startCleanupLoop(intervalMs: number = CLEANUP_INTERVAL): void {
     checkCount(intervalMs, 'intervalMs')
     this.stopCleanupLoop()
-    this.#timer = setInterval(() => void this.cleanupIdle().catch((error) => this.#report(error)), intervalMs)
+    const every = Math.min(intervalMs, MAX_INTERVAL)
+    this.#timer = setInterval(() => void this.cleanupIdle().catch((error) => this.#report(error)), every)
     this.#timer.unref()
   }
 
@@ -235,7 +251,8 @@ export class SessionManager<S extends Session = DockerBackend> {
       throw new SessionLimitError(message, { details: { limit: this.#hosts.map((host) => host.maxSessions) } })
     }
     const placed = { host: first }
-    const entry: Entry<S> = { session: this.#make(id, placed, runtime), placed }
+    const begun: Begun<S> = { given: false }
+    const entry: Entry<S> = { session: this.#make(id, placed, begun, runtime), begun, placed }
     this.#entries.set(id, entry)
     entry.session.then(
       (made) => (entry.made = made),
@@ -244,14 +261,14 @@ export class SessionManager<S extends Session = DockerBackend> {
     return entry.session
   }
 
-  async #make(id: string, placed: Placed, runtime: RuntimeConfig | string | undefined): Promise<S> {
+  async #make(id: string, placed: Placed, begun: Begun<S>, runtime: RuntimeConfig | string | undefined): Promise<S> {
     await this.#leaving.get(id)
     const sandbox = this.#root === undefined ? undefined : workspace(this.#root, id)
     const lost: { host: string; message: string }[] = []
     for (;;) {
       const host = placed.host?.host
       try {
-        return await this.#start(await this.#create(id, { runtime, sandbox, host }))
+        return await this.#start(await this.#create(id, { runtime, sandbox, host }), begun)
       } catch (error) {
         if (host === undefined || !(error instanceof BackendUnavailableError)) throw error
         lost.push({ host, message: error.message })
@@ -264,8 +281,10 @@ export class SessionManager<S extends Session = DockerBackend> {
     }
   }
 
-  async #start(session: S): Promise<S> {
+  async #start(session: S, begun: Begun<S>): Promise<S> {
     try {
+      if (begun.given) throw new ClosedError('The session was released before it had started.')
+      begun.session = session
       await session.start()
       return session
     } catch (error) {
@@ -297,6 +316,10 @@ export class SessionManager<S extends Session = DockerBackend> {
   async #end(id: string, entry: Entry<S>, released: boolean): Promise<void> {
     if (this.#entries.get(id) === entry) this.#entries.delete(id)
     const ended = (async () => {
+      entry.begun.given = true
+      // A container that is being started may be waiting for a pull of many minutes; nobody waits for that.
+      const { session: starting } = entry.begun
+      if (!entry.made && starting instanceof DockerBackend) await starting.close().catch((error) => this.#report(error))
       const session = await entry.session.catch(() => undefined)
       if (session) await this.#stop(session)
     })()
@@ -349,6 +372,19 @@ function checkCount(value: unknown, name: string): void {
   throw new InvalidInputError(`\`${name}\` must be a number that is not negative, not ${describe(value)}.`)
 }
 
+/** What would be one for all sessions: each would read and end what another one does. */
+function checkShared(docker: unknown): void {
+  const given = checkOptions(docker as object | undefined, 'docker') as Record<string, unknown>
+  for (const [name, instead] of [
+    ['container', 'each session has a container of its own'],
+    ['sandbox', 'with `workspaceRoot` each session has a folder of its own'],
+  ] as const) {
+    if (given[name] !== undefined) {
+      throw new InvalidInputError(`\`docker.${name}\` would be shared by all sessions; ${instead}.`)
+    }
+  }
+}
+
 function checkHosts(hosts: unknown): readonly SessionHost[] {
   if (hosts === undefined) return []
   const wrong = 'must be a list of addresses, or of objects with `host` and perhaps `maxSessions`, none of them twice'
@@ -369,8 +405,13 @@ function checkHosts(hosts: unknown): readonly SessionHost[] {
 function workspace(root: string, id: string): Sandbox {
   const folder = join(root, id, 'workspace')
   mkdirSync(folder, { recursive: true })
-  if (realpathSync(folder) !== join(realpathSync(root), id, 'workspace')) {
-    throw new InvalidInputError('The workspace of the session is a link; remove it.')
+  // As the system names it, also where letters of either size are one name: two ids have two folders, or one is refused.
+  const hostPath = realpathSync.native(folder)
+  if (hostPath !== join(realpathSync.native(root), id, 'workspace')) {
+    throw new InvalidInputError(
+      'The workspace of the session is a link, or that of an id that differs in the size of letters only; remove it, or ' +
+        'take another id.',
+    )
   }
-  return new Sandbox({ mounts: [{ hostPath: folder, mountPoint: '/workspace', mode: 'rw', writeApproval: false }] })
+  return new Sandbox({ mounts: [{ hostPath, mountPoint: '/workspace', mode: 'rw', writeApproval: false }] })
 }
