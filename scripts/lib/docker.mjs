@@ -30,6 +30,8 @@ import { announce, root, run, StepError } from './steps.mjs'
 /** 60 s for the engine to answer, on a machine that does much else. */
 const START_MS = 60_000
 const IMAGE = 'gloveport-test:busybox'
+/** How the functions are called that tests of Rust start as processes of their own. */
+const CHILDREN = 'child_that_'
 const NEXTEST_REPORT = 'target/nextest/default/junit.xml'
 const VITEST_REPORT = 'target/test-reports/docker.json'
 
@@ -116,7 +118,9 @@ async function suites(env, skipped) {
     const { code } = await run('Container tests (Rust)', 'cargo', args, { env, allowFailure: true })
     results.push(fromJunit(NEXTEST_REPORT, code))
   } else {
-    const args = ['test', ...features, '--test=docker', '--', ...skipped.flatMap((name) => ['--skip', name])]
+    // Not tests, but other processes of some.
+    const left = [...skipped, CHILDREN]
+    const args = ['test', ...features, '--test=docker', '--', ...left.flatMap((name) => ['--skip', name])]
     const { code, stdout } = await run('Container tests (Rust)', 'cargo', args, { env, tee: true, allowFailure: true })
     results.push(fromCargoTest(stdout, code))
   }
@@ -174,7 +178,9 @@ function tests(only) {
         Array.from(readFileSync(join(root, folder, file), 'utf8').matchAll(pattern), ([, name]) => name),
       )
   return [
-    ...named('crates/guest/tests/docker', /#\[(?:tokio::)?test[^\n]*\n(?:#\[[^\n]*\n)*(?:async )?fn (\w+)/g),
+    ...named('crates/guest/tests/docker', /#\[(?:tokio::)?test[^\n]*\n(?:#\[[^\n]*\n)*(?:async )?fn (\w+)/g).filter(
+      (name) => !name.startsWith(CHILDREN),
+    ),
     ...named('__test__/docker', /^test\('([^']+)'/gm),
   ]
 }

@@ -1,6 +1,6 @@
 //! The life of containers: begun, kept, resumed, ended, swept.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,19 +68,44 @@ async fn a_container_that_somebody_else_made_is_used_and_left() {
     let backend = DockerBackend::new(options, None).unwrap();
     write(&backend, "/workspace/a", b"text").await;
     assert_eq!(run(&backend, "cat a").await.stdout, "text");
+    assert_ne!(engine.docker(&["exec", &id, "ls", "-A", "/tmp"]), "");
     backend.close().await.unwrap();
     assert!(engine.exists(&id));
+    // And as it was: nothing of ours stays in it.
+    assert_eq!(engine.docker(&["exec", &id, "ls", "-A", "/tmp"]), "");
     engine.docker(&["kill", &id]);
     let options = DockerOptions { image: None, container: Some("no-such-container".to_owned()), ..engine.options() };
     let error = try_run(&DockerBackend::new(options, None).unwrap(), "true").await.unwrap_err();
     assert_eq!(error.message(), "Container 'no-such-container' not found. Give an image as well to have it made.");
 }
 
+/// `docker commit` copies labels: an image of an agent's container must not make somebody's container ours.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_of_an_image_that_was_made_of_one_of_ours_is_not_ours() {
+    let engine = engine();
+    let backend = engine.backend();
+    backend.start().await.unwrap();
+    let name = format!("gloveport-copy-{}", std::process::id());
+    engine.docker(&["commit", &backend.container_id().await.unwrap(), &name]);
+    backend.close().await.unwrap();
+    let copy =
+        engine.docker(&["run", "--detach", "--network=none", "--entrypoint=sleep", "--name", &name, &name, "1000"]);
+    let options = DockerOptions { image: None, container: Some(name.clone()), ..engine.options() };
+    let backend = DockerBackend::new(options, None).unwrap();
+    assert_eq!(run(&backend, "echo used").await.stdout, "used\n");
+    backend.stop(true).await.unwrap();
+    backend.stop(true).await.unwrap();
+    assert_eq!(engine.docker(&["inspect", "--format", "{{.State.Status}}", &copy]), "running");
+    engine.docker(&["rm", "--force", &copy]);
+    engine.docker(&["rmi", &name]);
+}
+
 /// The process that makes a container and is killed, for the test below.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "another process of a test"]
 async fn child_that_holds_a_container() {
     let engine = engine();
-    let Ok(name) = std::env::var("GLOVEPORT_TEST_CHILD") else { return };
+    let name = std::env::var("GLOVEPORT_TEST_CHILD").unwrap();
     let container = Some(name).filter(|name| !name.is_empty());
     let backend = DockerBackend::new(DockerOptions { container, ..engine.options() }, None).unwrap();
     write(&backend, "/workspace/kept", b"kept").await;
@@ -90,11 +115,11 @@ async fn child_that_holds_a_container() {
     std::future::pending::<()>().await;
 }
 
-/// Starts this test program as another process that holds a container, and kills it.
-fn killed_holder(name: &str) -> String {
+/// Starts this test program as another process that holds a container.
+fn holder(name: &str) -> (Child, String) {
     use std::io::BufRead;
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["life::child_that_holds_a_container", "--exact", "--nocapture"])
+        .args(["life::child_that_holds_a_container", "--exact", "--ignored", "--nocapture"])
         .env("GLOVEPORT_TEST_CHILD", name)
         .stdout(Stdio::piped())
         .spawn()
@@ -102,6 +127,12 @@ fn killed_holder(name: &str) -> String {
     let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
     let id =
         lines.map_while(std::result::Result::ok).find_map(|line| Some(line.split_once("id ")?.1.to_owned())).unwrap();
+    (child, id)
+}
+
+/// The same, killed.
+fn killed_holder(name: &str) -> String {
+    let (mut child, id) = holder(name);
     child.kill().unwrap();
     child.wait().unwrap();
     id
@@ -149,14 +180,16 @@ async fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
     let named = made(&format!("{place} 4194304 1"), "false");
     let elsewhere = made("another-machine pid:[1] 4194304 1", "true");
     let foreign = engine.docker(&["create", "--network=none", &engine.image, "true"]);
-    let backend = engine.backend();
-    backend.start().await.unwrap();
-    assert!(!engine.exists(&dead));
+    // A process sweeps once, and nobody waits for that: another one, of whose first start this is sure.
+    let (mut other, id) = holder("");
+    engine.wait_until_gone(&dead);
     for kept in [&named, &elsewhere, &foreign] {
         assert!(engine.exists(kept));
         engine.docker(&["rm", kept]);
     }
-    backend.close().await.unwrap();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    engine.wait_until_gone(&id);
 }
 
 /// Sends once, from wherever it is called first.

@@ -80,7 +80,7 @@ impl Engine {
     fn wait_until_gone(&self, container: &str) {
         // `wait` ends with the container; an error says that it is gone already.
         let _ = Command::new("docker").args(["--host", &self.host, "wait", container]).output();
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_mins(2);
         while self.exists(container) {
             assert!(Instant::now() < deadline, "the container is still there");
             std::thread::yield_now();

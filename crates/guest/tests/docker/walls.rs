@@ -64,3 +64,22 @@ async fn a_root_that_cannot_be_written_and_another_user() {
     assert_eq!(run(&backend, "ls -ln mine | tr -s ' ' | cut -d' ' -f3,4").await.stdout, "1234 1234\n");
     backend.close().await.unwrap();
 }
+
+/// An engine makes the working directory as root, and a user of the image could write nothing where commands run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_of_the_image_has_the_working_directory() {
+    let engine = engine();
+    let name = format!("gloveport-user-{}", std::process::id());
+    let plain = engine.docker(&["create", "--network=none", &engine.image, "true"]);
+    // Larger than the seven octal digits of an archive's head.
+    engine.docker(&["commit", "--change", "USER 3000000:3000001", &plain, &name]);
+    engine.docker(&["rm", &plain]);
+    let backend = DockerBackend::new(DockerOptions { image: Some(name.clone()), ..engine.options() }, None).unwrap();
+    write(&backend, "/workspace/mine", b"text").await;
+    assert_eq!(
+        run(&backend, "id -u; echo more >> mine; ls -ln mine | tr -s ' ' | cut -d' ' -f3,4").await.stdout,
+        "3000000\n3000000 3000001\n"
+    );
+    backend.close().await.unwrap();
+    engine.docker(&["rmi", &name]);
+}

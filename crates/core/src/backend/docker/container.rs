@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde_json::Value;
 use tokio::time::timeout;
 
 use super::by_shell;
@@ -21,7 +20,6 @@ use super::client::{Engine, Input, Output};
 use super::idle::{Busy, Idleness};
 use super::image::BuildProgress;
 use super::options::DockerOptions;
-use super::owner::SESSION;
 use crate::backend::guest::{Connection, Lease, Line, Link, Setup};
 use crate::backend::{BoxFuture, Call};
 use crate::cancel::CancelToken;
@@ -206,11 +204,6 @@ impl Container {
         *self.0.home.lock() = connection.home();
         Ok(Line::Guest(Arc::new(connection)))
     }
-}
-
-/// Whether a container that was looked at was made by us.
-pub(super) fn is_ours(found: &Value) -> bool {
-    found.pointer("/Config/Labels").and_then(|labels| labels.get(SESSION)).is_some()
 }
 
 impl Link for Container {

@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use super::calls::{inspect, remove, stop};
-use super::container::{Container, Running, State, is_ours};
-use super::engine;
+use tokio::time::timeout;
+
+use super::calls::{exec, inspect, remove, stop};
+use super::container::{Container, Running, State};
+use super::{engine, owner};
 use crate::backend::guest::Line;
 use crate::error::{ErrorKind, Result};
 
+/// 10 s to take the guest out of a container that stays.
+const TIDY: Duration = Duration::from_secs(10);
 /// 120 s to stop one: an engine that removes fifty at once takes its time.
 const STOP: Duration = Duration::from_mins(2);
 
@@ -79,7 +83,7 @@ impl Container {
         let Some(name) = &self.0.options.container else { return Ok(()) };
         let engine = engine::connect(self.0.options.host.as_deref()).await?;
         let Some(found) = inspect(&engine, name).await? else { return Ok(()) };
-        if is_ours(&found) {
+        if owner::is_ours(&engine, &found).await? {
             remove(&engine, name).await?;
         }
         Ok(())
@@ -93,12 +97,27 @@ impl Container {
         }
         // One that somebody else made, or holds at this moment, is not ours to end; to purge it was said.
         if !running.ours || (!purge && running.hold.is_none()) {
+            if !running.ours {
+                self.tidy(&running).await;
+            }
             return Ok(());
         }
         if purge || self.0.options.container.is_none() {
             return remove(&running.engine, &running.id).await;
         }
         stop(&running.engine, &running.id).await
+    }
+
+    /// Takes the guest out of somebody else's container. Best effort: it may have ended.
+    async fn tidy(&self, running: &Running) {
+        let Some(program) = &running.program else { return };
+        let command = ["rm", "-f", "--", program];
+        let tidied = async {
+            let user = self.0.options.user.as_deref();
+            let Ok((mut output, _input)) = exec(&running.engine, &running.id, &command, user).await else { return };
+            while let Ok(Some(_)) = output.piece().await {}
+        };
+        let _ = timeout(TIDY, tidied).await;
     }
 
     /// Ends what was started here, for good. A container with a name is stopped and kept.

@@ -13,6 +13,8 @@ pub(super) const GUEST_PROGRAM: &str = "/.gloveport/guest";
 const MAX_BYTES: u64 = 64 << 20;
 /// A block of a tape archive.
 const BLOCK: usize = 512;
+/// 2,097,151: the largest number of a user that seven octal digits hold.
+const OCTAL_MOST: u32 = 0o7_777_777;
 
 /// The program for each kind of processor, as the engine names them (`x86_64`, `aarch64`).
 #[derive(Debug, Clone, Default)]
@@ -89,14 +91,24 @@ fn header(bytes: &mut Vec<u8>, name: &str, mode: u32, owner: (u32, u32), size: u
     let mut put = |at: usize, text: &str| block[at..at + text.len()].copy_from_slice(text.as_bytes());
     put(0, &name[..name.floor_char_boundary(100)]);
     put(100, &format!("{mode:07o}"));
-    put(108, &format!("{:07o}", owner.0 & 0o7_777_777));
-    put(116, &format!("{:07o}", owner.1 & 0o7_777_777));
+    for (at, number) in [(108, owner.0), (116, owner.1)] {
+        if number <= OCTAL_MOST {
+            put(at, &format!("{number:07o}"));
+        }
+    }
     put(124, &format!("{size:011o}"));
     put(136, "00000000000");
     put(148, "        ");
     put(257, "ustar");
     put(263, "00");
     block[156] = kind;
+    for (at, number) in [(108, owner.0), (116, owner.1)] {
+        if number > OCTAL_MOST {
+            // As every `tar` since GNU's writes what does not fit: a mark, and the number itself.
+            block[at] = 0x80;
+            block[at + 4..at + 8].copy_from_slice(&number.to_be_bytes());
+        }
+    }
     let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
     block[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
     bytes.extend(block);
@@ -108,7 +120,7 @@ fn header(bytes: &mut Vec<u8>, name: &str, mode: u32, owner: (u32, u32), size: u
 pub(super) const RECEIVE: &str = r#"umask 077
 for d in /tmp /var/tmp "$HOME" /dev/shm /run /; do
   f="$d/.gloveport-guest-$1"
-  [ -d "$d" ] && [ ! -e "$f" ] || continue
+  [ -d "$d" ] && { [ ! -e "$f" ] || rm -f "$f" 2>/dev/null; } || continue
   (printf '#!/bin/sh\nexit 0\n' >"$f") 2>/dev/null && chmod 700 "$f" && "$f" 2>/dev/null || { rm -f "$f" 2>/dev/null; continue; }
   echo "$f"
   cat >"$f" && echo ok && exit 0
@@ -126,14 +138,14 @@ mod tests {
     fn the_archive_is_one_that_tar_reads() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.tar");
-        std::fs::write(&path, archive(b"\x7fELF program", &[("/work/a b", 1000, 1000)])).unwrap();
+        std::fs::write(&path, archive(b"\x7fELF program", &[("/work/a b", 1000, 4_000_000_000)])).unwrap();
         let list = std::process::Command::new("tar").arg("tvf").arg(&path).arg("--numeric-owner").output().unwrap();
         let text = String::from_utf8(list.stdout).unwrap();
         assert!(list.status.success(), "{text}");
         let lines: Vec<_> = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).collect();
         assert_eq!(lines[0][..3], ["drwxr-xr-x", "0/0", "0"]);
         assert_eq!(lines[1][..3], ["-rwxr-xr-x", "0/0", "12"]);
-        assert_eq!(lines[2][..2], ["drwxr-xr-x", "1000/1000"]);
+        assert_eq!(lines[2][..2], ["drwxr-xr-x", "1000/4000000000"]);
         assert!(text.contains("work/a b/"), "{text}");
     }
 

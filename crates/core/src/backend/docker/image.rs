@@ -30,26 +30,21 @@ pub(super) async fn image(
             check_image(image)?;
             Ok(Some(image.clone()))
         }
-        (None, Some(runtime)) => build_runtime(engine, options.host.as_deref(), runtime, progress).await.map(Some),
+        (None, Some(runtime)) => build_runtime(engine, runtime, progress).await.map(Some),
         (None, None) => Ok(None),
     }
 }
 
 /// The image of a runtime: its `image` as it is, or one built from its `baseImage`, unless that was done before. Images of
 /// the same name with other content that nothing uses are removed.
-async fn build_runtime(
-    engine: &Engine,
-    host: Option<&str>,
-    runtime: &Runtime,
-    progress: Option<&BuildProgress>,
-) -> Result<String> {
+async fn build_runtime(engine: &Engine, runtime: &Runtime, progress: Option<&BuildProgress>) -> Result<String> {
     runtime.check()?;
     if let Some(image) = &runtime.image {
         return Ok(image.clone());
     }
     let tag = image_tag(runtime)?;
     // Fifty sessions of one runtime are one build; the others look again and find it.
-    let _alone = locks::alone(host, &tag).await;
+    let _alone = locks::alone(engine, &tag).await;
     if runtime.cache_image {
         match engine.ask("GET", &Path::new("/images").name(&tag).then("json"), Payload::Nothing).await {
             Ok(_) => return Ok(tag),
@@ -104,12 +99,14 @@ async fn remove_superseded(engine: &Engine, runtime: &Runtime, kept: &str) {
     let list = engine.ask("GET", &Path::new("/images/json").with("filters", &filters), Payload::Nothing).await;
     for image in list.unwrap_or_default().as_array().into_iter().flatten() {
         let tags = image.get("RepoTags").and_then(Value::as_array).into_iter().flatten();
-        for tag in tags.filter_map(Value::as_str).filter(|tag| *tag != kept) {
+        for tag in tags.filter_map(Value::as_str) {
+            // Podman says where an image that no registry has is from.
+            let plain = tag.strip_prefix("localhost/").unwrap_or(tag);
             // `a-*` is also a name of `a-b`: only a digest may follow.
-            let is_ours = tag
+            let is_ours = plain
                 .strip_prefix(&prefix)
                 .is_some_and(|digest| digest.len() == 32 && digest.chars().all(|c| c.is_ascii_hexdigit()));
-            if is_ours {
+            if is_ours && plain != kept {
                 let _ = engine.ask("DELETE", &Path::new("/images").name(tag), Payload::Nothing).await;
             }
         }
@@ -125,9 +122,7 @@ pub(super) async fn fetch(
     progress: Option<&BuildProgress>,
 ) -> Result<()> {
     match &options.runtime {
-        Some(runtime) if runtime.image.is_none() => {
-            build_runtime(engine, options.host.as_deref(), runtime, progress).await.map(drop)
-        }
+        Some(runtime) if runtime.image.is_none() => build_runtime(engine, runtime, progress).await.map(drop),
         _ => pull(engine, image, options, progress).await,
     }
 }

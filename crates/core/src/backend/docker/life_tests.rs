@@ -10,12 +10,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, empty, sink};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Notify, mpsc};
 
+use super::by_shell;
 use super::client::{Address, Engine};
 use super::container::{Container, Running, State};
 use super::idle::Busy;
+use super::mounts::Mounts;
 use super::options::DockerOptions;
+use super::owner::sweep_once;
+use crate::backend::local::{LocalBackend, LocalOptions};
+use crate::backend::{Backend, Call, ExecuteRequest, FileSystem};
 use crate::error::ErrorKind;
+use crate::limits::Limits;
 use crate::path::VirtualPath;
+use crate::sandbox::{Mount, Sandbox};
+use crate::search::GrepQuery;
 
 /// What is said to a question: an answer, or nothing but the end.
 enum Says {
@@ -33,6 +41,8 @@ struct Fake {
     host: String,
     asked: mpsc::UnboundedReceiver<String>,
     late: Arc<Notify>,
+    /// The name of its containers.
+    container: Option<String>,
 }
 
 impl Fake {
@@ -53,12 +63,16 @@ impl Fake {
                 tokio::spawn(async move { answer(stream, &tell, &*says, &count, &late).await });
             }
         });
-        Self { _folder: folder, host, asked, late }
+        Self { _folder: folder, host, asked, late, container: None }
     }
 
     fn container(&self) -> Container {
-        let options =
-            DockerOptions { host: Some(self.host.clone()), image: Some("x".to_owned()), ..DockerOptions::default() };
+        let options = DockerOptions {
+            host: Some(self.host.clone()),
+            image: Some("x".to_owned()),
+            container: self.container.clone(),
+            ..DockerOptions::default()
+        };
         Container::new(options, VirtualPath::absolute("/workspace").unwrap(), "ab".to_owned(), None)
     }
 
@@ -100,7 +114,6 @@ async fn answer(
     };
     let said = match question.as_str() {
         "GET /_ping" => Says::Answer("200 OK\r\nApi-Version: 1.44", "OK"),
-        "GET /containers/json" => Says::Answer("200 OK", "[]"),
         "GET /version" => Says::Answer("200 OK", r#"{"Arch":"none"}"#),
         question => says(question, times),
     };
@@ -230,4 +243,117 @@ async fn only_who_holds_a_container_ends_it() {
         let ended = asked.iter().any(|question| question.starts_with("DELETE"));
         assert_eq!(ended, held || purge, "{asked:?}");
     }
+}
+
+/// A search over a mount may take longer than an idle container is left alone, and so may a file that is read in pieces.
+#[tokio::test]
+async fn who_uses_a_mount_uses_the_container() {
+    let mut fake = Fake::new(|_, _| Says::Answer("204 No Content", ""));
+    let container = fake.container();
+    let engine = fake.engine().await;
+    container.put(&mut *container.0.state.lock().await, running(&engine, true));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "text").unwrap();
+    let sandbox = Sandbox::new(vec![Mount::new(folder.path(), "/work")], folder.path()).unwrap();
+    let options = LocalOptions { sandbox: Some(sandbox), execute: false, ..LocalOptions::default() };
+    let mounts = Mounts::new(LocalBackend::new(options).unwrap(), container.clone());
+    assert!(!mounts.writes());
+    let a_while = Duration::from_nanos(1);
+    let (call, path) = (Call::default(), VirtualPath::absolute("/work/a.txt").unwrap());
+
+    let query = GrepQuery::new("text", VirtualPath::absolute("/work").unwrap());
+    let search = mounts.grep(&query, &call);
+    assert!(!container.stop_if_idle(a_while).await.unwrap());
+    assert_eq!(search.await.unwrap().matches.len(), 1);
+    let mut file = mounts.open_reader(&path, &call).await.unwrap();
+    assert!(!container.stop_if_idle(a_while).await.unwrap());
+    assert_eq!(file.read(0, 9, &call).await.unwrap(), b"text");
+    drop(file);
+    assert!(container.stop_if_idle(Duration::ZERO).await.unwrap());
+    fake.until("DELETE /containers/feed").await;
+}
+
+#[tokio::test]
+async fn an_engine_is_swept_once_and_nobody_waits_for_it() {
+    let lists = "GET /containers/json";
+    let mute = Fake::new(move |question, _| match question {
+        question if question == lists => Says::Nothing,
+        _ => Says::Answer("500 Oh", "{}"),
+    });
+    for _ in 0..2 {
+        assert_eq!(mute.container().start().await.unwrap_err().details().unwrap()["status"], 500);
+    }
+    assert!(!sweep_once(&mute.engine().await));
+    // One that failed is begun again.
+    let broken = Fake::new(|_, _| Says::Ends);
+    let engine = broken.engine().await;
+    assert!(sweep_once(&engine));
+    while !sweep_once(&engine) {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_label_that_came_with_an_image_makes_no_container_ours() {
+    let found = r#"{ "Id": "feed0123456789", "Name": "/x", "Image": "sha256:1", "State": { "Status": "exited" },
+                     "Config": { "Labels": { "dev.gloveport.session": "ab" } } }"#;
+    for (image, ours) in [
+        ("{}", true),
+        (r#"{ "Config": { "Labels": { "dev.gloveport.session": "cd" } } }"#, true),
+        (r#"{ "Config": { "Labels": { "dev.gloveport.session": "ab" } } }"#, false),
+        // An image that is gone says nothing.
+        ("", false),
+    ] {
+        let mut fake = Fake::new(move |question, _| match question {
+            "GET /containers/x/json" => Says::Answer("200 OK", found),
+            "GET /images/sha256%3A1/json" if image.is_empty() => Says::Answer("404 Not Found", "{}"),
+            "GET /images/sha256%3A1/json" => Says::Answer("200 OK", image),
+            _ => Says::Answer("204 No Content", ""),
+        });
+        fake.container = Some("x".to_owned());
+        fake.container().stop(true).await.unwrap();
+        let mut removed = false;
+        while let Ok(question) = fake.asked.try_recv() {
+            removed |= question == "DELETE /containers/x";
+        }
+        assert_eq!(removed, ours, "{image}");
+    }
+}
+
+/// An engine that runs the first command of a container, which makes the working directory, and says `second` to another.
+fn one_command(second: fn() -> Says) -> Fake {
+    Fake::new(move |question, times| match (question, times) {
+        ("POST /containers/feed/exec", 1) => Says::Answer("201 Created", r#"{"Id":"1"}"#),
+        ("POST /exec/1/start", _) => Says::Answer("101 UPGRADED", ""),
+        ("GET /exec/1/json", _) => Says::Answer("200 OK", r#"{"ExitCode":0}"#),
+        ("POST /containers/feed/exec", 2) => second(),
+        // One byte of five of what a program says, and then nothing more.
+        ("POST /exec/2/start", _) => Says::Answer("101 UPGRADED", "\u{1}\0\0\0\0\0\0\u{5}a"),
+        _ => Says::Ends,
+    })
+}
+
+async fn by_shell(fake: &Fake) -> Arc<dyn Backend> {
+    let engine = fake.engine().await;
+    let work_dir = VirtualPath::absolute("/workspace").unwrap();
+    by_shell::backend(&engine, "feed", None, work_dir, Limits::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn by_shell_an_engine_that_does_not_answer_is_waited_for_no_longer_than_was_said() {
+    let fake = one_command(|| Says::Nothing);
+    let backend = by_shell(&fake).await;
+    let mut request = ExecuteRequest::new("true");
+    request.timeout = Some(Duration::from_millis(50));
+    let outcome = backend.shell().unwrap().execute(request, &Call::default()).await.unwrap();
+    assert_eq!((outcome.timed_out, outcome.exit_code), (true, None));
+}
+
+#[tokio::test]
+async fn by_shell_an_engine_that_is_lost_is_no_end_of_a_command() {
+    let fake = one_command(|| Says::Answer("201 Created", r#"{"Id":"2"}"#));
+    let backend = by_shell(&fake).await;
+    let error = backend.shell().unwrap().execute(ExecuteRequest::new("true"), &Call::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BackendUnavailable);
+    assert!(error.message().contains("lost while a command ran"), "{error}");
 }

@@ -6,12 +6,14 @@ use std::sync::{Arc, LazyLock, Weak};
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
+use super::client::Engine;
+
 /// What is being done now; entries that nobody holds go with the next one that is made.
 static LOCKS: LazyLock<Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>> = LazyLock::new(Mutex::default);
 
-/// Waits until nobody else works on `what` of the engine at `host`.
-pub(super) async fn alone(host: Option<&str>, what: &str) -> OwnedMutexGuard<()> {
-    let key = format!("{} {what}", host.unwrap_or_default());
+/// Waits until nobody else works on `what` of `engine`.
+pub(super) async fn alone(engine: &Engine, what: &str) -> OwnedMutexGuard<()> {
+    let key = format!("{} {what}", engine.name());
     let lock = {
         let mut locks = LOCKS.lock();
         locks.retain(|_, lock| lock.strong_count() > 0);
@@ -27,14 +29,16 @@ pub(super) async fn alone(host: Option<&str>, what: &str) -> OwnedMutexGuard<()>
 
 #[cfg(test)]
 mod tests {
+    use super::super::client::Address;
     use super::*;
 
     #[tokio::test]
     async fn the_same_thing_waits_and_another_does_not() {
-        let first = alone(Some("a"), "x").await;
-        let _other = alone(Some("a"), "y").await;
-        let _elsewhere = alone(None, "x").await;
-        let mut second = Box::pin(alone(Some("a"), "x"));
+        let [one, two] = ["unix:///a", "unix:///b"].map(|address| Engine::at(Address::parse(address, None).unwrap()));
+        let first = alone(&one, "x").await;
+        let _other = alone(&one, "y").await;
+        let _elsewhere = alone(&two, "x").await;
+        let mut second = Box::pin(alone(&one, "x"));
         assert!(futures_poll(&mut second).await.is_none());
         drop(first);
         drop(second.await);

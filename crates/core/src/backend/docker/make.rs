@@ -8,8 +8,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::calls::{Status, exec, inspect, of, remove, start, status_of, text, unpause};
-use super::client::{Engine, Failure, Output, Path, Payload};
-use super::container::{Container, Hold, Running, is_ours};
+use super::client::{Engine, Failure, Output, Path, Payload, travel};
+use super::container::{Container, Hold, Running};
 use super::engine::{self, refused};
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM, RECEIVE, archive, program_only};
 use super::image;
@@ -18,7 +18,7 @@ use super::owner;
 use super::spec::{self, First};
 use crate::error::{Error, ErrorKind, Result, Shown};
 
-/// 60 s for the guest to travel into a container through a command.
+/// 60 s for the guest to settle in a container through a command, besides its way there.
 const SEND: Duration = Duration::from_secs(60);
 /// Says whether a guest is in a container of ours (`none` where not).
 const GUEST_LABEL: &str = "dev.gloveport.guest";
@@ -42,16 +42,15 @@ impl Container {
                  Leave `sandbox` out, and files are the container's own.",
             ));
         }
-        owner::sweep(&engine).await;
+        owner::sweep_once(&engine);
         if let Some(name) = &options.container {
             check_container_name(name)?;
             // Two that find the same one still would both put the guest into it, the second while it runs (R-DK-4).
-            let _alone = locks::alone(options.host.as_deref(), name).await;
+            let _alone = locks::alone(&engine, name).await;
             match inspect(&engine, name).await? {
                 Some(found) if is_called(&found, name) => {
                     let id = text(&found, "Id").unwrap_or_default().to_owned();
-                    let _alone =
-                        if id == *name { None } else { Some(locks::alone(options.host.as_deref(), &id).await) };
+                    let _alone = if id == *name { None } else { Some(locks::alone(&engine, &id).await) };
                     let found = inspect(&engine, &id).await?.unwrap_or(found);
                     return Ok((self.attach(engine, found).await?, Unfinished::nothing()));
                 }
@@ -78,7 +77,7 @@ impl Container {
     /// A container that somebody made: us in another life, or the author.
     async fn attach(&self, engine: Engine, found: Value) -> Result<Running> {
         let id = text(&found, "Id").unwrap_or_default().to_owned();
-        let ours = is_ours(&found);
+        let ours = owner::is_ours(&engine, &found).await?;
         if let Some(sandbox) = &self.0.options.sandbox {
             let mounts = found.pointer("/HostConfig/Mounts").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             if !spec::are_mounts_of(mounts, sandbox, self.0.options.host.as_deref())? {
@@ -97,7 +96,7 @@ impl Container {
             Status::Still if ours => {
                 // Nothing runs in it: the guest of this version replaces the one that was there.
                 if let Some(program) = self.optional(self.program(&engine).await)? {
-                    self.upload(&engine, &id, &program).await?;
+                    self.upload(&engine, &id, &program, self.owned_work_dir(&found)).await?;
                 }
                 self.run(&engine, &id).await?
             }
@@ -136,7 +135,9 @@ impl Container {
         }
         let (id, unfinished) = made.map_err(|failure| refused("make a container", &failure))?;
         if let Some(program) = &program {
-            self.upload(&engine, &id, program).await?;
+            // Who runs things in it is known now: also where only its image says so.
+            let found = inspect(&engine, &id).await?.unwrap_or_default();
+            self.upload(&engine, &id, program, self.owned_work_dir(&found)).await?;
         }
         let hold = self.run(&engine, &id).await?;
         let program = program.map(|_| GUEST_PROGRAM.to_owned());
@@ -173,8 +174,7 @@ impl Container {
     }
 
     /// Puts the guest into a container in which nothing runs.
-    async fn upload(&self, engine: &Engine, id: &str, program: &[u8]) -> Result<()> {
-        let owned = self.owned_work_dir();
+    async fn upload(&self, engine: &Engine, id: &str, program: &[u8], owned: Option<(String, u32, u32)>) -> Result<()> {
         let directories: Vec<_> = owned.iter().map(|(path, user, group)| (path.as_str(), *user, *group)).collect();
         let path = if self.0.options.read_only_root { GUEST_DIRECTORY } else { "/" };
         let bytes = if self.0.options.read_only_root { program_only(program) } else { archive(program, &directories) };
@@ -184,15 +184,18 @@ impl Container {
     }
 
     /// The working directory, for a user that could not make it; not where a mount will be.
-    fn owned_work_dir(&self) -> Option<(String, u32, u32)> {
+    fn owned_work_dir(&self, found: &Value) -> Option<(String, u32, u32)> {
         let options = &self.0.options;
         let path = self.0.work_dir.as_str();
         if options.sandbox.is_some() || path.len() > 99 || self.0.work_dir.is_root() {
             return None;
         }
-        let user = options.user.as_deref()?;
+        let user = found.pointer("/Config/User").and_then(Value::as_str)?;
         let (user, group) = user.split_once(':').unwrap_or((user, user));
-        Some((path.to_owned(), user.parse().ok()?, group.parse().ok()?))
+        let (user, group) = (user.parse().ok()?, group.parse().ok()?);
+        // Of root it is anyway. A user of the image may have a directory of its own that was named; it stays as it is.
+        let ours = options.user.is_some() || options.work_dir.is_none();
+        (user != 0 && ours).then(|| (path.to_owned(), user, group))
     }
 
     /// What is there where it can be. Without it the container is served through its shell, which is never silent: somebody
@@ -249,7 +252,7 @@ impl Container {
             };
             (ended? == "ok" && path.starts_with('/')).then_some(path)
         };
-        timeout(SEND, sent).await.ok().flatten().ok_or_else(failed)
+        timeout(SEND + travel(program.len()), sent).await.ok().flatten().ok_or_else(failed)
     }
 }
 

@@ -4,15 +4,19 @@
 //! holder died between making and starting. An owner is a process of one start of one machine, seen from one process
 //! namespace; whoever cannot tell whether it lives leaves the container alone.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::calls::{remove, text};
 use super::client::{Engine, Path, Payload};
+use super::engine::refused;
+use crate::error::Result;
 
 /// Says that a container is ours, and which session it serves.
-pub(super) const SESSION: &str = "dev.gloveport.session";
+const SESSION: &str = "dev.gloveport.session";
 /// Says which process made it.
 const OWNER: &str = "dev.gloveport.owner";
 /// Says that it goes when its owner does.
@@ -95,11 +99,48 @@ pub(super) fn name_of(session: &str) -> String {
     format!("gloveport-{session}")
 }
 
-/// Removes containers of ours whose owner is dead. Best effort: what stays is found by the next sweep.
-pub(super) async fn sweep(engine: &Engine) -> usize {
+/// Whether a container that was looked at was made by us. The label alone does not say so: an image that was made of one of
+/// ours (`docker commit`) hands it to containers of anybody. Then the image has it too, and one of our making has another one.
+pub(super) async fn is_ours(engine: &Engine, found: &Value) -> Result<bool> {
+    let Some(session) = session_of(found) else { return Ok(false) };
+    let Some(image) = text(found, "Image") else { return Ok(false) };
+    match engine.ask("GET", &Path::new("/images").name(image).then("json"), Payload::Nothing).await {
+        Ok(image) => Ok(session_of(&image) != Some(session)),
+        // What is not known to be ours is not.
+        Err(failure) if failure.is_missing() => Ok(false),
+        Err(failure) => Err(refused("look for an image", &failure)),
+    }
+}
+
+fn session_of(found: &Value) -> Option<&str> {
+    found.pointer("/Config/Labels").and_then(|labels| text(labels, SESSION))
+}
+
+/// The engines that were swept, or are being, by this process.
+static SWEPT: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+
+/// Sweeps an engine the first time that this process uses it, and says whether it is. Nobody waits for the end of it.
+pub(super) fn sweep_once(engine: &Engine) -> bool {
+    let name = engine.name();
+    if !SWEPT.lock().insert(name.clone()) {
+        return false;
+    }
+    let engine = engine.clone();
+    tokio::spawn(async move {
+        if sweep(&engine).await.is_none() {
+            // The next start tries again.
+            SWEPT.lock().remove(&name);
+        }
+    });
+    true
+}
+
+/// Removes containers of ours whose owner is dead, and says how many; nothing where the engine does not say what there is.
+/// Best effort: what stays is found by the next process.
+async fn sweep(engine: &Engine) -> Option<usize> {
     let filters = json!({ "label": [OWNER, format!("{REMOVE}=true")] }).to_string();
     let path = Path::new("/containers/json").with("all", "true").with("filters", &filters);
-    let Ok(containers) = engine.ask("GET", &path, Payload::Nothing).await else { return 0 };
+    let containers = engine.ask("GET", &path, Payload::Nothing).await.ok()?;
     let mut removed = 0;
     for container in containers.as_array().into_iter().flatten() {
         let owner = container.get("Labels").and_then(|labels| text(labels, OWNER));
@@ -108,7 +149,7 @@ pub(super) async fn sweep(engine: &Engine) -> usize {
             removed += 1;
         }
     }
-    removed
+    Some(removed)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -30,6 +30,10 @@ pub(super) use self::transport::{Address, Tls};
 
 /// 60 s for an answer to begin where the engine has little to do.
 const ANSWER: Duration = Duration::from_secs(60);
+/// 10 min without a word of a build or a pull: a step that compiles may say nothing for minutes, a lost engine never will.
+const SILENCE: Duration = Duration::from_mins(10);
+/// 64 KiB a second at least of what is sent, through whatever leads to the engine.
+const BYTES_PER_SECOND: u64 = 64 << 10;
 /// 16 MiB of one answer: a list of thousands of containers.
 const ANSWER_BYTES: usize = 16 << 20;
 /// 1 MiB of one message of a build or a pull.
@@ -84,13 +88,33 @@ pub(super) enum Payload<'a> {
     Archive(&'a [u8]),
 }
 
+impl Payload<'_> {
+    /// Bytes that must travel, as far as they are many.
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Archive(bytes) => bytes.len(),
+            Self::Nothing | Self::Json(_) => 0,
+        }
+    }
+}
+
+/// The time that so many bytes may take on their way.
+pub(super) fn travel(bytes: usize) -> Duration {
+    Duration::from_secs(bytes as u64 / BYTES_PER_SECOND)
+}
+
 /// Where input for a program inside goes; its end is a shut-down.
 pub(super) type Input = Box<dyn AsyncWrite + Send + Unpin>;
 
 impl Engine {
+    /// One that was not asked yet.
+    pub(super) fn at(address: Address) -> Self {
+        Self { address: Arc::new(address), version: VERSION }
+    }
+
     /// Asks whether an engine is there, and which version it speaks.
     pub(super) async fn hello(address: Address) -> Result<Self, Failure> {
-        let mut engine = Self { address: Arc::new(address), version: VERSION };
+        let mut engine = Self::at(address);
         let mut answer = engine.send("GET", "/_ping", &Payload::Nothing, false).await?;
         if answer.status != 200 {
             return Err(Failure::Nonsense);
@@ -106,6 +130,11 @@ impl Engine {
         self.address.is_far()
     }
 
+    /// Tells it from other engines.
+    pub(super) fn name(&self) -> String {
+        format!("{:?}", self.address)
+    }
+
     /// A request whose answer is a value; `Null` where there is none.
     pub(super) async fn ask(&self, method: &str, path: &Path, payload: Payload<'_>) -> Result<Value, Failure> {
         let asked = async {
@@ -117,19 +146,31 @@ impl Engine {
                 serde_json::from_slice(&bytes).map_err(|_| Failure::Nonsense)
             }
         };
-        timeout(ANSWER, asked).await.unwrap_or(Err(Failure::Lost("no answer in time")))
+        timeout(ANSWER + travel(payload.bytes()), asked).await.unwrap_or(Err(Failure::Lost("no answer in time")))
     }
 
-    /// A request whose answer comes in messages, each handed to `hear` as it comes. It may take as long as it takes.
+    /// A request whose answer comes in messages, each handed to `hear` as it comes. It may take as long as it takes, but not
+    /// without a word.
     pub(super) async fn follow(
         &self,
         path: &Path,
         payload: Payload<'_>,
+        hear: impl FnMut(&Value) + Send,
+    ) -> Result<(), Failure> {
+        self.follow_within(SILENCE, path, payload, hear).await
+    }
+
+    async fn follow_within(
+        &self,
+        silence: Duration,
+        path: &Path,
+        payload: Payload<'_>,
         mut hear: impl FnMut(&Value) + Send,
     ) -> Result<(), Failure> {
-        let mut answer = self.request("POST", path, &payload, false).await?;
+        let silent = |_| Failure::Lost("it said nothing for too long");
+        let mut answer = timeout(silence, self.request("POST", path, &payload, false)).await.map_err(silent)??;
         let mut line = Vec::new();
-        while let Some(piece) = answer.piece().await? {
+        while let Some(piece) = timeout(silence, answer.piece()).await.map_err(silent)?? {
             for byte in piece {
                 if byte != b'\n' {
                     if line.len() == MESSAGE_BYTES {

@@ -239,3 +239,35 @@ async fn a_program_speaks_for_us_and_is_ended() {
     let mute = Address::Program(["sh", "-c", "exit 1"].map(str::to_owned).into());
     assert_eq!(Engine::hello(mute).await.err(), Some(Failure::Lost("the connection broke")));
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_build_that_says_nothing_for_too_long_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("engine.sock");
+    let listener = tokio::net::UnixListener::bind(&path).unwrap();
+    let engine = Engine::at(Address::Unix(path));
+    for said in ["", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{\"a\":1}\n\r\n"] {
+        let silent = async {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(said.as_bytes()).await.unwrap();
+            std::future::pending::<()>().await;
+        };
+        let mut heard = 0;
+        let path = Path::new("/build");
+        let followed = engine.follow_within(Duration::from_millis(200), &path, Payload::Nothing, |_| heard += 1);
+        let failure = tokio::select! {
+            followed = followed => followed.unwrap_err(),
+            () = silent => unreachable!(),
+        };
+        assert_eq!(failure, Failure::Lost("it said nothing for too long"));
+        assert!(heard <= usize::from(!said.is_empty()));
+    }
+}
+
+#[test]
+fn what_is_large_may_travel_longer() {
+    assert_eq!(travel(0), Duration::ZERO);
+    assert_eq!(travel(Payload::Archive(&vec![0; 16 << 20]).bytes()), Duration::from_secs(256));
+    assert_eq!(Payload::Nothing.bytes(), 0);
+}
