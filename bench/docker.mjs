@@ -1,13 +1,14 @@
-// What a call into a container costs, beside `docker exec` of the same: a warm command, and a file read. Needs an engine of
-// its own, so root, Docker and busybox; without them it says so and measures nothing.
+// What a call into a container costs, beside `docker exec` of the same: a warm command, and a file read; then fifty sessions at
+// once. Needs an engine of its own, so root, Docker and busybox; without them it says so and measures nothing.
 
 import { spawnSync } from 'node:child_process'
-import { DockerBackend } from 'gloveport'
+import { DockerBackend, SessionManager } from 'gloveport'
 import { testEngine } from '../scripts/lib/docker.mjs'
 import { StepError } from '../scripts/lib/steps.mjs'
 import { median } from './support.mjs'
 
 const RUNS = 40
+const SESSIONS = 50
 /** At most so many times what `docker exec` takes. */
 const MOST_EXECUTE = 1.2
 const MOST_READ = 1.5
@@ -53,6 +54,30 @@ try {
   console.log(`     execute / docker exec ${(execute / execTrue).toFixed(3)} (at most ${MOST_EXECUTE})`)
   console.log(`     read / docker exec cat ${(read / execCat).toFixed(3)} (at most ${MOST_READ})`)
   if (execute > execTrue * MOST_EXECUTE || read > execCat * MOST_READ) process.exitCode = 1
+  await backend.close()
+
+  const sessions = new SessionManager({
+    docker: { host: engine.host, image: engine.image, pull: 'never', memory: 64 * 1024 ** 2 },
+    maxSessions: SESSIONS,
+  })
+  const all = performance.now()
+  const ids = Array.from({ length: SESSIONS }, (_, index) => `user-${index}`)
+  const said = await Promise.all(
+    ids.map(async (id) => {
+      const session = await sessions.getOrCreate(id)
+      return (await session.execute(`echo ${id} > me; cat me; ls | wc -l`)).stdout
+    }),
+  )
+  const used = performance.now()
+  const evicted = await sessions.cleanupIdle(0)
+  const mixed = said.filter((text, index) => text !== `${ids[index]}\n1\n`).length
+  const left = spawnSync('docker', ['--host', engine.host, 'ps', '--all', '--quiet'], { encoding: 'utf8' }).stdout
+  const gone = performance.now()
+  console.log(
+    `     ${SESSIONS} sessions at once: made and used in ${((used - all) / 1000).toFixed(1)} s, ${evicted} evicted in ` +
+      `${((gone - used) / 1000).toFixed(1)} s; ${mixed} mixed up, ${left.split('\n').length - 1} left`,
+  )
+  if (evicted !== SESSIONS || mixed > 0 || left !== '') process.exitCode = 1
 } finally {
   await backend.close()
   await engine.stop()
