@@ -12,6 +12,7 @@ import {
   Sandbox,
   SessionManager,
   type TerminalSession,
+  Terminals,
   terminalTakeover,
 } from 'gloveport'
 import { expect, onTestFinished, test } from 'vitest'
@@ -120,6 +121,15 @@ test('a terminal in a container is drawn, resized, and taken over by a person', 
   input.write('\u001D')
   await over
   await session.kill()
+})
+
+test('sessions of terminals keep their state in a container (TT-6)', async () => {
+  const backend = new DockerBackend(engine)
+  onTestFinished(() => backend.close())
+  await using terminals = new Terminals({ backend, requireExecuteApproval: false })
+  await terminals.exec('s', 'mkdir d; cd d; kept=here')
+  expect((await terminals.exec('s', 'pwd; echo "$kept"')).text).toBe('/workspace/d\nhere')
+  expect((await terminals.exec('other', 'pwd')).text).toBe('/workspace')
 })
 
 test('a container that takes no program is used all the same, and the author is told', async () => {

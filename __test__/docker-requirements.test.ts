@@ -1,0 +1,121 @@
+// What is asked of containers and their sessions, by the number of the requirement, of the rule of security, or of the defect
+// that is beaten: which test would fail. Those of `crates/guest` and `__test__/docker` need an engine (`npm test -- docker`).
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { DockerBackend } from 'gloveport'
+import { expect, onTestFinished, test } from 'vitest'
+
+const CORE = 'crates/core/src/backend/docker/'
+const ENGINE = 'crates/guest/tests/docker/'
+const LIFE = `${ENGINE}life.rs`
+const FAKE = `${CORE}life_tests.rs`
+const SPEC = `${CORE}spec.rs`
+const RUNTIME = `${CORE}runtime.rs`
+const PACKAGE = '__test__/docker/docker.test.ts'
+const OPTIONS = '__test__/docker-options.test.ts'
+const SESSIONS = '__test__/session-manager.test.ts'
+const HOSTILE = 'crates/core/src/backend/guest/hostile.rs'
+
+/** Which test would fail. */
+const HELD: readonly (readonly [ids: string, file: string, test: string])[] = [
+  ['BE-120 R-DK-1', SPEC, 'is_hardened_unless_told_otherwise'],
+  ['BE-120 R-DK-1', SPEC, 'options_reach_the_engine'],
+  ['BE-120 R-DK-1', `${ENGINE}walls.rs`, 'the_walls_are_up_by_default'],
+  ['BE-120', LIFE, 'starts_by_itself_and_leaves_nothing'],
+  ['BE-120', `${ENGINE}debian.rs`, 'git_and_python_work_in_debian_without_asking'],
+  ['BE-120 R-DK-1', `${ENGINE}walls.rs`, 'a_root_that_cannot_be_written_and_another_user'],
+  ['BE-120', `${ENGINE}walls.rs`, 'a_user_of_the_image_has_the_working_directory'],
+  ['BE-121', LIFE, 'a_container_with_a_name_is_kept_and_resumed'],
+  ['BE-121', LIFE, 'a_container_that_somebody_else_made_is_used_and_left'],
+  ['BE-121', `${CORE}make.rs`, 'a_name_is_not_the_beginning_of_somebody_elses_number'],
+  ['BE-121 R-DK-4', `${ENGINE}held.rs`, 'two_that_resume_the_same_one_at_once_put_the_guest_into_it_once'],
+  ['BE-122 D30', `${ENGINE}contract.rs`, 'a_container_keeps_the_contract'],
+  ['BE-122 D30', `${ENGINE}commands.rs`, 'output_is_bounded_where_it_arises'],
+  ['BE-122 R-DK-3', `${ENGINE}commands.rs`, 'time_and_abort_end_the_whole_tree_inside'],
+  ['BE-123 BE-124 D30', `${ENGINE}contract.rs`, 'a_container_keeps_the_contract'],
+  ['BE-123 BE-124 D30', `${ENGINE}contract.rs`, 'mounts_of_a_container_keep_the_contract'],
+  ['BE-123 BE-124 D30', PACKAGE, 'a toolset works in a container'],
+  ['BE-124 R-DK-4', `${ENGINE}by_shell.rs`, 'files_of_a_container_without_a_guest_are_used_through_its_shell'],
+  ['BE-125', LIFE, 'starts_by_itself_and_leaves_nothing'],
+  ['BE-125', FAKE, 'who_closes_or_stops_does_not_wait_for_a_pull'],
+  ['BE-125', OPTIONS, 'a missing engine is an error that says what was tried'],
+  ['BE-130', OPTIONS, 'a runtime of your own is checked'],
+  ['BE-130', `${CORE}builtin.rs`, 'an_unknown_name_is_answered_with_the_known_ones'],
+  ['BE-130', RUNTIME, 'what_an_image_cannot_take_is_not_dropped_in_silence'],
+  ['BE-131', RUNTIME, 'another_content_has_another_name'],
+  ['BE-131', `${ENGINE}runtimes.rs`, 'a_runtime_is_built_once_and_holds_its_values'],
+  ['BE-131', `${ENGINE}runtimes.rs`, 'a_missing_image_is_an_error_that_names_it'],
+  ['BE-131', `${CORE}client/tests.rs`, 'a_build_that_says_nothing_for_too_long_is_given_up'],
+  ['BE-132', RUNTIME, 'says_each_line_of_each_manager_and_user'],
+  ['BE-132', RUNTIME, 'answers_the_recorded_configurations'],
+  ['BE-133', RUNTIME, 'nothing_injects_a_line_or_an_option'],
+  ['BE-133 D61', RUNTIME, 'values_stay_values'],
+  ['D31a D61', RUNTIME, 'a_version_is_no_redirection'],
+  ['D31a D61', `${ENGINE}debian.rs`, 'the_packages_of_a_runtime_reach_their_program_as_they_are'],
+  ['D61', `${ENGINE}by_shell.rs`, 'files_of_a_container_without_a_guest_are_used_through_its_shell'],
+  ['BE-134', `${CORE}builtin.rs`, 'the_recorded_ones_are_there'],
+  ['BE-134', OPTIONS, 'runtimes come along by name'],
+  ['BE-140 BE-142', SESSIONS, "a session's own timeout beats the default, and `maxIdle` beats both"],
+  ['BE-140', SESSIONS, 'what all sessions would share is refused'],
+  ['BE-141', SESSIONS, 'calls at the same time make one session'],
+  ['BE-141', SESSIONS, 'a dead session is stopped and replaced'],
+  ['BE-141', SESSIONS, 'a start that fails is stopped, forgotten, and told'],
+  ['BE-141 D31', SESSIONS, 'the limit holds for ids that come at once'],
+  ['BE-142', SESSIONS, 'a session is used again, and released once'],
+  ['BE-142', SESSIONS, 'a shutdown stops all, also where one does not stop'],
+  ['BE-142', SESSIONS, 'the cleanup loop goes on after a failure'],
+  ['BE-142', SESSIONS, 'sessions may be asynchronous'],
+  ['BE-142 D31', SESSIONS, 'what is busy, or does not tell, is not evicted'],
+  ['BE-142 D30', LIFE, 'an_idle_container_is_stopped_and_a_busy_one_is_not'],
+  ['BE-142 D30', FAKE, 'who_uses_a_mount_uses_the_container'],
+  ['BE-142 D30', `${ENGINE}beside.rs`, 'a_command_runs_in_the_background_and_keeps_the_container_busy'],
+  ['BE-143', PACKAGE, 'fifty sessions at once are used, evicted, and none is left or mixed up'],
+  ['BE-143 D31', SESSIONS, 'each session has its own workspace, and no link in its place'],
+  ['D31', SESSIONS, 'an id is a plain name'],
+  ['D30 TS-41', `${ENGINE}beside.rs`, 'a_terminal_takes_keys_and_sizes'],
+  ['D30 TS-41', PACKAGE, 'a terminal in a container is drawn, resized, and taken over by a person'],
+  ['D30', PACKAGE, 'a command whose time is over runs on in the container, and takes input'],
+  ['D30', `${ENGINE}far.rs`, 'an_engine_by_ssh_is_one_like_any_other'],
+  ['D30', `${ENGINE}far.rs`, 'an_engine_by_tls_is_one_like_any_other_and_needs_the_certificates'],
+  ['TT-6', LIFE, 'a_container_that_somebody_else_made_is_used_and_left'],
+  ['TT-6', `${CORE}engine.rs`, 'says_what_was_tried_and_what_would_help'],
+  ['TT-6', `${CORE}engine.rs`, 'an_engine_that_says_nothing_is_given_up'],
+  ['TT-6', PACKAGE, 'sessions of terminals keep their state in a container (TT-6)'],
+  ['TS-41', PACKAGE, 'mounts have the same paths inside and outside'],
+  ['R-DK-1', `${ENGINE}walls.rs`, 'limits_bite'],
+  ['R-DK-1', `${ENGINE}debian.rs`, 'a_fork_bomb_ends_with_its_time_in_debian'],
+  ['R-DK-1', SPEC, 'refuses_what_opens_the_wall'],
+  ['R-DK-2', SPEC, 'mounts_become_binds_under_the_agents_paths'],
+  ['R-DK-2', SPEC, 'the_machine_is_not_mounted'],
+  ['R-DK-2', `${CORE}handed_out.rs`, 'nothing_that_opens_the_machine_is_handed_out'],
+  ['R-DK-3', `${ENGINE}by_shell.rs`, 'commands_without_a_guest_are_told_apart_bounded_and_ended'],
+  ['R-DK-5', LIFE, 'a_container_does_not_outlive_a_host_that_is_killed'],
+  ['R-DK-5', LIFE, 'a_sweep_takes_what_the_dead_left_and_nothing_else'],
+  ['R-DK-5', LIFE, 'a_container_of_an_image_that_was_made_of_one_of_ours_is_not_ours'],
+  ['R-DK-5', `${CORE}client/tests.rs`, 'one_stream_of_two_comes_out'],
+  ['R-DK-5', HOSTILE, 'a_peer_that_does_not_read_holds_nobody_up'],
+]
+
+test('every test that holds a requirement is there', async () => {
+  const missing: string[] = []
+  for (const [ids, file, name] of HELD) {
+    const text = await readFile(join(import.meta.dirname, '..', file), 'utf8')
+    const is = file.endsWith('.rs')
+      ? new RegExp(`\\bfn ${name}\\(`).test(text)
+      : [`test('${name}'`, `test("${name}"`].some((words) => text.includes(words))
+    if (!is) missing.push(`${ids}: ${name} in ${file}`)
+  }
+  expect(missing).toEqual([])
+})
+
+test('a container says what it was made with, before it runs (BE-125)', () => {
+  const backend = new DockerBackend({ runtime: 'python-minimal', idleTimeout: 5_000 })
+  onTestFinished(() => backend.close())
+  expect([backend.runtime?.name, backend.idleTimeout]).toEqual(['python-minimal', 5_000])
+  expect(backend.idleMs).toBeGreaterThanOrEqual(0)
+  const plain = new DockerBackend({ image: 'x' })
+  onTestFinished(() => plain.close())
+  expect([plain.runtime, plain.idleTimeout]).toEqual([undefined, undefined])
+})
