@@ -13,17 +13,13 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use rustix::io::Errno;
-use tokio::net::unix::pipe::{Receiver, Sender};
-
-use self::child::{receiver, sender};
 pub use self::environment::Environment;
+use self::pipes::Pipes;
 #[cfg(target_os = "linux")]
 pub use self::program::SupervisorProgram;
 use self::running::{Ended, Launch, Running};
 use crate::backend::capture::Capture;
-use crate::backend::process::Recorder;
-use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, Stream};
+use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lent;
 
@@ -33,6 +29,7 @@ mod environment;
 mod exit_watch;
 #[cfg(target_os = "linux")]
 mod kept;
+mod pipes;
 #[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
@@ -59,13 +56,6 @@ const SCRIPT_BYTES: usize = 8 << 20;
 const PROCESSES: u64 = 2_048;
 /// 300 ms between asking a command to end and ending it (R-SH-3): enough to remove a lock file, too short to be felt.
 const GRACE: Duration = Duration::from_millis(300);
-/// 64 KiB: what a pipe holds by default.
-const READ_BYTES: usize = 64 << 10;
-/// 256 KiB are held by the pipe of a command that prints much, so that it and its reader wait for each other less often.
-#[cfg(target_os = "linux")]
-const PIPE_BYTES: usize = 256 << 10;
-/// 1 MiB is taken from each pipe after the end: the most that an unprivileged process can have put into one.
-const DRAIN_BYTES: usize = 1 << 20;
 
 /// Runs the commands of one backend. Dropped or closed, it ends the processes that commands were allowed to leave.
 #[derive(Debug)]
@@ -328,174 +318,4 @@ fn signal_name(status: ExitStatus) -> Option<String> {
     let number = status.signal()?;
     let name = NAMES.iter().find(|(signal, _)| signal.as_raw() == number).map(|(_, name)| (*name).to_owned());
     Some(name.unwrap_or_else(|| format!("signal {number}")))
-}
-
-/// Our ends of a command's pipes; a pipe that is at its end is `None`.
-#[derive(Default)]
-struct Pipes {
-    stdout: Option<Receiver>,
-    stderr: Option<Receiver>,
-    stdin: Option<Input>,
-    buffer: Vec<u8>,
-    /// Whether the pipe of the first stream that filled a buffer was made larger.
-    is_wide: bool,
-}
-
-/// What the command reads.
-struct Input {
-    pipe: Sender,
-    bytes: Vec<u8>,
-    written: usize,
-    /// Whether more may come when all is written.
-    stays_open: bool,
-}
-
-impl Input {
-    fn has_more(&self) -> bool {
-        self.written < self.bytes.len()
-    }
-}
-
-/// Takes output, one piece of one stream after another.
-trait Take {
-    fn take(&mut self, stream: Stream, bytes: &[u8]);
-}
-
-impl Take for Capture {
-    fn take(&mut self, stream: Stream, bytes: &[u8]) {
-        Self::take(self, stream, bytes);
-    }
-}
-
-impl Take for Recorder {
-    fn take(&mut self, stream: Stream, bytes: &[u8]) {
-        Self::take(self, stream, bytes);
-    }
-}
-
-impl Pipes {
-    /// Our ends; `bytes` is what the command reads first.
-    fn of(ends: child::OurEnds, bytes: Vec<u8>, stays_open: bool) -> Result<Self> {
-        let stdin = ends.stdin.map(|pipe| sender(pipe).map(|pipe| Input { pipe, bytes, written: 0, stays_open }));
-        Ok(Self {
-            stdout: Some(receiver(ends.stdout)?),
-            stderr: Some(receiver(ends.stderr)?),
-            stdin: stdin.transpose()?,
-            buffer: vec![0; READ_BYTES],
-            is_wide: false,
-        })
-    }
-
-    /// Carries output in and input out until every process has closed its ends of both outputs.
-    async fn carry(&mut self, capture: &mut impl Take) {
-        while self.is_open() {
-            self.turn(capture).await;
-        }
-    }
-
-    /// Whether output may still come.
-    fn is_open(&self) -> bool {
-        self.stdout.is_some() || self.stderr.is_some()
-    }
-
-    /// Waits until something can be carried, and carries it.
-    async fn turn(&mut self, capture: &mut impl Take) {
-        tokio::select! {
-            () = readable(self.stdout.as_ref()) => {}
-            () = readable(self.stderr.as_ref()) => {}
-            () = writable(self.stdin.as_ref()) => give(&mut self.stdin),
-        }
-        // Both, whichever woke us: what is there at once comes in a fixed order, and neither starves the other.
-        for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
-            let count = take(pipe, stream, &mut self.buffer, capture);
-            if count == READ_BYTES && !self.is_wide {
-                self.is_wide = true;
-                widen(pipe.as_ref());
-            }
-        }
-    }
-
-    /// Takes what lies in the pipes, without waiting for more. Asks the system itself: the runtime may not have heard yet
-    /// that a pipe is readable.
-    fn drain(&mut self, capture: &mut impl Take) {
-        for (pipe, stream) in [(&self.stdout, Stream::Stdout), (&self.stderr, Stream::Stderr)] {
-            let Some(pipe) = pipe else { continue };
-            let mut drained = 0;
-            while drained < DRAIN_BYTES {
-                match rustix::io::read(pipe, &mut self.buffer) {
-                    Ok(0) => break,
-                    Ok(count) => {
-                        capture.take(stream, &self.buffer[..count]);
-                        drained += count;
-                    }
-                    Err(Errno::INTR) => {}
-                    // Nothing is there, or nothing can be had.
-                    Err(_) => break,
-                }
-            }
-        }
-    }
-}
-
-async fn readable(pipe: Option<&Receiver>) {
-    match pipe {
-        // A failed wait shows again in the read that follows.
-        Some(pipe) => drop(pipe.readable().await),
-        None => std::future::pending().await,
-    }
-}
-
-async fn writable(input: Option<&Input>) {
-    match input {
-        Some(input) if input.has_more() || !input.stays_open => drop(input.pipe.writable().await),
-        Some(_) | None => std::future::pending().await,
-    }
-}
-
-/// Takes what one read gives; how many bytes that were.
-fn take(pipe: &mut Option<Receiver>, stream: Stream, buffer: &mut [u8], capture: &mut impl Take) -> usize {
-    let Some(open) = pipe else { return 0 };
-    match open.try_read(buffer) {
-        Ok(0) => *pipe = None,
-        Ok(count) => {
-            capture.take(stream, &buffer[..count]);
-            return count;
-        }
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) => {}
-        Err(_) => *pipe = None,
-    }
-    0
-}
-
-/// Lets a pipe hold more, where the system grants that.
-fn widen(pipe: Option<&Receiver>) {
-    #[cfg(target_os = "linux")]
-    if let Some(pipe) = pipe {
-        // A refusal (the user's pipes are large already) leaves it as it is.
-        let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = pipe;
-}
-
-/// Writes what the pipe takes; closes it at the end of the input, or when nobody reads any more.
-fn give(input: &mut Option<Input>) {
-    let Some(open) = input else { return };
-    let rest = &open.bytes[open.written..];
-    if rest.is_empty() {
-        if !open.stays_open {
-            *input = None;
-        }
-        return;
-    }
-    match open.pipe.try_write(rest) {
-        Ok(count) => {
-            open.written += count;
-            if !open.has_more() && !open.stays_open {
-                *input = None;
-            }
-        }
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) => {}
-        Err(_) => *input = None,
-    }
 }

@@ -7,8 +7,9 @@ use parking_lot::Mutex;
 use rustix::process::Signal;
 use tokio::task::JoinSet;
 
+use super::pipes::Pipes;
 use super::running::{Ended, Launch, Running};
-use super::{CommandRunner, GRACE, Pipes, signal_name};
+use super::{CommandRunner, GRACE, signal_name};
 use crate::backend::capture::Capture;
 use crate::backend::process::{Driver, Order, Process, ProcessOptions, ProcessSignal, Recorder, TerminalSize, process};
 use crate::backend::{Background, ExecuteOutcome, ExecuteRequest};

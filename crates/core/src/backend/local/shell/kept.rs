@@ -4,7 +4,7 @@
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use super::Pipes;
+use super::pipes::Pipes;
 use super::supervised::Supervised;
 use crate::backend::capture::Capture;
 use crate::cancel::CancelToken;

@@ -13,9 +13,10 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::beside::Channel;
+use super::pipes::READ_BYTES;
 use super::room::{Room, watched};
 use super::running::{Launch, Running};
-use super::{CommandRunner, PROCESSES, READ_BYTES};
+use super::{CommandRunner, PROCESSES};
 use crate::backend::process::{Process, ProcessOptions, Recorder, TerminalSize, process};
 use crate::backend::{Background, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::backend::OutputChunk;
+use crate::backend::{OutputChunk, Stream};
 use crate::cancel::{CancelToken, Deadline};
 
 /// Makes two tests of each function: the contract is the same with and without a supervisor.
