@@ -141,7 +141,11 @@ impl NativeToolset {
             options.on_output = output_sink(on_output)?;
         }
         let toolset = self.inner.clone();
-        let begin = Begin::of(toolset.answers_at_once(&name), input_json.len());
+        let begin = if toolset.starts_at_hand(&name, input_json.len()) {
+            Begin::Launch
+        } else {
+            Begin::of(toolset.answers_at_once(&name), input_json.len())
+        };
         start_at(env, begin, async move {
             let (input, options) = match (input(&input_json), options) {
                 (Ok(input), Ok(options)) => (input, options),

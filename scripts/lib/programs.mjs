@@ -12,6 +12,7 @@ const DRIVEN = {
   python3: ['drives_python'],
   busybox: [
     'a_shell_of_busybox_keeps_a_session',
+    'settings_cost_a_shell_of_busybox_neither_its_prompt_nor_exit_codes',
     'a_shell_of_busybox_keeps_the_contract',
     'a_shell_without_base64_and_stat_keeps_the_contract',
     'bytes_of_any_size_come_through_a_shell',

@@ -9,7 +9,7 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::backend::process::{Tap, TerminalSize};
+use crate::backend::process::TerminalSize;
 use crate::text::ansi::AnsiStripper;
 use crate::text::stream::Utf8Stream;
 
@@ -68,15 +68,8 @@ fn new_file(directory: &Path, id: &str, suffix: &str) -> Option<File> {
 }
 
 impl SessionLog {
-    /// A tap that writes to the log what it hands on.
-    pub fn with(mut self, mut tap: Tap) -> Tap {
-        Box::new(move |bytes| {
-            self.take(bytes);
-            tap(bytes)
-        })
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
+    /// Logs what was printed.
+    pub(super) fn take(&mut self, bytes: &[u8]) {
         let text = match &mut self.form {
             Form::Text(stripper) => {
                 let mut text = String::new();
@@ -111,16 +104,16 @@ mod tests {
         std::fs::write(folder.path().join("session_a.log"), "mine").unwrap();
         let size = TerminalSize { columns: 80, rows: 24 };
         let logs = SessionLogs { directory: folder.path().to_owned(), asciicast: false };
-        let mut tap = logs.open("a", size).unwrap().with(Box::new(|_| false));
-        tap(b"\x1b[31mred\x1b[0m\r\n\x1b]52;c;");
-        tap(b"aGk=\x07end");
+        let mut log = logs.open("a", size).unwrap();
+        log.take(b"\x1b[31mred\x1b[0m\r\n\x1b]52;c;");
+        log.take(b"aGk=\x07end");
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(read("session_a.log"), "mine");
         assert_eq!(read("session_a-1.log"), "red\nend");
         let recorded = SessionLogs { asciicast: true, ..logs };
-        let mut tap = recorded.open("a", size).unwrap().with(Box::new(|_| false));
-        tap(b"\x1b[1m\xC3");
-        tap(b"\xA9");
+        let mut log = recorded.open("a", size).unwrap();
+        log.take(b"\x1b[1m\xC3");
+        log.take(b"\xA9");
         let cast = read("session_a.cast");
         let lines: Vec<serde_json::Value> = cast.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines[0], json!({ "version": 2, "width": 80, "height": 24 }));

@@ -167,6 +167,11 @@ impl Marks {
         }
     }
 
+    /// The position behind what was taken until now.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
     /// The word of these marks.
     pub fn word(&self) -> &str {
         &self.word

@@ -14,6 +14,7 @@ use crate::backend::process::{Order, Process, TerminalSize};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
 
+mod echo;
 mod help;
 pub mod keys;
 pub mod log;

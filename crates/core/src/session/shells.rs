@@ -9,6 +9,8 @@ pub(super) const TYPED_BYTES: usize = 16 << 10;
 /// 700 bytes of one line typed at a plain shell: the line editor of busybox takes 1,024 and loses the rest.
 const LINE_BYTES: usize = 700;
 const PASTE_START: &str = "\x1b[200~";
+const MARK: &str = "\x1b]133;";
+const BELL: char = '\x07';
 const PASTE_END: &str = "\x1b[201~";
 
 /// The command line that starts a shell whose marks carry `word`: bash, or where there is none a plain shell.
@@ -35,7 +37,8 @@ PROMPT_COMMAND=(: 'printf "\e]133;D;%s;{word}\a" "$?"; [[ $PS1 == *";B;{word}"* 
     )
 }
 
-/// `program` is the words of a plain shell. It marks itself as one (`N`), and its commands' ends where it prompts.
+/// `program` is the words of a plain shell. It marks itself as one (`N`), and its commands' ends where it prompts. Its function
+/// marks the prompt again where a command set another, and ends with the code that it is given.
 pub(super) fn start_plain(program: &str, word: &str) -> String {
     format!(
         r#"ENV=/dev/fd/3
@@ -44,10 +47,14 @@ exec {program} -i 3<<'{word}'
 exec 3<&-
 unset ENV MAILCHECK
 HISTFILE=
-e=$(printf '\033') b=$(printf '\007')
-PS1="$e]133;D;\$?;{word}$b$e]133;A;{word}$b\$ $e]133;B;{word}$b"
-PS2="$e]133;P;{word}$b> "
-unset e b
+_{word}() {{
+case $PS1 in "{MARK}D;\$?;{word}{BELL}"*"{MARK}B;{word}{BELL}") ;;
+*) PS1="{MARK}D;\$?;{word}{BELL}{MARK}A;{word}{BELL}$PS1{MARK}B;{word}{BELL}" ;; esac
+return "$1"
+}}
+PS1='$ '
+PS2='{MARK}P;{word}{BELL}> '
+_{word} 0
 printf '\033]133;N;{word}\007'
 {word}"#
     )
@@ -76,6 +83,6 @@ pub(super) fn evaluated(command: &str, word: &str) -> String {
         typed.push_str(&written);
         line += written.len();
     }
-    typed.push_str("')\"\r");
+    typed.push_str(&format!("')\";_{word} $?\r"));
     typed
 }

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::Session;
+use super::echo::Echo;
+use super::log::SessionLog;
 use super::marks::{Kind, Marks};
 use super::screen::{Screen, SharedScreen};
 use super::shells::{self, TYPED_BYTES};
@@ -26,6 +28,8 @@ const PROMPT: Duration = Duration::from_secs(10);
 pub struct Terminal {
     screen: SharedScreen,
     marks: Arc<Mutex<Marks>>,
+    /// Locked behind the marks.
+    echo: Arc<Mutex<Echo>>,
     /// One command is typed at a time.
     typing: tokio::sync::Mutex<()>,
 }
@@ -57,25 +61,38 @@ pub enum ShellState {
 }
 
 impl Terminal {
-    /// A terminal of that size; with it the command that starts its shell, and what takes its bytes.
-    pub fn new(size: TerminalSize) -> (Self, String, Tap) {
-        Self::started_by(shells::start, size)
+    /// A terminal of that size; with it the command that starts its shell, and what takes its bytes. What it shows is logged.
+    pub fn new(size: TerminalSize, log: Option<SessionLog>) -> (Self, String, Tap) {
+        Self::started_by(shells::start, size, log)
     }
 
     /// As [`Terminal::new`] with a shell of the caller's, whose command line `start` makes of the word in its marks.
-    pub(super) fn started_by(start: impl FnOnce(&str) -> String, size: TerminalSize) -> (Self, String, Tap) {
+    pub(super) fn started_by(
+        start: impl FnOnce(&str) -> String,
+        size: TerminalSize,
+        mut log: Option<SessionLog>,
+    ) -> (Self, String, Tap) {
         let word = format!("{:016x}", RandomState::new().hash_one(()));
         let screen = Arc::new(Mutex::new(Screen::new(size)));
         let marks = Arc::new(Mutex::new(Marks::new(word.clone())));
+        let echo = Arc::new(Mutex::new(Echo::default()));
         let tap: Tap = Box::new({
-            let (screen, marks) = (Arc::clone(&screen), Arc::clone(&marks));
+            let (screen, marks, echo) = (Arc::clone(&screen), Arc::clone(&marks), Arc::clone(&echo));
             move |bytes| {
-                let is_marked = marks.lock().take(bytes);
-                screen.lock().draw(bytes);
+                let (is_marked, shown) = {
+                    let mut marks = marks.lock();
+                    let (before, position) = (marks.count(), marks.position());
+                    let is_marked = marks.take(bytes);
+                    (is_marked, echo.lock().shown(bytes, position, marks.since(before)))
+                };
+                if let Some(log) = &mut log {
+                    log.take(&shown);
+                }
+                screen.lock().draw(&shown);
                 is_marked
             }
         });
-        (Self { screen, marks, typing: tokio::sync::Mutex::new(()) }, start(&word), tap)
+        (Self { screen, marks, echo, typing: tokio::sync::Mutex::new(()) }, start(&word), tap)
     }
 
     /// What it shows.
@@ -109,9 +126,13 @@ impl Terminal {
         self.marks.lock().printed(from, to)
     }
 
-    /// Notes that something is typed now, whose echo is no output.
-    pub fn typed(&self) {
-        self.marks.lock().typed();
+    /// Notes that something is typed now, whose echo is no output: at a prompt the line that runs `command`, where it is one.
+    pub fn typed(&self, command: Option<&str>) {
+        let mut marks = self.marks.lock();
+        marks.typed();
+        if let Some(command) = command.filter(|_| marks.is_plain()) {
+            self.echo.lock().hold_back(command);
+        }
     }
 
     /// Whether the shell is a plain one; see [`super::shells`].
@@ -184,7 +205,7 @@ impl Terminal {
             return if process.ended().is_some() { Ok(Ran::ShellEnded) } else { Err(busy(&session.id)) };
         }
         let before = self.mark_count();
-        self.typed();
+        self.typed(Some(command));
         process.write(self.line(command).as_bytes(), deadline).await?;
         let is_over = || {
             let marks = self.marks.lock();

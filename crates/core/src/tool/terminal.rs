@@ -15,6 +15,7 @@ use crate::backend::{BoxFuture, CommandLimits, TerminalRequest};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning;
+use crate::lent;
 use crate::path::VirtualPath;
 use crate::session::keys::bytes_of;
 use crate::session::settle::{Settled, settle};
@@ -166,18 +167,16 @@ impl ShellExec {
 async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>) -> Result<Arc<Session>> {
     view.sessions.check_id(id)?;
     view.sessions.check()?;
-    let (terminal, shell, tap) = Terminal::new(SIZE);
-    let log = view.sessions.log(id, SIZE);
+    // The thread of a caller that types at a shell is not held up by the start of one.
+    lent::give_back(|| true).await;
+    let (terminal, shell, tap) = Terminal::new(SIZE, view.sessions.log(id, SIZE));
     let request = TerminalRequest {
         command: Some(shell),
         working_directory: cwd.map(|cwd| view.path(cwd)).transpose()?,
         environment: Vec::new(),
         size: SIZE,
         limits: CommandLimits::default(),
-        tap: Some(match log {
-            Some(log) => log.with(tap),
-            None => tap,
-        }),
+        tap: Some(tap),
     };
     let process = view.shell()?.open_terminal(request, view.call).await?;
     Ok(view.sessions.add(id.to_owned(), process, Some(terminal), command, view.starter("shell_exec"), 0))
@@ -338,7 +337,7 @@ impl Tool for ShellWrite {
             }
             let before = session.terminal.as_ref().map_or(0, |terminal| {
                 if state == Some(ShellState::AtPrompt) && self.command.is_some() {
-                    terminal.typed();
+                    terminal.typed(self.command.as_deref());
                 }
                 terminal.mark_count()
             });

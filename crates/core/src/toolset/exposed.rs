@@ -47,6 +47,11 @@ impl Exposed {
         matches!(&self.kind, Kind::Ours(entry) if entry.spec.operation == Operation::Read)
     }
 
+    /// Whether it is our tool that types commands at a shell.
+    pub(super) fn types_commands(&self) -> bool {
+        matches!(&self.kind, Kind::Ours(entry) if entry.spec.name == "shell_exec")
+    }
+
     /// What frameworks are told.
     pub(super) fn spec(&self) -> ToolSpec {
         let (read_only, destructive) = match &self.kind {

@@ -24,7 +24,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::approval::{ApprovalMemory, ApprovalMode, ApprovalOrder, Approver};
-use crate::backend::Backend;
+use crate::backend::{Backend, Shell};
 use crate::custom::{CustomTools, Instruction};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::{CommandJudge, Hooks, NoHooks};
@@ -67,6 +67,9 @@ pub use text::{Profile, ToolText};
 use approve::Assessed;
 use exposed::Exposed;
 use policy::{Policy, Rules};
+
+/// 4 KiB of input hold a command that is judged within microseconds, on whichever thread asks.
+const SHORT_BYTES: usize = 4 << 10;
 
 /// Named tools over a backend. Clones of a toolset, and its subsets, share its state.
 #[derive(Clone)]
@@ -200,6 +203,14 @@ impl Toolset {
     pub fn answers_at_once(&self, name: &str) -> bool {
         let backend = self.shared.scratch.backend();
         backend.is_immediate() || (backend.reads_at_hand() && self.find(name).is_ok_and(Exposed::reads_files))
+    }
+
+    /// Whether a call of the tool `name` with so many bytes of input starts something when it is first polled and then gives the
+    /// thread back.
+    pub fn starts_at_hand(&self, name: &str, bytes: usize) -> bool {
+        bytes <= SHORT_BYTES
+            && self.shared.backend.shell().is_some_and(Shell::starts_at_hand)
+            && self.find(name).is_ok_and(Exposed::types_commands)
     }
 
     /// The tools that a model may be given, in order.

@@ -2,23 +2,25 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
-use std::process::Command;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::shells::start_plain;
-use super::terminal::{Ran, Terminal};
+use super::Hold;
+use super::terminal::Ran;
 use super::tests::{World, call};
-use super::{Hold, Sessions, Starter};
+use crate::backend::Backend;
 use crate::backend::process::TerminalSize;
-use crate::backend::{Backend, Call, CommandLimits, TerminalRequest};
 use crate::cancel::Deadline;
-use crate::text::ansi::strip;
 use crate::tool::{Part, ToolResult};
 use crate::toolset::{Application, CallOptions, Toolset};
+
+mod plain;
+mod programs;
+mod whole;
 
 fn terminals(world: &World) -> Toolset {
     // What is typed into other programs is no command that a shell understands: it asks.
@@ -79,10 +81,6 @@ async fn typed(toolset: &Toolset, text: &str) -> String {
 async fn start(toolset: &Toolset, command: &str) {
     let started = call(toolset, "shell_exec", json!({ "id": "s", "command": command, "block": false })).await;
     assert!(started.text.starts_with("Session 's' started."), "{}", started.text);
-}
-
-fn descriptors() -> usize {
-    fs::read_dir("/proc/self/fd").unwrap().count()
 }
 
 /// D54, D59: exit codes were never told, and nothing lasted from call to call.
@@ -149,73 +147,6 @@ async fn settings_of_its_own_cost_a_session_neither_its_prompt_nor_exit_codes() 
     until_shown(&toolset, "(venv) mine>").await;
 }
 
-/// What a shell of `program` says to each command: how it ran, and what it printed.
-async fn plainly(world: &World, program: &str, commands: &[&str]) -> Vec<(Ran, String)> {
-    let sessions = Sessions::new(Arc::new(|_| {}), None);
-    let size = TerminalSize { columns: 80, rows: 24 };
-    let (terminal, shell, tap) = Terminal::started_by(|word| start_plain(program, word), size);
-    let request = TerminalRequest {
-        command: Some(shell),
-        working_directory: None,
-        environment: vec![("HOME".into(), world.directory.path().display().to_string())],
-        size,
-        limits: CommandLimits::default(),
-        tap: Some(tap),
-    };
-    let process = world.backend.shell().unwrap().open_terminal(request, &Call::default()).await.unwrap();
-    let starter = Starter { call_id: "call", tool: "shell_exec" };
-    let session = sessions.add("s".into(), process, Some(terminal), "", starter, 0);
-    let mut said = Vec::new();
-    for command in commands {
-        let terminal = session.terminal.as_ref().unwrap();
-        let ran = terminal.run(&session, command, Duration::from_secs(60), &Deadline::default()).await.unwrap();
-        said.push((ran, strip(&String::from_utf8_lossy(&session.fresh_printed(1 << 20).bytes))));
-    }
-    said
-}
-
-/// Where there is no bash a command never came to an end that anybody saw.
-async fn keeps_a_session(program: &str) {
-    let world = World::new();
-    let long = format!("printf '%s\\n' {} | sort -u | tail -n 1", "'wörd %' ".repeat(1_500));
-    let lines = "for i in 1 2\ndo\n\techo \"l $i\" 'q' \\\\\ndone\ncat <<'E'\n$X `x`\nE";
-    let commands = [
-        "echo hi",
-        "cd /; X=é; false",
-        "echo $? $X $PWD",
-        lines,
-        &long,
-        "printf no-end; sh -c 'exit 5'",
-        "fi",
-        "echo 'a",
-        "sleep 0.01 & wait; echo over",
-        "stty size",
-        "true",
-    ];
-    let said = plainly(&world, program, &commands).await;
-    let expected =
-        [(0, "hi\n"), (1, ""), (0, "1 é /\n"), (0, "l 1 q \\\nl 2 q \\\n$X `x`\n"), (0, "wörd %\n"), (5, "no-end")];
-    for (index, (code, text)) in expected.into_iter().enumerate() {
-        assert_eq!(said[index], (Ran::Ended(code), text.to_owned()), "{program}: {}", commands[index]);
-    }
-    for (index, word) in [(6, "fi"), (7, "nterminated")] {
-        assert!(said[index].0 == Ran::Ended(2) && said[index].1.contains(word), "{program}: {:?}", said[index]);
-    }
-    assert!(said[8].1.contains("over\n"), "{program}: {:?}", said[8]);
-    assert_eq!(said[9..], [(Ran::Ended(0), "24 80\n".to_owned()), (Ran::Ended(0), String::new())], "{program}");
-    assert_eq!(fs::read_dir(world.directory.path()).unwrap().count(), 0, "{program} writes no history");
-}
-
-#[tokio::test]
-async fn a_plain_shell_keeps_a_session() {
-    keeps_a_session("/bin/sh").await;
-}
-
-#[tokio::test]
-async fn a_shell_of_busybox_keeps_a_session() {
-    keeps_a_session("busybox sh").await;
-}
-
 /// The end of a command was kept back for as long as a look was ready to wait, where its output had been shown before.
 #[tokio::test]
 async fn a_look_does_not_wait_for_an_end_that_is_there() {
@@ -232,6 +163,27 @@ async fn a_look_does_not_wait_for_an_end_that_is_there() {
     let told = call(&toolset, "shell_view", json!({ "id": "s", "wait": 500 })).await;
     assert_eq!(told.text, "--- COMMAND FINISHED (exit code 0) ---");
     assert!(!session.has_untold_end(terminal) && begin.elapsed() < Duration::from_secs(400));
+}
+
+/// Two threads were woken before a command that was asked for on Node's thread was typed.
+#[tokio::test]
+async fn a_command_is_typed_by_the_thread_that_asks() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    assert!(toolset.starts_at_hand("shell_exec", 100) && !toolset.starts_at_hand("shell_exec", 1 << 20));
+    assert!(!toolset.starts_at_hand("shell_view", 100));
+    let context = &mut Context::from_waker(Waker::noop());
+    let input = json!({ "id": "s", "command": "echo typed" });
+    let mut first = Box::pin(toolset.call("shell_exec", input.clone(), CallOptions::default()));
+    assert!(crate::lent::poll(first.as_mut(), context).is_pending());
+    assert!(toolset.sessions().find("s").is_none(), "a shell is started elsewhere");
+    assert_eq!(first.await.unwrap().text, "typed");
+    let session = toolset.sessions().find("s").unwrap();
+    let before = session.terminal.as_ref().unwrap().mark_count();
+    let mut second = Box::pin(toolset.call("shell_exec", input, CallOptions::default()));
+    assert!(crate::lent::poll(second.as_mut(), context).is_pending());
+    assert!(session.terminal.as_ref().unwrap().mark_count() > before, "it was typed at the first poll");
+    assert_eq!(second.await.unwrap().text, "typed");
 }
 
 #[tokio::test]
@@ -369,19 +321,6 @@ async fn at_a_prompt_only_whole_lines_are_typed_so_that_no_unjudged_command_is_m
 }
 
 #[tokio::test]
-async fn prompts_without_a_line_end_are_seen_and_answered() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    // As `ssh` and `sudo` ask: on the terminal itself, without an echo.
-    let asks = "stty -echo; printf 'Password: ' >/dev/tty; read -r p </dev/tty; stty echo; echo; [ \"$p\" = sesame ] && echo welcome";
-    start(&toolset, asks).await;
-    until_shown(&toolset, "\nPassword:").await;
-    write(&toolset, "sesame").await;
-    let answered = until_shown(&toolset, "\nwelcome").await;
-    assert!(!answered.contains("Password: sesame"), "{answered}");
-}
-
-#[tokio::test]
 async fn a_screen_comes_as_a_picture_too_where_images_are_shown() {
     let world = World::new();
     let toolset = terminals(&world);
@@ -402,43 +341,6 @@ async fn a_screen_comes_as_a_picture_too_where_images_are_shown() {
 }
 
 #[tokio::test]
-async fn drives_vim() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    start(&toolset, "vim -u NONE -N file.txt").await;
-    until_shown(&toolset, "\"file.txt\" [New").await;
-    press(&toolset, &["i"]).await;
-    call(&toolset, "shell_write_to_process", json!({ "id": "s", "command": "hello\nwörld", "enter": false })).await;
-    let typed = press(&toolset, &["escape"]).await;
-    assert!(typed.text.contains("full-screen program"), "{}", typed.text);
-    until_shown(&toolset, "wörld").await;
-    let saved = finished(&toolset, write(&toolset, ":wq").await).await;
-    assert!(saved.contains("--- COMMAND FINISHED (exit code 0) ---"), "{saved}");
-    assert_eq!(fs::read_to_string(world.directory.path().join("file.txt")).unwrap(), "hello\nwörld\n");
-}
-
-#[tokio::test]
-async fn drives_less() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    exec(&toolset, "seq 1 1000 > n").await;
-    start(&toolset, "less n").await;
-    until_shown(&toolset, "\n39\n").await;
-    press(&toolset, &["G"]).await;
-    until_shown(&toolset, "\n1000\n").await;
-    write(&toolset, "/^77$").await;
-    press(&toolset, &["g"]).await;
-    until_shown(&toolset, "\n1\n2\n").await;
-    // It may still draw its last line; what it has shown once is not shown again.
-    while call(&toolset, "shell_screen", json!({ "id": "s", "changes": true })).await.text != "[Nothing changed]" {}
-    let left = press(&toolset, &["q"]).await;
-    assert!(finished(&toolset, left).await.contains("COMMAND FINISHED (exit code 0)"));
-    call(&toolset, "shell_resize", json!({ "id": "s", "columns": 60, "rows": 10 })).await;
-    until_shown(&toolset, "[screen 60 x 10").await;
-    assert_eq!(exec(&toolset, "stty size").await.text, "10 60");
-}
-
-#[tokio::test]
 async fn what_is_typed_after_a_resize_finds_the_new_size() {
     let world = World::new();
     let toolset = terminals(&world);
@@ -446,131 +348,6 @@ async fn what_is_typed_after_a_resize_finds_the_new_size() {
     for rows in 10..40 {
         call(&toolset, "shell_resize", json!({ "id": "s", "columns": 60, "rows": rows })).await;
         assert_eq!(exec(&toolset, "stty size").await.text, format!("{rows} 60"));
-    }
-}
-
-#[tokio::test]
-async fn drives_top() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    start(&toolset, "top -d 1").await;
-    until_shown(&toolset, "PID USER").await;
-    let left = press(&toolset, &["q"]).await;
-    let left = finished(&toolset, left).await;
-    assert!(left.contains("COMMAND FINISHED (exit code 0)"), "{left}");
-}
-
-#[tokio::test]
-async fn drives_python() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    start(&toolset, "python3 -q").await;
-    until_shown(&toolset, ">>>").await;
-    write(&toolset, "x = 6 * 7").await;
-    write(&toolset, "print('answer', x)").await;
-    until_shown(&toolset, "answer 42").await;
-    write(&toolset, "for i in range(2):").await;
-    write(&toolset, "    print('row', i)").await;
-    write(&toolset, "").await;
-    until_shown(&toolset, "row 1").await;
-    let left = press(&toolset, &["ctrl-d"]).await;
-    let left = finished(&toolset, left).await;
-    assert!(left.contains("COMMAND FINISHED (exit code 0)"), "{left}");
-}
-
-#[tokio::test]
-async fn drives_node() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    start(&toolset, "node").await;
-    until_shown(&toolset, "\n>").await;
-    write(&toolset, "const x = 6 * 7").await;
-    write(&toolset, "`answer ${x}`").await;
-    until_shown(&toolset, "'answer 42'").await;
-    let left = write(&toolset, ".exit").await;
-    let left = finished(&toolset, left).await;
-    assert!(left.contains("COMMAND FINISHED (exit code 0)"), "{left}");
-}
-
-#[tokio::test]
-async fn drives_an_interactive_rebase() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    let git = |arguments: &[&str]| {
-        let mut command = Command::new("git");
-        command.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(arguments).current_dir(world.directory.path());
-        assert!(command.output().unwrap().status.success(), "{arguments:?}");
-    };
-    git(&["init", "-q", "-b", "main"]);
-    for name in ["one", "two", "three"] {
-        fs::write(world.directory.path().join(name), name).unwrap();
-        git(&["add", "."]);
-        git(&["commit", "-q", "-m", name]);
-    }
-    let command =
-        "git -c user.name=a -c user.email=a@b -c sequence.editor='vim -u NONE -N' -c core.editor=true rebase -i HEAD~2";
-    start(&toolset, command).await;
-    until_shown(&toolset, "pick").await;
-    // The second line becomes a fixup of the first.
-    press(&toolset, &["j", "c", "w"]).await;
-    call(&toolset, "shell_write_to_process", json!({ "id": "s", "command": "fixup", "enter": false })).await;
-    press(&toolset, &["escape"]).await;
-    let rebased = finished(&toolset, write(&toolset, ":wq").await).await;
-    assert!(rebased.contains("COMMAND FINISHED (exit code 0)"), "{rebased}");
-    assert_eq!(exec(&toolset, "git log --format=%s | cat").await.text, "two\none");
-}
-
-/// A command on a terminal by itself, without a shell that lasts.
-async fn on_terminal(world: &World, command: &str) -> crate::backend::process::Process {
-    let request = TerminalRequest {
-        command: Some(command.to_owned()),
-        working_directory: None,
-        environment: Vec::new(),
-        size: TerminalSize { columns: 80, rows: 24 },
-        limits: CommandLimits::default(),
-        tap: None,
-    };
-    world.backend.shell().unwrap().open_terminal(request, &Call::default()).await.unwrap()
-}
-
-#[tokio::test]
-async fn every_byte_is_there_at_the_end_in_thirty_of_thirty_runs() {
-    let world = World::new();
-    let expected: String = (1..=20_000).map(|number| format!("{number}\r\n")).collect();
-    for round in 0..30 {
-        let process = on_terminal(&world, "seq 1 20000").await;
-        let outcome = process.over().await;
-        assert_eq!(outcome.exit_code, Some(0));
-        let bytes = process.read(0, usize::MAX).bytes;
-        assert!(bytes == expected.as_bytes(), "round {round}: {} of {}", bytes.len(), expected.len());
-    }
-}
-
-#[tokio::test]
-async fn a_hundred_sessions_at_once_leave_nothing_behind() {
-    let world = World::new();
-    drop(on_terminal(&world, "true").await.over().await);
-    let before = descriptors();
-    let mut processes = Vec::new();
-    for number in 0..100 {
-        processes.push(on_terminal(&world, &format!("echo n{number}; read x; echo $x")).await);
-    }
-    for (number, process) in processes.iter().enumerate() {
-        while !String::from_utf8_lossy(&process.read(0, 1_000).bytes).contains(&format!("n{number}")) {
-            process.changed(0).await;
-        }
-        process.write(b"bye\n", &crate::cancel::Deadline::default()).await.unwrap();
-    }
-    for process in &processes {
-        assert_eq!(process.over().await.exit_code, Some(0));
-    }
-    drop(processes);
-    world.backend.close().await.unwrap();
-    // Other tests of this process hold some at any moment, and what ended lets go of its own a moment later.
-    let begin = std::time::Instant::now();
-    while descriptors() >= before + 40 {
-        assert!(begin.elapsed().as_secs() < 60, "{} before, {} after", before, descriptors());
-        tokio::task::yield_now().await;
     }
 }
 
