@@ -206,7 +206,8 @@ impl Drop for Listings {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(feature = "portable")))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod tests {
     use std::fs;
     use std::path::Path;
