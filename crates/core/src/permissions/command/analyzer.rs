@@ -142,6 +142,7 @@ impl<'a> Analyzer<'a> {
                     list.refuse(format!("it sets the variable '{name}' for a command"));
                 }
                 self.see_assignment(name);
+                self.see_program(name, variables.assigned(value, index).marked());
             }
             self.redirected |= !(command.redirects.is_empty() && command.assignments.is_empty());
             let mut input = Input::Inherited;
@@ -184,6 +185,12 @@ impl<'a> Analyzer<'a> {
     fn see_assignment(&mut self, name: &str) {
         if variables::is_poison(name) {
             self.unresolve(&format!("it sets '{name}', which changes what later commands do"));
+        }
+    }
+
+    fn see_program(&mut self, name: &str, value: &str) {
+        if variables::starts_denied(name, value) {
+            self.unresolve(&format!("'{name}' names a program that later commands start"));
         }
     }
 
@@ -270,6 +277,11 @@ impl<'a> Analyzer<'a> {
         let takes_code = self.functions.iter().any(|function| function == name);
         if takes_code && arguments[1..].iter().any(|word| doubt::is_subscript_with_code(word.marked())) {
             self.unresolve(&format!("a word of the function '{name}' runs a command where it is taken for a number"));
+        }
+        if matches!(name, "export" | "declare" | "typeset" | "readonly" | "env") {
+            for (variable, value) in arguments[1..].iter().filter_map(|word| word.marked().split_once('=')) {
+                self.see_program(variable, value);
+            }
         }
         for variable in doubt::variables_set(name, &arguments[1..]) {
             self.see_assignment(&variable);

@@ -12,7 +12,8 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (
         &[
             "sudo", "su", "doas", "pkexec", "runuser", "newgrp", "sg", "setpriv", "visudo", "sudoedit", "sudo-rs",
-            "su-rs", "run0", "gosu", "su-exec", "pfexec", "ksu", "gksu", "gksudo", "kdesu", "capsh", "setcap",
+            "su-rs", "run0", "dzdo", "sulogin", "gosu", "su-exec", "pfexec", "ksu", "gksu", "gksudo", "kdesu", "capsh",
+            "setcap",
         ],
         "takes another user's rights",
     ),
@@ -68,7 +69,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (
         &[
             "useradd", "userdel", "usermod", "adduser", "deluser", "groupadd", "groupdel", "passwd", "chpasswd",
-            "chsh", "vipw", "vigr", "gpasswd", "groupmod", "chage", "newusers",
+            "chsh", "chfn", "vipw", "vigr", "gpasswd", "groupmod", "chage", "newusers",
         ],
         "changes users",
     ),
@@ -84,6 +85,11 @@ const SYSTEM: [&str; 15] = [
     "/var/lib", "/etc", "/usr", "/bin", "/sbin", "/boot", "/lib", "/lib32", "/lib64", "/sys", "/proc", "/dev",
     "/System", "/Library", "/opt",
 ];
+
+/// Whether a program is denied whatever its words are.
+pub(super) fn is_denied(name: &str) -> bool {
+    COMMANDS.iter().any(|(names, _)| names.contains(&name))
+}
 
 /// Why a command is dangerous, when it is. `name` is that of [`super::unwrap::command_name`].
 pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
@@ -110,6 +116,7 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             .find_map(|word| places.whole(word))
             .map(|what| format!("'{name}' changes the rights of {what}")),
         "sort" => after(arguments, &["-o", "--output"]).find_map(|word| device_write(word, places)),
+        "git" => git_output(arguments, places),
         "find" => find(arguments, places),
         "mv" => operands(arguments).find_map(|word| {
             device_write(word, places).or_else(|| places.whole(word).map(|what| format!("'mv' moves {what} away")))
@@ -157,6 +164,20 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         }
         _ => None,
     }
+}
+
+/// What git writes at a place that its words name: all else it does inside of the repository.
+fn git_output(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
+    let glued = arguments.iter().filter_map(|word| {
+        let (option, file) = word.marked().split_once('=')?;
+        (option.starts_with("--o") && "--output".starts_with(option)).then(|| Argument::known(file))
+    });
+    let bundle = match arguments {
+        [first, second, ..] if first.exact() == Some("bundle") && second.exact() == Some("create") => &arguments[2..],
+        _ => &[],
+    };
+    let apart = after(arguments, &["-o", "--output", "--outpu", "--outp", "--out", "--ou"]).chain(bundle);
+    apart.cloned().chain(glued).find_map(|file| device_write(&file, places))
 }
 
 /// Why writing to `target` is dangerous, when it is.

@@ -25,7 +25,13 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["cpio"], &["--rsh-command"]),
     (&["cargo"], &["--config"]),
     (&["go"], &["-toolexec", "-vettool", "-exec", "--toolexec", "--exec"]),
-    (&["gcc", "g++", "cc", "c++", "clang", "clang++"], &["-wrapper", "-fplugin", "-specs", "--specs", "-load"]),
+    (
+        &["gcc", "g++", "cc", "c++", "clang", "clang++"],
+        &["-wrapper", "-fplugin", "-fpass-plugin", "-specs", "--specs", "-load"],
+    ),
+    (&["ld", "ld.bfd", "ld.gold", "ld.lld", "lld", "mold"], &["-plugin", "--plugin"]),
+    (&["java"], &["-XX:OnError", "-XX:OnOutOfMemoryError"]),
+    (&["exim", "exim4", "sendmail"], &["-be", "-bem"]),
     (&["curl"], &["-K", "--config"]),
     (&["wget"], &["-e", "--execute", "--use-askpass", "--config"]),
     (&["ssh-keygen"], &["-D"]),
@@ -97,6 +103,7 @@ const SUBCOMMANDS: &[(&str, &[&str], usize)] = &[
     ("honcho", &["run"], 0),
     ("rvm", &["do"], 0),
     ("uv", &["tool"], 1),
+    ("tox", &["exec"], 0),
 ];
 /// Subcommands that are handed program text, or commands for elsewhere.
 const TEXTS: &[(&str, &[&str])] = &[
@@ -189,10 +196,7 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
             found.unresolved.push(format!("a setting of '{name}' may name a program"));
         }
         "sqlite3" | "psql" | "mysql" | "mariadb" => {
-            let runs = |text: &str| {
-                text.contains("\\!") || [".sh", ".sy", ".load", "system "].iter().any(|sign| text.contains(sign))
-            };
-            if rest.iter().any(|word| word.exact().is_none_or(runs)) {
+            if rest.iter().any(|word| word.exact().is_none_or(database_runs)) {
                 found.unresolved.push(format!("the text of '{name}' may run commands"));
             }
         }
@@ -207,6 +211,20 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
             }
         }
     }
+}
+
+/// Whether text for the client of a database starts programs: by commands of its own, by pipes of these, by an editor, or by
+/// PostgreSQL's `COPY … PROGRAM`.
+fn database_runs(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let pipes = |line: &str| {
+        let line = line.trim_start();
+        line.contains('|')
+            && ([".o", ".r", ".i", ".e", ".w"].iter().any(|command| line.starts_with(command)) || line.contains('\\'))
+    };
+    [".sh", ".sy", ".load", "system ", "\\!", "edit("].iter().any(|sign| lower.contains(sign))
+        || (lower.contains("copy") && lower.contains("program"))
+        || lower.lines().any(pipes)
 }
 
 /// Whether a call of docker runs something in a container, wherever its own options end.

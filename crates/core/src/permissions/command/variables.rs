@@ -1,5 +1,18 @@
 //! Variables by which a later command, harmless by its words, runs something else.
 
+use super::deny;
+
+/// Whether a value starts a denied program where the variable is a program with its words, as `make` and `cargo` take them.
+pub(super) fn starts_denied(name: &str, value: &str) -> bool {
+    const PROGRAMS: [&str; 22] = [
+        "AR", "AS", "CARGO", "CC", "CPP", "CXX", "FC", "HOSTCC", "HOSTCXX", "INSTALL", "LD", "LEX", "MAKE", "NM",
+        "NODE", "NPM", "OBJCOPY", "PYTHON", "RANLIB", "RM", "STRIP", "YACC",
+    ];
+    let is_denied = |word: &str| deny::is_denied(word.rsplit('/').next().unwrap_or(word));
+    (PROGRAMS.contains(&name) && value.split_ascii_whitespace().any(is_denied))
+        || (name == "RUSTFLAGS" && value.contains("linker"))
+}
+
 /// Variables that change which programs run, or what they load.
 pub(super) fn is_poison(name: &str) -> bool {
     const NAMES: &[&str] = &[
@@ -20,6 +33,9 @@ pub(super) fn is_poison(name: &str) -> bool {
         "BROWSER",
         "BUNDLE_GEMFILE",
         "CAML_LD_LIBRARY_PATH",
+        "CARGO_BUILD_RUSTC",
+        "CARGO_BUILD_RUSTDOC",
+        "CARGO_ENCODED_RUSTFLAGS",
         "CARGO_HOME",
         "CCACHE_COMPILER",
         "CCACHE_PREFIX",
@@ -48,6 +64,7 @@ pub(super) fn is_poison(name: &str) -> bool {
         "GEM_HOME",
         "GEM_PATH",
         "GIO_EXTRA_MODULES",
+        "GLIBC_TUNABLES",
         "GLOBIGNORE",
         "GNUMAKEFLAGS",
         "GOENV",
@@ -73,16 +90,22 @@ pub(super) fn is_poison(name: &str) -> bool {
         "LESS",
         "LESSCLOSE",
         "LESSKEYIN",
+        "LESSKEYIN_SYSTEM",
+        "LESSKEY_CONTENT",
+        "LESSKEY_SYSTEM",
         "LESSOPEN",
         "LLVM_SYMBOLIZER_PATH",
         "LOCPATH",
         "LUA_CPATH",
         "LUA_INIT",
         "LUA_PATH",
+        "MAILPATH",
         "MAKEFILES",
         "MAKEFLAGS",
+        "MALLOC_TRACE",
         "MANPAGER",
         "NANORC",
+        "NLSPATH",
         "NODE_OPTIONS",
         "NODE_PATH",
         "NODE_REDIRECT_WARNINGS",

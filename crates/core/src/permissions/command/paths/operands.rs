@@ -87,6 +87,11 @@ impl Places<'_> {
                 }
             }
             Operands::Git => {
+                if let [first, second, file, ..] = operands.as_slice()
+                    && (first.exact(), second.exact()) == (Some("bundle"), Some("create"))
+                {
+                    self.add(file, Use::Write);
+                }
                 // Other subcommands take names of branches and texts, which look like files and are none.
                 let reads =
                     ["show", "diff", "add", "blame", "grep", "archive", "hash-object", "cat-file", "stash", "apply"];
@@ -107,6 +112,9 @@ impl Places<'_> {
         let options: &[&str] = match name {
             "sort" => &["-o", "--output"],
             "find" => &["-fprint", "-fprint0", "-fprintf", "-fls"],
+            "git" if operands.first().is_some_and(|word| matches!(word.exact(), Some("archive" | "format-patch"))) => {
+                &["-o", "--output", "--output-directory"]
+            }
             "git" => &["--output"],
             "uniq" | "xxd" => {
                 self.add_all(operands.get(1..2).unwrap_or_default(), Use::Write);
