@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+#[cfg(unix)]
 use super::commands::LocalShell;
 use super::debris::{self, Cleaned};
 use super::facts::size_of;
 use super::inline::{self, Turn};
 use super::listings::Listings;
-#[cfg(unix)]
 #[cfg(windows)]
 use super::no_commands::LocalShell;
 use super::open::{Opened, open};
