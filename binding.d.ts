@@ -78,7 +78,7 @@ export declare class NativeDocker {
   invoke(method: string): Promise<NativeOutcome>
   /** Counts as a call. */
   touch(): void
-  /** Milliseconds since the last call ended; 0 while one runs. */
+  /** Milliseconds since the last call ended, and parts of them: 0 only while one runs. */
   idleMs(): number
 }
 

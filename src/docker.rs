@@ -84,11 +84,10 @@ impl NativeDocker {
         self.inner.touch();
     }
 
-    /// Milliseconds since the last call ended; 0 while one runs.
+    /// Milliseconds since the last call ended, and parts of them: 0 only while one runs.
     #[napi(catch_unwind)]
-    #[allow(clippy::cast_precision_loss, reason = "a number of JavaScript")]
     pub fn idle_ms(&self) -> f64 {
-        self.inner.idle().as_millis() as f64
+        self.inner.idle().as_secs_f64() * 1_000.0
     }
 }
 

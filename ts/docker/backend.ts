@@ -150,7 +150,7 @@ export class DockerBackend extends NativeFiles {
     return (await this.#health()).containerId
   }
 
-  /** Milliseconds since the last call ended; 0 while one runs. Any call counts. */
+  /** Milliseconds since the last call ended, and parts of them; 0 only while one runs. Any call counts. */
   get idleMs(): number {
     return this.#docker.idleMs()
   }
