@@ -139,6 +139,7 @@ fn is_plain(part: &str, most: usize) -> bool {
 impl Folder {
     fn new(backend: &Arc<dyn Backend>) -> Option<Self> {
         let path = std::env::temp_dir().join(format!("gloveport-{:016x}", RandomState::new().hash_one(())));
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "modes are Unix'"))]
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

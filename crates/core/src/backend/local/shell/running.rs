@@ -25,7 +25,9 @@ pub(super) struct Launch {
     /// Opened; nothing here resolves a path.
     pub(super) directory: OwnedFd,
     pub(super) environment: Environment,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "refused where no supervisor holds them"))]
     pub(super) limits: CommandLimits,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "refused where no supervisor holds it"))]
     pub(super) background: Background,
     /// Whether it gets a pipe to read from; nothing otherwise.
     pub(super) with_stdin: bool,
