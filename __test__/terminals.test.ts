@@ -95,7 +95,8 @@ test('a person answers for the model, in their own words and with the session be
     command: 'printf "Password: "; read -rs p; echo; echo "$p" | wc -c',
     block: false,
   })
-  await expect.poll(async () => (await toolset.call('shell_screen', { id: 'h' })).text).toContain('Password:')
+  // At the beginning of a row: the command that is shown while it is typed says the same.
+  await expect.poll(async () => (await toolset.call('shell_screen', { id: 'h' })).text).toMatch(/^Password:/m)
   const answered = await toolset.call('shell_ask_user_for_help', help)
   expect(answered.text).toMatch(/^The person answered; session 'h' went on:\n/)
   await shownUntil(() => toolset.call('shell_view', { id: 'h', wait: 30 }), answered, '7\n--- COMMAND FINISHED')
