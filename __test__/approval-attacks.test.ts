@@ -6,13 +6,15 @@ import { join } from 'node:path'
 import {
   type ApprovalDecision,
   type ApprovalRequest,
+  type ApprovalRequiredError,
   createToolset,
   LocalBackend,
+  type PendingCall,
   type ToolsetOptions,
 } from 'gloveport'
 import { expect, onTestFinished, test } from 'vitest'
 
-import { project, toolsetOver } from './support.js'
+import { localBackend, project, rejection, toolsetOver } from './support.js'
 
 const YES: ApprovalDecision = { approved: true }
 const ALWAYS: ApprovalDecision = { approved: true, remember: 'session' }
@@ -254,4 +256,22 @@ test('a grant opens one call: the next one of that name is held to what is there
   expect(await toolset.call('write_file', { path: '.env', content: '' }, options)).toMatchObject({
     code: 'PERMISSION_DENIED',
   })
+})
+
+test('a yes that comes later is held to what the error showed', async () => {
+  const backend = await localBackend({ 'a.txt': 'one\n' })
+  const toolset = createToolset({ backend, permissions: 'default' })
+  const ask = async (callId: string): Promise<PendingCall> => {
+    const refused = toolset.call('write_file', { path: 'a.txt', content: 'two\n' }, { callId })
+    const error = (await rejection(refused)) as ApprovalRequiredError
+    return error.details as PendingCall
+  }
+  const pending = await ask('1')
+  await backend.write('a.txt', 'meanwhile\n')
+  const answers = [{ callId: '1', approved: true }]
+  expect((await toolset.resume([pending], answers)).get('1')).toMatchObject({ isError: true, code: 'STALE_FILE' })
+  expect((await backend.read('a.txt')).content).toBe('meanwhile\n')
+  expect((await toolset.resume([await ask('1')], answers)).get('1')).toMatchObject({ isError: false })
+  expect((await backend.read('a.txt')).content).toBe('two\n')
+  await toolset.close()
 })

@@ -62,6 +62,36 @@ test('the audit log holds every call with verdict, approval, size, time and code
   expect((await stat(path)).mode & 0o777).toBe(0o600)
 })
 
+test('the audit log says whose yes let a call run that somebody must be asked about', async () => {
+  const backend = await localBackend({ 'a.txt': 'a\n' })
+  const events: AuditEvent[] = []
+  const write = { path: 'a.txt', content: 'b' }
+  const yes = { approved: true } as const
+  const ends = async (options: object, call: object = {}, times = 1): Promise<unknown> => {
+    events.length = 0
+    const toolset = createToolset({
+      backend,
+      requireWriteApproval: true,
+      onEvent: (event) => events.push(event),
+      ...options,
+    })
+    for (let time = 0; time < times; time += 1) await toolset.call('write_file', write, call).catch(() => {})
+    await toolset.close()
+    const last = events.at(-1)
+    return last?.type === 'call-ended' || last?.type === 'call-failed' ? last.verdict?.approvedBy : last
+  }
+  expect(await ends({ approve: () => yes })).toBe('approver')
+  expect(await ends({ approve: () => ({ ...yes, remember: 'session' }) }, {}, 2)).toBe('session')
+  expect(await ends({}, { callId: '1', approval: yes })).toBe('grant')
+  expect(await ends({ preApproved: ['write_file'] })).toBe('pre-approved')
+  expect(await ends({ approvalMode: 'approve-all' })).toBe('approve-all')
+  expect(await ends({ approve: () => ({ approved: false }) })).toBeUndefined()
+  expect(await ends({ approvalMode: 'strict' })).toBeUndefined()
+  expect(await ends({})).toBeUndefined()
+  expect(await ends({ requireWriteApproval: false })).toBeUndefined()
+  await backend.close()
+})
+
 test('secrets appear neither in events nor in the log', async () => {
   const path = join(await project(), 'audit.jsonl')
   const events: AuditEvent[] = []

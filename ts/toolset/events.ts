@@ -20,6 +20,11 @@ export interface CallVerdict {
   readonly action: Action
   /** Empty where the call was allowed. */
   readonly reason: string
+  /**
+   * Whose yes let it run, where somebody had to say it: the approver's, now (`approver`) or for the whole `session`; one that came
+   * with the call (`grant`); or the application's, for every call of the tool (`pre-approved`) or for everything (`approve-all`).
+   */
+  readonly approvedBy?: 'approver' | 'session' | 'grant' | 'pre-approved' | 'approve-all'
 }
 
 /** What an event says of an error. */

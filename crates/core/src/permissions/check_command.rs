@@ -86,7 +86,8 @@ impl PermissionChecker {
         of_places.fold(allowed, Verdict::strictest)
     }
 
-    fn check_place(&self, place: &Place, base: &str) -> Verdict {
+    /// What the rules for files say of one that a command named `base` as its working directory touches.
+    pub(crate) fn check_place(&self, place: &Place, base: &str) -> Verdict {
         let mut verdict: Option<Verdict> = None;
         for path in &place.paths {
             let of_path = match place.what {

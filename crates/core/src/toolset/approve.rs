@@ -63,6 +63,24 @@ pub(super) struct Approved {
     pub(super) input: Option<Value>,
     /// How it is bound, when a grant from elsewhere was used.
     pub(super) bound: Option<Bound>,
+    /// Whose yes it is.
+    pub(super) by: ApprovedBy,
+}
+
+/// Whose yes let a call run that somebody must be asked about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovedBy {
+    /// The approver's, now.
+    Approver,
+    /// The approver's, for the whole session.
+    Session,
+    /// One that was given elsewhere and came with the call.
+    Grant,
+    /// The application's, for every call of the tool.
+    PreApproved,
+    /// The application's, for everything.
+    ApproveAll,
 }
 
 /// What was shown for calls that have not come yet.
@@ -169,12 +187,12 @@ impl Toolset {
         plan: &mut Plan,
         options: &CallOptions,
     ) -> Result<Approved> {
-        let here = |plan: &Plan, input| Approved { bindings: plan.bindings.clone(), input, bound: None };
+        let here = |plan: &Plan, by| Approved { bindings: plan.bindings.clone(), input: None, bound: None, by };
         let tool = prepared.exposed.ours();
         match self.shared.mode {
             ApprovalMode::Strict => return Err(strict(plan)),
-            ApprovalMode::ApproveAll => return Ok(here(plan, None)),
-            ApprovalMode::Interactive if self.is_pre_approved(tool) => return Ok(here(plan, None)),
+            ApprovalMode::ApproveAll => return Ok(here(plan, ApprovedBy::ApproveAll)),
+            ApprovalMode::Interactive if self.is_pre_approved(tool) => return Ok(here(plan, ApprovedBy::PreApproved)),
             ApprovalMode::Interactive => {}
         }
         let mut key = plan.key(tool, input);
@@ -185,18 +203,18 @@ impl Toolset {
             let shown = self.shared.assessed.lock().take(&prepared.call_id);
             return match shown {
                 Some((shown_key, bindings)) if shown_key == key => {
-                    Ok(Approved { bindings, input: None, bound: Some(Bound::Content) })
+                    Ok(Approved { bindings, input: None, bound: Some(Bound::Content), by: ApprovedBy::Grant })
                 }
                 Some(_) => Err(Error::new(
                     ErrorKind::StaleFile,
                     "The approval was given to another input than the one this call has now, or its path leads elsewhere since; \
                      ask for it again.",
                 )),
-                None => Ok(Approved { bindings: plan.bindings.clone(), input: None, bound: Some(Bound::Input) }),
+                None => Ok(Approved { bound: Some(Bound::Input), ..here(plan, ApprovedBy::Grant) }),
             };
         }
         if self.shared.remembered.contains(&key) {
-            return Ok(here(plan, None));
+            return Ok(here(plan, ApprovedBy::Session));
         }
         let mut turn = None;
         if self.shared.approver.is_some() && self.shared.order == ApprovalOrder::OneByOne {
@@ -212,12 +230,14 @@ impl Toolset {
                 *plan = self.plan(prepared).await?;
                 key = plan.key(tool, input);
                 if plan.asks.is_empty() || self.shared.remembered.contains(&key) {
-                    return Ok(here(plan, None));
+                    return Ok(here(plan, ApprovedBy::Session));
                 }
             }
         }
         let request = self.request(prepared, input, plan).await?;
         let Some(approver) = &self.shared.approver else {
+            // Whoever gets the request may say yes later: to what it shows.
+            self.shared.assessed.lock().insert(prepared.call_id.clone(), key, plan.bindings.clone());
             let details = serde_json::to_value(&request).unwrap_or_default();
             return Err(Error::new(
                 ErrorKind::ApprovalRequired,
@@ -244,7 +264,7 @@ impl Toolset {
             self.shared.remembered.remember(key);
         }
         drop(turn);
-        Ok(here(plan, decision.input))
+        Ok(Approved { input: decision.input, ..here(plan, ApprovedBy::Approver) })
     }
 
     /// What an approver sees. An error of the preview is the call's own error: nobody is asked about an edit that

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Toolset;
-use super::approve::{Approved, Bound};
+use super::approve::{Approved, ApprovedBy, Bound};
 use super::exposed::Exposed;
 use super::guard::CallGuard;
 use super::plan::{self, Judges, Plan};
@@ -73,6 +73,9 @@ pub struct CallVerdict {
     pub action: Action,
     /// Why; empty where it ran as it was.
     pub reason: String,
+    /// Whose yes let it run; absent where nobody's was needed, or nobody gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<ApprovedBy>,
 }
 
 impl CallVerdict {
@@ -86,7 +89,7 @@ impl CallVerdict {
                 _ => (Action::Deny, error.message().to_owned()),
             },
         };
-        Some(Self { action, reason })
+        Some(Self { action, reason, approved_by: None })
     }
 }
 
@@ -234,6 +237,9 @@ impl Toolset {
             let approval: Approved = self.approve(&mut prepared, input, &mut plan, options).await?;
             bindings = approval.bindings;
             bound = approval.bound;
+            if let Some(verdict) = verdict {
+                verdict.approved_by = Some(approval.by);
+            }
             if let Some(replaced) = approval.input {
                 // Decided afresh: what the rules deny stays denied; what they ask for, the same person just gave.
                 *input = replaced;

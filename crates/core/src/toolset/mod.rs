@@ -47,6 +47,7 @@ mod custom_tests;
 mod exposed;
 mod guard;
 mod guarded;
+mod links;
 mod options;
 mod plan;
 mod policy;
@@ -58,7 +59,7 @@ mod search_tests;
 mod tests;
 mod text;
 
-pub use approve::{Assessment, AssessmentStatus};
+pub use approve::{ApprovedBy, Assessment, AssessmentStatus};
 pub use call::{CallOptions, CallReport, CallVerdict};
 pub use guarded::{GuardOptions, GuardedBackend};
 pub use options::{EditFormat, PermissionsOption, ToolsetOptions};

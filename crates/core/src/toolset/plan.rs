@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::guard::denied;
+use super::links;
 use super::policy::{Policy, Start};
 use crate::access::{Access, Operation};
 use crate::approval::{Touch, approval_key};
@@ -145,23 +146,22 @@ impl Plan {
             Some(judge) => judge_by_application(judges, judge, &command, start).await?,
         };
         match verdict.action {
-            Action::Deny => {
-                let reason = verdict.reason.trim_end_matches('.');
-                // What the built-in policy says is a sentence of its own.
-                let text = match reason.starts_with("The command ") {
-                    true => format!("{reason}."),
-                    false => format!("The command is blocked: {reason}."),
-                };
-                return Err(Error::new(ErrorKind::CommandBlocked, text)
-                    .with_details(json!({ "operation": Operation::Execute, "target": command })));
-            }
+            Action::Deny => return Err(blocked(&verdict.reason, &command)),
             Action::Ask => self.asks.push(verdict.reason),
             Action::Allow => {}
         }
-        self.command = Some(analysis);
         self.directories.push(start.working_directory.clone());
-        self.touches.push(Touch { operation: Operation::Execute, target: command, resolved: None });
-        Ok(())
+        self.touches.push(Touch { operation: Operation::Execute, target: command.clone(), resolved: None });
+        let of_links = links::judge(judges, &analysis, start, self).await?;
+        self.command = Some(analysis);
+        match of_links.action {
+            Action::Deny => Err(blocked(&of_links.reason, &command)),
+            Action::Ask => {
+                self.asks.push(of_links.reason);
+                Ok(())
+            }
+            Action::Allow => Ok(()),
+        }
     }
 
     /// A tool that does not say what it touches.
@@ -204,6 +204,17 @@ async fn judge_by_application(
         Err(_) => (Action::Deny, "the application's policy failed"),
     };
     Ok((Verdict { action, rule: None, reason: reason.to_owned() }.strictest(by_rules), analysis))
+}
+
+fn blocked(reason: &str, command: &str) -> Error {
+    let reason = reason.trim_end_matches('.');
+    // What the built-in policy says is a sentence of its own.
+    let text = match reason.starts_with("The command ") {
+        true => format!("{reason}."),
+        false => format!("The command is blocked: {reason}."),
+    };
+    Error::new(ErrorKind::CommandBlocked, text)
+        .with_details(json!({ "operation": Operation::Execute, "target": command }))
 }
 
 fn read_only(path: &VirtualPath, files: &dyn FileSystem) -> Error {

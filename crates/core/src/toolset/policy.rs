@@ -4,6 +4,7 @@
 
 use crate::access::Operation;
 use crate::path::VirtualPath;
+use crate::permissions::command::paths::Place;
 use crate::permissions::{
     Action, CommandAnalysis, CommandContext, CommandJudgement, CommandVerdict, PermissionChecker, Verdict, analyze,
 };
@@ -103,6 +104,19 @@ impl Policy {
             Rules::Checked { checker, .. } => checker.check_command_rules(command, &analysis, &context),
         };
         (verdict, analysis)
+    }
+
+    /// What the rules say of a file that a command touches.
+    pub(super) fn place(&self, place: &Place, start: Start<'_>) -> Verdict {
+        match &self.rules {
+            Rules::Flags { .. } => Verdict { action: Action::Allow, rule: None, reason: String::new() },
+            Rules::Checked { checker, .. } => checker.check_place(place, start.working_directory.as_str()),
+        }
+    }
+
+    /// Whether it is the same which file a command touches.
+    pub(super) fn treats_files_alike(&self) -> bool {
+        [Operation::Read, Operation::Write, Operation::Delete].into_iter().all(|operation| self.is_uniform(operation))
     }
 
     /// The verdict on ending what runs already.

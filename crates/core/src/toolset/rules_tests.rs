@@ -98,6 +98,93 @@ async fn rules_for_reading_bind_reads_of_every_kind() {
     }
 }
 
+/// BE-79: a command was judged by the names that it spells, and read through a link what no rule let it read.
+#[tokio::test]
+async fn rules_hold_on_the_files_that_a_command_reaches_through_links() {
+    let world = World::new();
+    let path = |name: &str| world.directory.path().join(name);
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("theirs"), "").unwrap();
+    std::fs::create_dir(path("folder")).unwrap();
+    for file in ["secret.txt", "folder/secret.txt", "kept.txt"] {
+        std::fs::write(path(file), "hidden\n").unwrap();
+    }
+    for (target, link) in [
+        ("secret.txt", "link"),
+        ("link", "chain"),
+        ("kept.txt", "kept"),
+        ("a.txt", "plain"),
+        ("folder", "into"),
+        ("nothing/secret.txt", "dangling"),
+    ] {
+        std::os::unix::fs::symlink(target, path(link)).unwrap();
+    }
+    std::os::unix::fs::symlink(outside.path().join("theirs"), path("out")).unwrap();
+    let permissions = json!({
+        "default": "allow",
+        "read": { "default": "allow", "rules": [{ "pattern": "**/secret*", "action": "deny" }] },
+        "write": { "default": "allow", "rules": [{ "pattern": "**/kept*", "action": "deny" }, { "pattern": "**/a.txt", "action": "ask" }] },
+    });
+    let toolset = world.toolset(json!({ "permissions": permissions }));
+    for (command, expected) in [
+        ("cat link", "COMMAND_BLOCKED"),
+        ("cat < ./link", "COMMAND_BLOCKED"),
+        ("cat chain", "COMMAND_BLOCKED"),
+        ("true; (cd folder && cat ../link)", "COMMAND_BLOCKED"),
+        ("cd into && cat secret.txt", "COMMAND_BLOCKED"),
+        ("cp link x", "COMMAND_BLOCKED"),
+        ("echo x > kept", "COMMAND_BLOCKED"),
+        ("echo x >> plain", "rejected APPROVAL_REQUIRED"),
+        ("cat out", "rejected APPROVAL_REQUIRED"),
+        ("cat plain", "OK"),
+        ("cat kept", "OK"),
+        ("cat into/../a.txt", "OK"),
+        ("cat a.txt missing || true", "OK"),
+        ("cat /dev/null", "OK"),
+        ("echo link", "OK"),
+    ] {
+        let ended = call(&toolset, "execute", json!({ "command": command })).await;
+        assert_eq!(code(&ended), expected, "{command}: {ended:?}");
+    }
+    let shown = toolset.assess("execute", &json!({ "command": "cat plain" }), CallOptions::default()).await.unwrap();
+    let touches = serde_json::to_value(shown.request.unwrap().touches).unwrap();
+    let at = |name: &str| format!("{}/{name}", world.root());
+    assert_eq!(
+        touches,
+        json!([
+            { "operation": "execute", "target": "cat plain" },
+            { "operation": "read", "target": at("plain"), "resolved": at("a.txt") },
+        ])
+    );
+    // Where it is the same which file is read nobody looks.
+    let free = world.toolset(json!({ "requireExecuteApproval": false }));
+    assert_eq!(code(&call(&free, "execute", json!({ "command": "cat link" })).await), "OK");
+}
+
+/// What somebody allowed for the session was a command on one file, and is not one on whatever its link leads to since.
+#[tokio::test]
+async fn a_remembered_command_is_asked_about_again_where_its_link_leads_elsewhere() {
+    let world = World::new();
+    let path = |name: &str| world.directory.path().join(name);
+    std::fs::write(path("b.txt"), "").unwrap();
+    std::os::unix::fs::symlink("a.txt", path("link")).unwrap();
+    let asked = Answering::new(ApprovalDecision { remember: crate::approval::Remember::Session, ..yes() });
+    let permissions = json!({
+        "default": "allow", "execute": { "default": "ask" },
+        "read": { "default": "allow", "rules": [{ "pattern": "**/secret*", "action": "deny" }] },
+    });
+    let toolset =
+        world.toolset_with(json!({ "permissions": permissions }), None, Some(Arc::clone(&asked) as Arc<dyn Approver>));
+    for count in [1, 1] {
+        assert_eq!(code(&call(&toolset, "execute", json!({ "command": "cat link" })).await), "OK");
+        assert_eq!(asked.count(), count);
+    }
+    std::fs::remove_file(path("link")).unwrap();
+    std::os::unix::fs::symlink("b.txt", path("link")).unwrap();
+    assert_eq!(code(&call(&toolset, "execute", json!({ "command": "cat link" })).await), "OK");
+    assert_eq!(asked.count(), 2);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn names_that_may_not_be_listed_are_not_listed() {

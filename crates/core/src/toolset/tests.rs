@@ -297,6 +297,18 @@ async fn a_grant_from_elsewhere_is_bound_to_what_assess_showed() {
     assert_eq!(result.data.unwrap()["approvalBoundTo"], "content");
     assert_eq!(world.content(), "new");
 
+    // Without an approver the error is what somebody is shown.
+    let refused = |id: &str| toolset.call("write_file", json!({"path": "a.txt", "content": "newer"}), named(id));
+    assert_eq!(code(&refused("4").await), "rejected APPROVAL_REQUIRED");
+    fs::write(world.directory.path().join("a.txt"), "changed meanwhile\n").unwrap();
+    let newer = json!({"path": "a.txt", "content": "newer"});
+    assert_eq!(code(&toolset.call("write_file", newer.clone(), granted("4")).await), "STALE_FILE");
+    assert_eq!(world.content(), "changed meanwhile\n");
+    assert_eq!(code(&refused("4").await), "rejected APPROVAL_REQUIRED");
+    let result = toolset.call("write_file", newer, granted("4")).await.unwrap();
+    assert_eq!(result.data.unwrap()["approvalBoundTo"], "content");
+    assert_eq!(world.content(), "newer");
+
     // As after a restart: nothing is known of what was shown.
     let result = toolset.call("write_file", input, granted("unknown")).await.unwrap();
     assert_eq!(result.data.unwrap()["approvalBoundTo"], "input");

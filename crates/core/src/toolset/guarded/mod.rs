@@ -174,7 +174,7 @@ fn approved(method: &str, answer: Result<ApprovalDecision>) -> Result<ApprovalDe
 fn input_of(plan: &Plan) -> Value {
     let targets = plan.touches.iter().map(|touch| touch.target.as_str());
     match plan.touches.as_slice() {
-        [touch] if touch.operation == Operation::Execute => json!({ "command": touch.target }),
+        [touch, ..] if touch.operation == Operation::Execute => json!({ "command": touch.target }),
         [touch] => json!({ "path": touch.target }),
         _ => json!({ "paths": targets.collect::<Vec<_>>() }),
     }
