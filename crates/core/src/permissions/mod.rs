@@ -16,9 +16,7 @@
 
 pub use self::check_command::CommandVerdict;
 pub use self::checker::{MatchedRule, PermissionChecker, Verdict, strictest};
-pub use self::command::{
-    ApprovalText, CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand, analyze, approval_text,
-};
+pub use self::command::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand, analyze};
 pub use self::pattern::Pattern;
 pub use self::presets::{CreateOptions, PRESET_NAMES};
 pub use self::ruleset::{Action, OperationRules, Rule, Ruleset};

@@ -260,7 +260,7 @@ impl Toolset {
         if !decision.approved {
             return Err(refused(tool, decision.reason.as_deref()));
         }
-        if decision.remember == Remember::Session && decision.input.is_none() {
+        if decision.remember == Remember::Session && decision.input.is_none() && plan.is_literal() {
             self.shared.remembered.remember(key);
         }
         drop(turn);

@@ -78,6 +78,12 @@ impl Plan {
         approval_key(tool, input, &json!([self.asks, self.touches, directories]))
     }
 
+    /// Whether all that is asked about is known: a command that takes a part from elsewhere (`rm $X`) is another one the next
+    /// time, so that a yes to it holds once (R-AP-3).
+    pub(super) fn is_literal(&self) -> bool {
+        self.command.as_ref().is_none_or(|command| command.parsed && command.unresolved.is_empty())
+    }
+
     async fn judge_path(
         &mut self,
         policy: &Policy,

@@ -183,6 +183,14 @@ async fn a_remembered_command_is_asked_about_again_where_its_link_leads_elsewher
     std::os::unix::fs::symlink("b.txt", path("link")).unwrap();
     assert_eq!(code(&call(&toolset, "execute", json!({ "command": "cat link" })).await), "OK");
     assert_eq!(asked.count(), 2);
+    // R-AP-3: what it is the next time nobody knows.
+    for (command, count) in [("$X true", 3), ("$X true", 4), ("echo true", 5), ("echo true", 5)] {
+        call(&toolset, "execute", json!({ "command": command })).await.unwrap();
+        assert_eq!(asked.count(), count, "{command}");
+    }
+    let padded = format!("echo{} a{}echo b", " ".repeat(500), "\n".repeat(100));
+    let shown = toolset.assess("execute", &json!({ "command": padded }), CallOptions::default()).await.unwrap();
+    assert_eq!(shown.request.unwrap().description, "Run: echo[501 blanks]a\n[99 empty lines]\necho b");
 }
 
 #[cfg(unix)]

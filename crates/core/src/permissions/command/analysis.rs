@@ -58,9 +58,6 @@ pub struct CommandAnalysis {
     /// The judgement of the built-in policy: `deny` for what is dangerous or not in the allow list, `ask` for what is
     /// unresolved. Rules come on top of it.
     pub verdict: CommandJudgement,
-    /// Whether anything is redirected to or from a file or a text, or a variable set.
-    #[serde(skip)]
-    pub(crate) redirected: bool,
     /// What the rules for files are asked about.
     #[serde(skip)]
     pub(crate) places: Vec<paths::Place>,

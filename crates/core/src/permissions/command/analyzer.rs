@@ -31,7 +31,6 @@ pub(super) struct Analyzer<'a> {
     pub(super) places: Places<'a>,
     unresolved: Vec<String>,
     parsed: bool,
-    redirected: bool,
     denied: Option<String>,
     /// Texts that are to be read, with their depth.
     queue: VecDeque<(String, NestedKind, usize)>,
@@ -53,7 +52,6 @@ impl<'a> Analyzer<'a> {
             places: Places::new(context, maybe),
             unresolved: Vec::new(),
             parsed: true,
-            redirected: false,
             denied: None,
             queue: VecDeque::new(),
             texts: 0,
@@ -144,7 +142,6 @@ impl<'a> Analyzer<'a> {
                 self.see_assignment(name);
                 self.see_program(name, variables.assigned(value, index).marked());
             }
-            self.redirected |= !(command.redirects.is_empty() && command.assignments.is_empty());
             let mut input = Input::Inherited;
             if command.piped_in {
                 input = Input::Unknown;
@@ -363,7 +360,6 @@ impl<'a> Analyzer<'a> {
             writes,
             unresolved: self.unresolved,
             verdict,
-            redirected: self.redirected,
             places,
         }
     }

@@ -15,7 +15,6 @@ pub use self::analysis::{CommandAnalysis, CommandContext, CommandJudgement, Simp
 use self::analyzer::Analyzer;
 #[cfg(test)]
 use self::analyzer::{COMMANDS, WRAPPED};
-pub use self::approval::{ApprovalText, approval_text};
 #[cfg(test)]
 use super::Action;
 use crate::error::is_deceptive;
@@ -24,7 +23,6 @@ mod allow;
 mod analysis;
 mod analyzer;
 mod ansi;
-mod approval;
 pub(crate) mod argument;
 mod awk;
 mod bombs;

@@ -134,7 +134,7 @@ impl GuardedBackend {
             let now = self.plan(info, accesses.clone(), call).await?;
             let (shown, there) = (plan.key(info.tool, &request.input), now.key(info.tool, &request.input));
             if now.bindings == plan.bindings && shown == there {
-                if decision.remember == Remember::Session {
+                if decision.remember == Remember::Session && plan.is_literal() {
                     self.remembered.remember(shown);
                 }
                 return Ok(());
