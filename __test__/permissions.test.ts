@@ -1,10 +1,12 @@
-import { chmod } from 'node:fs/promises'
+import { chmod, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import {
   analyzeCommand,
+  CompositeBackend,
   createRuleset,
   createToolset,
+  GuardedBackend,
   InvalidInputError,
   LocalBackend,
   PermissionChecker,
@@ -170,6 +172,51 @@ describe('commands', () => {
     for (const command of ['./ls', 'bin/ls', join(root, 'ls'), 'PATH=.:$PATH ls', 'env PATH=. ls', 'command ls']) {
       expect(await toolset.call('execute', { command }), command).toMatchObject({ code: 'COMMAND_BLOCKED' })
     }
+  })
+
+  test('a program that the agent planted does not run, though the host was started in the workspace (R-CMD-3)', async () => {
+    const planted = '#!/bin/sh\necho planted\n'
+    const root = await project({ 'node_modules/.bin/ls': planted, ls: planted })
+    for (const file of ['node_modules/.bin/ls', 'ls']) await chmod(join(root, file), 0o755)
+    const outside = await project()
+    await symlink(root, join(outside, 'link'))
+    const path = process.env['PATH']
+    onTestFinished(() => void (process.env['PATH'] = path))
+    // As `npm start` and `npx` leave it, by a link, as it stands, and as a sloppy profile does.
+    for (const first of [join(root, 'node_modules/.bin'), join(outside, 'link'), root, '.', '']) {
+      process.env['PATH'] = `${first}:${path}`
+      const backend = new LocalBackend({ root })
+      process.env['PATH'] = path
+      onTestFinished(() => backend.close())
+      const toolset = createToolset({ backend, allowedCommands: ['ls'], requireExecuteApproval: false })
+      onTestFinished(() => toolset.close())
+      const listed = await toolset.call('execute', { command: 'ls' })
+      expect(listed, first).toMatchObject({ isError: false, text: expect.stringContaining('node_modules') })
+      expect(listed.text, first).not.toContain('planted')
+    }
+  })
+
+  test('a PATH of the application is its own, and no list of commands stands on one that the agent can write (R-CMD-3)', async () => {
+    const root = await project({ 'tools/own': '#!/bin/sh\necho own\n' })
+    await chmod(join(root, 'tools/own'), 0o755)
+    const over = (PATH: string, more: object = {}): LocalBackend => {
+      const backend = new LocalBackend({ root, env: { PATH }, ...more })
+      onTestFinished(() => backend.close())
+      return backend
+    }
+    const own = over(`${root}/tools:/usr/bin:/bin`)
+    expect((await own.execute('own')).stdout).toBe('own\n')
+    for (const PATH of [`${root}/tools:/bin`, 'tools:/bin', '/bin:'])
+      for (const make of [
+        () => createToolset({ backend: over(PATH), allowedCommands: ['own'] }),
+        () => createToolset({ backend: new CompositeBackend({ default: over(PATH) }), allowedCommands: [] }),
+        () => new GuardedBackend(over(PATH), { permissions: 'default', allowedCommands: ['own'] }),
+      ])
+        expect(make, PATH).toThrow(/allowedCommands.*PATH/)
+    // Where nothing can be written nothing can be planted, and what is outside is the host's.
+    for (const backend of [over(`${root}/tools:/bin`, { mode: 'ro' }), over('/usr/bin:/bin')])
+      await createToolset({ backend, allowedCommands: ['own'] }).close()
+    await createToolset({ backend: own }).close()
   })
 
   test('what is dangerous is denied in any spelling, and harmless look-alikes are not', () => {

@@ -21,7 +21,10 @@ export interface LocalBackendOptions {
    * refused all the same, unless `confinement` is `none`, because nothing would hold them inside the mounts.
    */
   readonly execute?: boolean | undefined
-  /** Variables for commands, on top of a short list that is always passed on. Nothing else of this process's environment is. */
+  /**
+   * Variables for commands, on top of a short list that is always passed on. Nothing else of this process's environment is, and
+   * of its `PATH` no directory in which the agent may write; a `PATH` that stands here is taken as it is.
+   */
   readonly env?: Readonly<Record<string, string>> | undefined
   /** What holds a command inside the same walls as the file tools. `none` accepts that nothing does. */
   readonly confinement?: 'auto' | 'none' | undefined

@@ -334,6 +334,12 @@ pub trait Shell: Send + Sync {
     fn home(&self) -> Option<String> {
         None
     }
+
+    /// Whether programs are looked up by name in directories where the agent may write, as far as that is known here.
+    /// There no list of names says what runs (R-CMD-3).
+    fn searches_writable(&self) -> bool {
+        false
+    }
 }
 
 /// One command.

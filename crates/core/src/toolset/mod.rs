@@ -305,6 +305,12 @@ impl Toolset {
 
 /// The policy that the options describe.
 fn policy_of(options: &ToolsetOptions, backend: &dyn Backend) -> Result<Policy> {
+    if options.allowed_commands.is_some() && backend.shell().is_some_and(Shell::searches_writable) {
+        return Err(Error::invalid(
+            "`allowedCommands` cannot hold here: the `PATH` that the backend's `env` sets has a directory that is relative \
+             or where the agent may write, and a program put there would run under a listed name. Leave it out of `PATH`.",
+        ));
+    }
     let files = backend.files();
     let ruleset = match &options.permissions {
         None => None,

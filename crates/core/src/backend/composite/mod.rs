@@ -182,6 +182,10 @@ impl Shell for CompositeBackend {
     fn home(&self) -> Option<String> {
         self.default_backend().shell().and_then(Shell::home)
     }
+
+    fn searches_writable(&self) -> bool {
+        self.default_backend().shell().is_some_and(Shell::searches_writable)
+    }
 }
 
 fn working_directory(backend: &dyn Backend) -> VirtualPath {

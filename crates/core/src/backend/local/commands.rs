@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Inner;
 use super::inline::Turn;
 use super::options::LocalOptions;
-use super::shell::{CommandRunner, Environment};
+use super::shell::{CommandRunner, Environment, WritablePlaces};
 use super::system::into_std;
 #[cfg(target_os = "linux")]
 use crate::backend::TerminalRequest;
@@ -22,19 +22,23 @@ use crate::path::VirtualPath;
 pub(super) struct LocalShell {
     inner: Arc<Inner>,
     runner: CommandRunner,
+    /// Whether the application has programs looked up where the agent may write.
+    searches_writable: bool,
 }
 
 impl LocalShell {
     /// `InvalidInput` when a variable can be in no environment.
     pub(super) fn new(options: LocalOptions, inner: &Arc<Inner>) -> Result<Self> {
-        let environment = Environment::of_host(&options.environment)?;
+        let places = WritablePlaces::new(inner.resolver.writable_identities());
+        let environment = Environment::outside(&options.environment, &places)?;
+        let searches_writable = environment.search_path().is_some_and(|path| places.any_in(path));
         let runner = CommandRunner::new(environment, inner.limits.output_bytes);
         #[cfg(target_os = "linux")]
         let runner = match options.supervisor {
             Some(program) => runner.with_supervisor(program),
             None => runner,
         };
-        Ok(Self { inner: Arc::clone(inner), runner })
+        Ok(Self { inner: Arc::clone(inner), runner, searches_writable })
     }
 
     /// The directory that a command runs in, opened inside the walls.
@@ -67,6 +71,10 @@ impl LocalShell {
 impl Shell for LocalShell {
     fn home(&self) -> Option<String> {
         std::env::var("HOME").ok()
+    }
+
+    fn searches_writable(&self) -> bool {
+        self.searches_writable
     }
 
     fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {

@@ -18,6 +18,7 @@ use self::pipes::Pipes;
 #[cfg(target_os = "linux")]
 pub use self::program::SupervisorProgram;
 use self::running::{Ended, Launch, Running};
+pub use self::search_path::WritablePlaces;
 use crate::backend::capture::Capture;
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result};
@@ -35,6 +36,7 @@ mod program;
 #[cfg(target_os = "linux")]
 mod room;
 mod running;
+mod search_path;
 #[cfg(all(target_os = "linux", not(test)))]
 mod supervised;
 #[cfg(all(target_os = "linux", test))]

@@ -60,4 +60,8 @@ impl Shell for GuardedBackend {
     fn home(&self) -> Option<String> {
         self.inner.shell().and_then(Shell::home)
     }
+
+    fn searches_writable(&self) -> bool {
+        self.inner.shell().is_some_and(Shell::searches_writable)
+    }
 }

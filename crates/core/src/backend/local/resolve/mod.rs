@@ -52,6 +52,8 @@ use crate::backend::local::system::{AsFd, Errno, OFlags, OwnedFd, Stat};
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::{Located, MountId, MountTable};
+#[cfg(unix)]
+use crate::{backend::local::system::fstat, sandbox::MountMode};
 
 pub(crate) use self::beneath::Strategy;
 pub(crate) use self::root::Root;
@@ -174,6 +176,15 @@ impl Resolver {
     /// The host directories of the mounts.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().map(|root| root.host.as_path())
+    }
+
+    /// Devices and inodes of the host directories below which something may be written.
+    #[cfg(unix)]
+    pub(crate) fn writable_identities(&self) -> impl Iterator<Item = (u64, u64)> {
+        let is_writable = |mode| mode == MountMode::ReadWrite && !self.table.writable_roots().is_empty();
+        let writable =
+            self.table.mounts().iter().zip(self.roots.iter()).filter(move |(mount, _)| is_writable(mount.mode));
+        writable.filter_map(|(_, root)| fstat(root.handle()).ok().map(|facts| identity(&facts)))
     }
 
     /// The place of `asked` in the table, if it may be read (or written).

@@ -1,10 +1,15 @@
 //! The environment that a command gets: an allow list of the host's variables, what keeps programs from asking
 //! questions, and what the application set. Nothing else of the host's environment reaches a command (R-SH-8): tokens,
-//! `NODE_OPTIONS`, `LD_PRELOAD`, `GIT_*` and the like must be handed over by name.
+//! `NODE_OPTIONS`, `LD_PRELOAD`, `GIT_*` and the like must be handed over by name. Of the host's `PATH` a command gets the
+//! directories in which the agent cannot put a program; one that the application set is the application's.
 
 use std::ffi::{OsStr, OsString};
 
+use super::search_path::WritablePlaces;
 use crate::error::{Error, Result, Shown};
+
+/// Where programs are looked up.
+const SEARCH_PATH: &str = "PATH";
 
 /// Names that a command inherits; names that begin with `LC_` come on top.
 const INHERITED: [&str; 7] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL"];
@@ -35,16 +40,28 @@ impl Environment {
     /// The environment for the commands of a backend whose application set `explicit`. The host's variables are read
     /// once, here: a program that changes its own environment later does not race with a command that starts.
     pub fn of_host(explicit: &[(String, String)]) -> Result<Self> {
-        Self::new(std::env::vars_os(), explicit)
+        Self::outside(explicit, &WritablePlaces::default())
     }
 
-    fn new(host: impl Iterator<Item = (OsString, OsString)>, explicit: &[(String, String)]) -> Result<Self> {
+    /// The same, and programs of the host are looked up outside `places` only.
+    pub fn outside(explicit: &[(String, String)], places: &WritablePlaces) -> Result<Self> {
+        Self::new(std::env::vars_os(), explicit, places)
+    }
+
+    fn new(
+        host: impl Iterator<Item = (OsString, OsString)>,
+        explicit: &[(String, String)],
+        places: &WritablePlaces,
+    ) -> Result<Self> {
         let mut environment = Self(Vec::with_capacity(INHERITED.len() + DEFAULTS.len() + explicit.len() + 4));
         for (name, value) in FALLBACKS {
             environment.set(name.into(), value.into());
         }
         for (name, value) in host.filter(|(name, _)| is_inherited(name)) {
             environment.set(name, value);
+        }
+        if let Some(path) = environment.search_path() {
+            environment.set(SEARCH_PATH.into(), places.without(path));
         }
         for (name, value) in DEFAULTS {
             environment.set(name.into(), value.into());
@@ -72,6 +89,11 @@ impl Environment {
             environment.set(name.into(), value.into());
         }
         Ok(environment)
+    }
+
+    /// Where programs are looked up.
+    pub fn search_path(&self) -> Option<&OsStr> {
+        self.iter().find(|(name, _)| *name == SEARCH_PATH).map(|(_, value)| value)
     }
 
     fn set(&mut self, name: OsString, value: OsString) {
@@ -118,7 +140,7 @@ mod tests {
             ("FAKE_API_KEY", "s3cret"),
             ("PWD", "/somewhere"),
         ]);
-        let environment = Environment::new(host.into_iter(), &[]).unwrap();
+        let environment = Environment::new(host.into_iter(), &[], &WritablePlaces::default()).unwrap();
         for (name, expected) in [
             ("PATH", Some("/opt/bin")),
             ("HOME", Some("/home/u")),
@@ -139,13 +161,24 @@ mod tests {
 
     #[test]
     fn what_is_set_by_name_wins_and_must_be_possible() {
-        let base =
-            Environment::new(pairs(&[("PATH", "/bin")]).into_iter(), &[("TERM".into(), "xterm".into())]).unwrap();
+        let explicit = [("TERM".into(), "xterm".into())];
+        let host = pairs(&[("PATH", "/bin")]).into_iter();
+        let base = Environment::new(host, &explicit, &WritablePlaces::default()).unwrap();
         assert_eq!(value(&base, "TERM").as_deref(), Some("xterm"));
         let call = base.with(&[("GIT_DIR".into(), "g".into()), ("TERM".into(), String::new())]).unwrap();
         assert_eq!((value(&call, "GIT_DIR"), value(&call, "TERM")), (Some("g".into()), Some(String::new())));
         for (name, text) in [("", "x"), ("A=B", "x"), ("A\0", "x"), ("A", "x\0")] {
             assert_eq!(base.with(&[(name.into(), text.into())]).unwrap_err().kind(), ErrorKind::InvalidInput);
         }
+    }
+
+    /// R-CMD-3: a relative directory is whichever the command runs in; see also `search_path.rs`.
+    #[test]
+    fn programs_are_looked_up_outside_unless_the_application_says_where() {
+        let host = || pairs(&[("PATH", "node_modules/.bin:/bin::.")]).into_iter();
+        let none = WritablePlaces::default();
+        assert_eq!(value(&Environment::new(host(), &[], &none).unwrap(), "PATH").as_deref(), Some("/bin"));
+        let own = [("PATH".to_owned(), "tools:/bin".to_owned())];
+        assert_eq!(value(&Environment::new(host(), &own, &none).unwrap(), "PATH").as_deref(), Some("tools:/bin"));
     }
 }
