@@ -1,7 +1,7 @@
 // Hooks that go wrong: a call ends with what the application's own code did, never past a rule, and never without an end.
 
-import { type AroundHook, type AuditEvent, type Hooks, type Toolset } from 'gloveport'
-import { expect, test } from 'vitest'
+import { type AroundHook, type AuditEvent, defineTool, type Hooks, type Toolset } from 'gloveport'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
 import { rejection, toolsetOver } from './support.js'
 
@@ -130,6 +130,9 @@ test('a hook that never answers is a timeout (D71)', async () => {
     [{ tools: { ls: { pre: NEVER } } }, 'TIMEOUT'],
     [{ post: NEVER }, 'TIMEOUT'],
     [{ tools: { ls: { post: NEVER } } }, 'TIMEOUT'],
+    [{ around: NEVER }, 'TIMEOUT'],
+    [{ tools: { ls: { around: NEVER } } }, 'TIMEOUT'],
+    [{ around: async (_call, next) => (await next(), NEVER()) }, 'TIMEOUT'],
   ] as const satisfies readonly (readonly [Hooks, string])[]) {
     const toolset = await toolsetOver({}, { hooks, limits: { callTimeout: 20 } })
     expect(await toolset.call('ls', {}), JSON.stringify(Object.keys(hooks))).toMatchObject({ isError: true, code })
@@ -155,3 +158,136 @@ test('a hook that never answers holds up neither an abort nor the end of the too
     }
   }
 }, 60_000)
+
+/** A promise that resolves when `reach` is called. */
+function event(): { readonly there: Promise<void>; readonly reach: () => void } {
+  let reach = (): void => {}
+  const there = new Promise<void>((resolve) => (reach = resolve))
+  return { there, reach }
+}
+
+test('an around hook that never answers holds up neither an abort nor the end of the toolset (D71)', async () => {
+  for (const end of ['abort', 'close'] as const) {
+    const { there, reach } = event()
+    const controller = new AbortController()
+    let goOn = (): void => {}
+    const waiting = new Promise<void>((resolve) => (goOn = resolve))
+    let late: Promise<unknown> = Promise.resolve()
+    const around: AroundHook = async (_call, next) => {
+      reach()
+      late = (async () => {
+        await waiting
+        return rejection(next())
+      })()
+      return NEVER()
+    }
+    const toolset = await toolsetOver({}, { hooks: { around } })
+    const running = rejection(toolset.call('ls', {}, { signal: controller.signal }))
+    await there
+    if (end === 'abort') controller.abort('enough')
+    else await toolset.close()
+    const code = end === 'abort' ? 'ABORTED' : 'CLOSED'
+    expect(await running, end).toMatchObject(end === 'abort' ? { code, cause: 'enough' } : { code })
+    // A call that is over runs nothing, whoever still asks for it.
+    goOn()
+    expect(await late, end).toMatchObject({ code })
+  }
+})
+
+test('an around hook has a moment after the run to tidy up, and then nobody waits for it', async () => {
+  for (const end of ['abort', 'close'] as const) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { there, reach } = event()
+    const controller = new AbortController()
+    const around: AroundHook = async (_call, next) => {
+      await next()
+      reach()
+      return NEVER()
+    }
+    const toolset = await toolsetOver({}, { hooks: { around } })
+    const running = rejection(toolset.call('ls', {}, { signal: controller.signal }))
+    await there
+    if (end === 'abort') controller.abort()
+    else await toolset.close()
+    await vi.advanceTimersByTimeAsync(3_000)
+    expect(await running, end).toMatchObject({ code: end === 'abort' ? 'ABORTED' : 'CLOSED' })
+    expect(vi.getTimerCount()).toBe(0)
+  }
+})
+
+test('the time that an around hook waits for the run is not its own, and an answer in time is the answer', async () => {
+  const answer = { text: 'mine', isError: false, truncated: false }
+  const { there, reach } = event()
+  let goOn = (): void => {}
+  const asked = new Promise<void>((resolve) => (goOn = resolve))
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const around: AroundHook = async (_call, next) => {
+    await next()
+    return answer
+  }
+  const approve = async (): Promise<{ approved: true }> => {
+    reach()
+    await asked
+    return { approved: true }
+  }
+  const options = { hooks: { around }, approve, needApproval: ['ls'], limits: { callTimeout: 60_000 } } as const
+  const toolset = await toolsetOver({}, options)
+  const running = toolset.call('ls', {})
+  await there
+  // A person thinks for ten times what a call may take.
+  await vi.advanceTimersByTimeAsync(600_000)
+  goOn()
+  expect(await running).toEqual(answer)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('an inner around hook that is too late is a result for the outer one, which goes on', async () => {
+  const seen: unknown[] = []
+  const hooks: Hooks = {
+    around: async (_call, next) => {
+      const result = await next()
+      seen.push(result.code)
+      return { text: 'made good', isError: false, truncated: false }
+    },
+    tools: { ls: { around: NEVER } },
+  }
+  const toolset = await toolsetOver({}, { hooks, limits: { callTimeout: 20 } })
+  expect(await toolset.call('ls', {})).toMatchObject({ isError: false, text: 'made good' })
+  expect(seen).toEqual(['TIMEOUT'])
+})
+
+test('a tool that never says whether it is there ends as a call does (D71)', async () => {
+  const toolOf = (available: () => Promise<boolean>, timeoutMs?: number) =>
+    defineTool({
+      name: 'own',
+      description: 'x',
+      inputSchema: {},
+      readOnly: true,
+      available,
+      run: () => 'ran',
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    })
+  for (const [tool, limits] of [
+    [toolOf(NEVER), { callTimeout: 20 }],
+    [toolOf(NEVER, 20), {}],
+  ] as const) {
+    const toolset = await toolsetOver({}, { tools: [tool], limits })
+    expect(await toolset.call('own', {})).toMatchObject({ isError: true, code: 'TIMEOUT' })
+  }
+  for (const end of ['abort', 'close'] as const) {
+    const { there, reach } = event()
+    const controller = new AbortController()
+    const available = async (): Promise<boolean> => {
+      reach()
+      return NEVER()
+    }
+    const toolset = await toolsetOver({}, { tools: [toolOf(available)] })
+    const running = rejection(toolset.call('own', {}, { signal: controller.signal }))
+    await there
+    if (end === 'abort') controller.abort()
+    else await toolset.close()
+    expect(await running, end).toMatchObject({ code: end === 'abort' ? 'ABORTED' : 'CLOSED' })
+  }
+})

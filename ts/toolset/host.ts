@@ -12,6 +12,7 @@ import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
 import type { Action, CommandAnalysis } from '../permissions.js'
 import { Audit, textOf } from './audit.js'
+import { Closing } from './bounded.js'
 import { checkResult } from './check-result.js'
 import { failureText, isWithheld, type Planned, planCustom, runCustom } from './custom-run.js'
 import type { CustomTool } from './custom-tool.js'
@@ -51,6 +52,8 @@ export interface HostOptions {
   readonly onEvent: ((event: AuditEvent) => void) | undefined
   readonly auditLog: string | undefined
   readonly onError: ((error: unknown) => void) | undefined
+  /** Milliseconds of one call. */
+  readonly callTimeout: number
 }
 
 /** The end of a session, as the core tells it. */
@@ -95,6 +98,8 @@ const UNCHANGED = '{}'
 const FAILED = '{"failed":true}'
 
 export class Host {
+  /** The end of every toolset of this host. */
+  readonly closing = new Closing()
   readonly #options: HostOptions
   readonly #audit: Audit
   readonly #sayings = new ToolSayings((error) => this.report(error))
@@ -136,6 +141,11 @@ export class Host {
   around(tool: string): NonNullable<ToolHooks['around']>[] {
     const { hooks } = this.#options
     return [hooks.around, this.#hooksOf(tool)?.around].filter((hook) => hook !== undefined)
+  }
+
+  /** Milliseconds that code of the application around a tool may take. */
+  timeoutOf(tool: string): number {
+    return this.custom(tool)?.definition.timeoutMs ?? this.#options.callTimeout
   }
 
   /** Runs `work` with a key under which the core's requests find the call. */

@@ -15,6 +15,7 @@ import { UnsupportedError } from '../errors/unsupported-error.js'
 import { checkSignal, refuseAborted, runNative } from '../native-call.js'
 import { type NativeError, NativeToolset } from '../native.js'
 import { eventError } from './audit.js'
+import { bounded, type Bounds } from './bounded.js'
 import { checkResult } from './check-result.js'
 import { CustomTool } from './custom-tool.js'
 import type { CallVerdict } from './events.js'
@@ -37,6 +38,9 @@ import type {
   ToolsetOptions,
   ToolSpec,
 } from './types.js'
+
+/** 600 s, as in the core. */
+const DEFAULT_CALL_TIMEOUT = 600_000
 
 /**
  * Named tools over a backend. The toolset never closes the backend.
@@ -68,6 +72,7 @@ export function createToolset<Own extends string = never>(options: ToolsetOption
     onEvent: checkFunction(onEvent, 'onEvent'),
     auditLog: auditLog === undefined ? undefined : checkText(auditLog, 'auditLog'),
     onError: checkFunction(onError, 'onError'),
+    callTimeout: settings.limits?.callTimeout ?? DEFAULT_CALL_TIMEOUT,
   })
   const plain = {
     ...settings,
@@ -146,9 +151,8 @@ export class Toolset {
     return !this.#host.isAvailable(tool) || this.#superseding(tool).some((other) => this.#host.isAvailable(other))
   }
 
-  /** The same, waited for. Our own tools are always there. */
+  /** The same, waited for. */
   async #isMissingNow(tool: string): Promise<boolean> {
-    if (!this.#host.custom(tool)) return false
     const [isThere, ...others] = await Promise.all(
       [tool, ...this.#superseding(tool)].map((name) => this.#host.askAvailable(name)),
     )
@@ -364,6 +368,7 @@ export class Toolset {
 
   /** Ends what the toolset started; later calls reject with `ClosedError`. The backend stays open. */
   async close(): Promise<void> {
+    this.#host.closing.end()
     await runNative({}, () => this.#native.close())
     await this.#host.flush()
   }
@@ -378,17 +383,39 @@ export class Toolset {
       this.#run(call, name, input, signal, options)
     for (const hook of this.#host.around(call.tool).toReversed()) {
       const inner = next
-      next = async (input, signal) => {
-        const again: Next = async (other) => {
-          const { signal: added, ...rest } = checkOptions(other)
-          const both = [signal, checkSignal(added)].filter((one) => one !== undefined)
-          return inner('input' in rest ? rest.input : input, both.length > 1 ? AbortSignal.any(both) : both[0])
-        }
-        const { scope: _scope, toolsetId: _id, ...shown } = call
-        return checkResult(await hook({ ...shown, signal, input }, again), 'An around hook')
-      }
+      next = async (input, signal) =>
+        bounded(
+          async (lend) => {
+            const again: Next = async (other) => {
+              const { signal: added, ...rest } = checkOptions(other)
+              const both = [signal, checkSignal(added)].filter((one) => one !== undefined)
+              const either = both.length > 1 ? AbortSignal.any(both) : both[0]
+              return lend(async () => inner('input' in rest ? rest.input : input, either))
+            }
+            const { scope: _scope, toolsetId: _id, ...shown } = call
+            return checkResult(await hook({ ...shown, signal, input }, again), 'An around hook')
+          },
+          failure,
+          this.#bounds(call, signal, `An around hook of ${call.tool}`),
+        )
     }
     return next(input, call.signal)
+  }
+
+  #bounds({ tool }: Call, signal: AbortSignal | undefined, name: string): Bounds {
+    return { name, timeoutMs: this.#host.timeoutOf(tool), signal, closing: this.#host.closing }
+  }
+
+  /** What a model reads where a tool of the application is not there. */
+  async #refusal(call: Call, name: string, signal: AbortSignal | undefined): Promise<ToolResult | undefined> {
+    return bounded<ToolResult | undefined>(
+      async () =>
+        (await this.#isMissingNow(call.tool))
+          ? failure(new UnsupportedError(`The tool '${name}' is not available now; do it another way.`))
+          : undefined,
+      failure,
+      this.#bounds(call, signal, `The question whether '${name}' is available`),
+    )
   }
 
   async #run(
@@ -399,9 +426,8 @@ export class Toolset {
     { approval, onOutput }: CallOptions,
   ): Promise<ToolResult> {
     let inputJson: string
-    if (this.#host.custom(call.tool) && (await this.#isMissingNow(call.tool))) {
-      return failure(new UnsupportedError(`The tool '${name}' is not available now; do it another way.`))
-    }
+    const refusal = this.#host.custom(call.tool) ? await this.#refusal(call, name, signal) : undefined
+    if (refusal) return refusal
     try {
       inputJson = encodeJson(input, 'input')
     } catch (error) {
