@@ -20,8 +20,12 @@ interface Sample {
 interface Samples {
   readonly hooks: readonly Sample[]
   readonly get_tools: readonly string[]
+  readonly get_tools_skip_unavailable_false: readonly string[]
   readonly tool_names: readonly string[]
   readonly instructions: string
+  readonly instructions_none: null
+  readonly is_available: Readonly<Record<string, boolean>>
+  readonly subset_hooks: Readonly<Record<string, readonly string[]>>
   readonly subset: Readonly<Record<string, readonly string[]>>
   readonly duplicate: readonly string[]
 }
@@ -31,7 +35,12 @@ const { toolset: samples } = JSON.parse(
 ) as { toolset: Samples }
 
 /** The four tools of the samples, which note what they run. */
-async function sampleToolset(log: unknown[], hooks: Hooks<string>, needApproval: string[] = []): Promise<Toolset> {
+async function sampleToolset(
+  log: unknown[],
+  hooks: Hooks<string>,
+  needApproval: string[] = [],
+  isDeltaThere = false,
+): Promise<Toolset> {
   const common = { description: 'x', readOnly: true }
   const alpha = defineTool<{ x: number }>({
     ...common,
@@ -52,13 +61,20 @@ async function sampleToolset(log: unknown[], hooks: Hooks<string>, needApproval:
     instruction: { group: 'g', text: 'B instr' },
     run: () => 'b',
   })
-  const gamma = defineTool({ ...common, name: 'gamma', inputSchema: {}, instruction: 'plain C', run: () => 'c' })
+  const gamma = defineTool({
+    ...common,
+    name: 'gamma',
+    inputSchema: {},
+    instruction: 'plain C',
+    autoInherit: true,
+    run: () => 'c',
+  })
   const delta = defineTool({
     ...common,
     name: 'delta',
     inputSchema: {},
     instruction: 'unavailable D',
-    available: () => false,
+    available: () => isDeltaThere,
     run: () => 'd',
   })
   return toolsetOver({}, { tools: [alpha, beta, gamma, delta], hooks, needApproval })
@@ -110,8 +126,22 @@ function sampleOf(beginning: string): Sample {
   return sample
 }
 
-test('every sample of a call is looked at below', () => {
+test('every sample of a call and every section is looked at below', () => {
   expect(samples.hooks).toHaveLength(9)
+  expect(Object.keys(samples).toSorted()).toEqual([
+    'duplicate',
+    'get_tools',
+    'get_tools_skip_unavailable_false',
+    'hooks',
+    'instructions',
+    'instructions_none',
+    'is_available',
+    'subset',
+    'subset_hooks',
+    'tool_names',
+  ])
+  expect(Object.keys(samples.subset)).toEqual(['[alpha]', '[alpha,nope]', '[alpha]+auto', 'None'])
+  expect(Object.keys(samples.subset_hooks)).toEqual(['default', 'inherit', 'inherit_other'])
 })
 
 test('order, arguments, results and metadata are those of the sample', async () => {
@@ -209,9 +239,10 @@ test('an approved call runs', async () => {
   expect(log).toEqual(logOf(sample))
 })
 
+const names = ({ tools }: Toolset): string[] => tools.map(({ name }) => name)
+
 test('tools, instructions, subsets and doubles', async () => {
   const toolset = await sampleToolset([], {})
-  const names = ({ tools }: Toolset): string[] => tools.map(({ name }) => name)
   expect(names(toolset)).toEqual(samples.get_tools)
   // Ours leaves out what tools say that are not there (D72).
   const blocks = samples.instructions.split('\n').filter((block) => !block.includes('unavailable'))
@@ -223,4 +254,50 @@ test('tools, instructions, subsets and doubles', async () => {
   const twice = (): ReturnType<typeof defineTool> =>
     defineTool({ name: 'alpha', description: 'x', inputSchema: {}, run: () => 1 })
   expect(() => createToolset({ backend, tools: [twice(), twice()] })).toThrow(`${samples.duplicate[1]}.`)
+})
+
+test('what is available, and all that there is', async () => {
+  const toolset = await sampleToolset([], {})
+  for (const [tool, isThere] of Object.entries(samples.is_available))
+    expect(names(toolset).includes(tool), tool).toBe(isThere)
+  expect(await toolset.call('delta', {})).toMatchObject({ code: 'UNSUPPORTED' })
+  expect(await toolset.call('zzz', {})).toMatchObject({ code: 'UNKNOWN_TOOL' })
+  // Theirs can list tools that are not there; ours lists what can be called, and these are all once they are there.
+  const whole = await sampleToolset([], {}, [], true)
+  expect(names(whole)).toEqual(samples.get_tools_skip_unavailable_false)
+  expect(names(whole)).toEqual(samples.tool_names)
+})
+
+test('without an instruction there is nothing about tools', async () => {
+  // Theirs is nothing at all then; ours still says where the agent is.
+  expect(samples.instructions_none).toBeNull()
+  const silent = defineTool({ name: 'silent', description: 'x', inputSchema: {}, readOnly: true, run: () => 's' })
+  const { instructions } = await toolsetOver({}, { tools: [silent] })
+  expect(instructions).not.toContain('<tool-instruction')
+  expect(instructions.split('\n')).toHaveLength(1)
+})
+
+test('a subset has what it inherits by itself, and all tools for `null`', async () => {
+  const toolset = await sampleToolset([], {})
+  expect(names(toolset.subset(['alpha'], { autoInherit: true }))).toEqual(samples.subset['[alpha]+auto'])
+  // As before, theirs counts what is not there.
+  expect(names(toolset.subset(null))).toEqual(samples.get_tools)
+  const whole = await sampleToolset([], {}, [], true)
+  expect(names(whole.subset(null))).toEqual(samples.subset['None'])
+})
+
+test('hooks go into every subset; theirs leaves them behind unless it is told, and so leads past them', async () => {
+  const log: unknown[] = []
+  const toolset = await sampleToolset(log, {
+    tools: { alpha: { pre: ({ tool }) => void log.push(tool) } },
+  })
+  const hooked = async (tool: string): Promise<unknown[]> => {
+    log.length = 0
+    await toolset.subset([tool]).call(tool, tool === 'alpha' ? { x: 1 } : {})
+    return log.filter((entry) => typeof entry === 'string')
+  }
+  expect(await hooked('alpha')).toEqual(samples.subset_hooks['inherit'])
+  // A second agent that calls without the hooks of the first would get past what they stop.
+  expect(samples.subset_hooks['default']).toEqual([])
+  expect(await hooked('beta')).toEqual(samples.subset_hooks['inherit_other'])
 })
