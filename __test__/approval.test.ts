@@ -149,3 +149,46 @@ test('a grant runs the call without a question and is held to what was assessed'
     code: 'APPROVAL_DENIED',
   })
 })
+
+test('an application chooses whether it is asked one by one or about all together', async () => {
+  const tools = ['a.txt', 'b.txt', 'c.txt']
+  for (const [approvalOrder, most] of [
+    [undefined, 1],
+    ['one-by-one', 1],
+    ['together', tools.length],
+  ] as const) {
+    let open = 0
+    let seen = 0
+    let begun = 0
+    let allAreHere = (): void => {}
+    const all = new Promise<void>((resolve) => (allAreHere = resolve))
+    const toolset = await toolsetOver(
+      { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' },
+      {
+        needApproval: ['read_file'],
+        approvalOrder,
+        hooks: {
+          pre: () => {
+            begun += 1
+            if (begun === tools.length) allAreHere()
+          },
+        },
+        approve: async () => {
+          open += 1
+          seen = Math.max(seen, open)
+          await all
+          // Where all are asked together, each waits for the others.
+          if (most > 1 && open === most) everybody()
+          if (most > 1) await together
+          open -= 1
+          return { approved: true }
+        },
+      },
+    )
+    let everybody = (): void => {}
+    const together = new Promise<void>((resolve) => (everybody = resolve))
+    const results = await Promise.all(tools.map((path) => toolset.call('read_file', { path })))
+    expect(results.map(({ isError }) => isError)).toEqual([false, false, false])
+    expect(seen, approvalOrder).toBe(most)
+  }
+})

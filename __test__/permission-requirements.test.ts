@@ -283,6 +283,26 @@ test('an application can judge commands itself, and then nothing of ours does (T
     expect((await toolset.assess('execute', { command })).status, command).toBe('allowed')
 })
 
+test('an application that judges is shown what a program with other rights starts (TT-25)', async () => {
+  const seen: (readonly (readonly (string | null)[])[])[] = []
+  const toolset = await toolsetOver(
+    {},
+    {
+      allowCommand: ({ commands }) => {
+        seen.push(commands.map(({ argv }) => argv))
+        return 'deny'
+      },
+    },
+  )
+  expect((await toolset.assess('execute', { command: 'doas rm -rf /' })).status).toBe('blocked')
+  expect(seen).toEqual([
+    [
+      ['doas', 'rm', '-rf', '/'],
+      ['rm', '-rf', '/'],
+    ],
+  ])
+})
+
 test('a list of commands holds for every command, and an empty one for all (D52, D53, R-CMD-2)', () => {
   const verdict = (command: string, allowedCommands: string[]) =>
     analyzeCommand(command, { workingDirectory: '/w', roots: ['/w'], allowedCommands }).verdict.action

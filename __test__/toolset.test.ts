@@ -26,6 +26,25 @@ test('the console tools have closed schemas, descriptions and hints', async () =
   expect(toolset.id).toMatch(/^toolset-\d+$/)
 })
 
+test('hints say which tools only look, and which destroy what was there', async () => {
+  const toolset = await toolsetOver({}, { tools: ['console', 'files', 'background', 'terminal'] })
+  const hints = toolset.tools.map(({ name, annotations }) => [name, annotations] as const)
+  const named = (readOnlyHint: boolean, destructiveHint: boolean): string[] =>
+    hints
+      .filter(([, own]) => own.readOnlyHint === readOnlyHint && own.destructiveHint === destructiveHint)
+      .map(([name]) => name)
+      .toSorted()
+  expect(named(true, true)).toEqual([])
+  expect(named(true, false)).toEqual(expect.arrayContaining(['find_files', 'glob', 'grep', 'ls', 'read_file']))
+  const destructive = named(false, true)
+  for (const name of ['write_file', 'edit_file', 'delete_file', 'move_file', 'execute', 'run_in_background'])
+    expect(destructive, name).toContain(name)
+  for (const name of ['shell_exec', 'shell_write_to_process', 'shell_kill_process', 'kill_shell'])
+    expect(destructive, name).toContain(name)
+  const adding = named(false, false)
+  for (const name of ['mkdir', 'copy_file']) expect(adding, name).toContain(name)
+})
+
 test('a call answers with text for the model and data for code', async () => {
   const toolset = await toolsetOver({ 'a.txt': 'one\ntwo\n' })
   const result = await toolset.call('read_file', { path: 'a.txt' })

@@ -7,6 +7,7 @@ mod corpus;
 mod disguises;
 mod harmless;
 mod hostile;
+mod lists;
 mod numbers;
 mod programs;
 mod random;
