@@ -14,6 +14,9 @@ const GENERATED = ['binding.js', 'binding.d.ts', 'package-lock.json', 'Cargo.loc
 /** A download address ties a lock file or a script to one registry; both package managers know theirs by configuration. */
 const REGISTRY_HOST = /\b(?:registry|index|static)\.[a-z0-9-]+\.(?:org|io|com|dev)\b|"resolved": "https?:/
 
+/** Crates with which others compile, configure or bind C: who installs from source has Node, npm and Rust, and no compiler of C. */
+const C_BUILDERS = ['autotools', 'bindgen', 'cc', 'clang-sys', 'cmake', 'nasm-rs', 'pkg-config', 'psm', 'vcpkg']
+
 /** The generated files as they are now: take it before set-up and hand it to {@link checkRepository}. */
 export function generatedFiles() {
   return digest(GENERATED)
@@ -95,6 +98,13 @@ function upwardImports() {
     })
 }
 
+/** Crates of the lock file that need a compiler of C. */
+function cBuilders() {
+  const names = new Set([...textOf('Cargo.lock').matchAll(/^name = "([\w-]+)"$/gm)].map((match) => match[1]))
+  if (!names.has('gloveport-core')) return ['Cargo.lock names no crates that could be read']
+  return C_BUILDERS.filter((name) => names.has(name)).map((name) => `${name} is in Cargo.lock`)
+}
+
 function check(title, problems) {
   announce(title)
   for (const problem of problems) console.error(`  ${problem}`)
@@ -108,6 +118,7 @@ export async function checkRepository(before) {
     check('No place of one machine and no registry host in tracked files', strayReferences()),
     check('Generated files are up to date', stale),
     check('ARCHITECTURE.md names every error code and dependency', missingInArchitecture()),
+    check('No crate compiles C', cBuilders()),
     check('No module of the core imports one that stands above it in ARCHITECTURE.md', upwardImports()),
   ])
 }
