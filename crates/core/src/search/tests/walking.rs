@@ -252,6 +252,45 @@ fn an_abort_is_heard_in_the_middle_of_a_walk() {
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
+/// Takes a file away between the reading of its name and the look at it.
+struct TakesAway(std::path::PathBuf);
+
+impl Guard for TakesAway {
+    fn check(&self, _operation: Operation, path: &VirtualPath) -> Result<()> {
+        if path.as_str().ends_with("gone.txt") {
+            // Asked twice, it has gone.
+            let _ = std::fs::remove_file(&self.0);
+        }
+        Ok(())
+    }
+}
+
+/// 10: one file that was gone by the time it was looked at ended the whole search.
+#[test]
+fn a_search_goes_on_where_an_entry_vanishes() {
+    let left = ["/w/a.txt", "/w/d/b.txt", "/w/d/z.txt"];
+    let tree = || HostTree::new(&[("a.txt", "x"), ("d/b.txt", "x"), ("d/gone.txt", "x"), ("d/z.txt", "x")]);
+    let taking = |tree: &HostTree| {
+        let guard = Arc::new(TakesAway(tree.root.path().join("d/gone.txt")));
+        (tree.backend(&[], Limits::default()), Call { guard, ..Call::default() })
+    };
+    for sort in [crate::search::SortOrder::Path, crate::search::SortOrder::Modified] {
+        let tree = tree();
+        let (backend, call) = taking(&tree);
+        let mut outcome = host::glob(&backend, &GlobQuery { sort, ..pattern("**") }, &call).unwrap();
+        assert!(!tree.root.path().join("d/gone.txt").exists());
+        assert_eq!((outcome.total, outcome.truncated, outcome.incomplete), (3, false, false));
+        outcome.files.sort_by(|one, other| one.path.cmp(&other.path));
+        assert_eq!(glob_paths(outcome), left);
+    }
+    let tree = tree();
+    let (backend, call) = taking(&tree);
+    let outcome = host::grep(&backend, &lines("x"), &call).unwrap();
+    assert!(!tree.root.path().join("d/gone.txt").exists());
+    assert_eq!((outcome.total_files, outcome.incomplete), (3, false));
+    assert_eq!(grep_paths(outcome), left);
+}
+
 #[test]
 fn temporary_files_of_a_write_are_nobody_s() {
     let tree = HostTree::new(&[(".gloveport-0123456789abcdef.tmp", "x"), ("a", "x")]);

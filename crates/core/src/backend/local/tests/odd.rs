@@ -74,6 +74,44 @@ async fn a_file_moves_to_another_file_system_whole_and_nothing_else_does() {
     }
 }
 
+/// Takes an entry away between the reading of its name and the look at it.
+struct TakesAway(std::path::PathBuf, &'static [&'static str]);
+
+impl crate::access::Guard for TakesAway {
+    fn check(&self, _: Operation, path: &VirtualPath) -> Result<()> {
+        if let Some(name) = self.1.iter().find(|name| path.as_str() == format!("/d/{name}")) {
+            let entry = self.0.join(name);
+            // Asked twice, it has gone.
+            let _ = fs::remove_file(&entry).or_else(|_| fs::remove_dir_all(&entry));
+        }
+        Ok(())
+    }
+}
+
+/// 9: one entry that was gone by the time it was looked at ended the whole listing.
+#[tokio::test]
+async fn a_listing_goes_on_where_an_entry_vanishes() {
+    const GONE: &[&str] = &["dir", "file", "link"];
+    for strategy in STRATEGIES {
+        let base = tempfile::tempdir().unwrap();
+        let root = base.path().join("root");
+        fs::create_dir_all(root.join("d/dir")).unwrap();
+        for name in ["a", "dir/below", "file", "z"] {
+            fs::write(root.join("d").join(name), "").unwrap();
+        }
+        symlink("a", root.join("d/link")).unwrap();
+        let backend = whole(base.path(), strategy);
+        let guard = std::sync::Arc::new(TakesAway(root.join("d"), GONE));
+        let listing = backend.files().list(&at("/d"), 9, &Call { guard, ..Call::default() }).await.unwrap();
+        assert!(GONE.iter().all(|name| fs::symlink_metadata(root.join("d").join(name)).is_err()));
+        let left: Vec<_> = listing.entries.iter().map(|entry| entry.path.as_str()).collect();
+        for path in ["/d/a", "/d/z"] {
+            assert!(left.contains(&path), "{left:?}");
+        }
+        assert!(!left.contains(&"/d/file") && !left.contains(&"/d/dir"), "{left:?}");
+    }
+}
+
 /// FS-35.
 #[tokio::test]
 async fn a_copy_keeps_permission_bits_and_the_time_of_the_last_change() {
