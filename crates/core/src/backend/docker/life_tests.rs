@@ -13,6 +13,7 @@ use tokio::sync::{Notify, mpsc};
 use super::by_shell;
 use super::client::{Address, Engine};
 use super::container::{Container, Running, State};
+use super::guest::GuestProgram;
 use super::idle::Busy;
 use super::mounts::Mounts;
 use super::options::DockerOptions;
@@ -196,6 +197,33 @@ async fn a_container_that_is_made_when_nobody_waits_any_more_is_removed() {
     container.close().await.unwrap();
     assert_eq!(starting.await.unwrap().unwrap_err().kind(), ErrorKind::Closed);
     fake.late.notify_one();
+    fake.until("DELETE /containers/feed").await;
+}
+
+/// 21: an upload that failed was taken for one that succeeded.
+#[tokio::test]
+async fn a_container_that_does_not_take_the_guest_is_an_error_and_does_not_stay() {
+    let mut fake = Fake::new(|question, _| match question {
+        CREATE => Says::Answer("201 Created", r#"{"Id":"feed"}"#),
+        "GET /containers/feed/json" => Says::Answer("200 OK", "{}"),
+        "PUT /containers/feed/archive" => Says::Answer("500 Oh", r#"{"message":"no space left"}"#),
+        _ => Says::Answer("204 No Content", ""),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("guest");
+    std::fs::write(&program, b"\x7fELF").unwrap();
+    let options = DockerOptions {
+        host: Some(fake.host.clone()),
+        image: Some("x".to_owned()),
+        guest: GuestProgram::from_paths([("none".to_owned(), program)]),
+        ..DockerOptions::default()
+    };
+    let container = Container::new(options, VirtualPath::absolute("/workspace").unwrap(), "ab".to_owned(), None);
+    let error = container.start().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BackendUnavailable);
+    assert_eq!(error.details().unwrap()["message"], "no space left");
+    assert_eq!(container.id(), None);
+    fake.until("PUT /containers/feed/archive").await;
     fake.until("DELETE /containers/feed").await;
 }
 
