@@ -32,6 +32,8 @@ mod locks;
 mod peer;
 mod place;
 mod read;
+#[cfg(test)]
+mod tests;
 mod walk;
 mod write;
 

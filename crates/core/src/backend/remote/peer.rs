@@ -20,7 +20,7 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
 
 /// 30 s for one question about files (BE-64).
-const FILE_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const FILE_TIMEOUT: Duration = Duration::from_secs(30);
 /// 5 s more than a command was given, for the application to end it and to tell what it printed.
 const COMMAND_GRACE: Duration = Duration::from_secs(5);
 /// 100,000 entries of one directory.
