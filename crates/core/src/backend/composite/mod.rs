@@ -34,6 +34,8 @@ mod outline;
 mod read;
 mod routes;
 mod search;
+#[cfg(test)]
+mod shell_tests;
 mod stream;
 #[cfg(test)]
 mod tests;

@@ -6,22 +6,26 @@ use serde_json::json;
 use super::*;
 use crate::access::{Guard, Operation};
 use crate::backend::memory::StateBackend;
-use crate::backend::{Call, ExecuteRequest, FileContent, FileKind, Missing, Window};
+use crate::backend::{Call, FileContent, FileKind, Missing, Window};
 use crate::search::{
     EntryFilter, FindOutcome, FindQuery, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery, SortOrder,
 };
 
-fn memory(files: serde_json::Value) -> Arc<StateBackend> {
+pub(super) fn memory(files: serde_json::Value) -> Arc<StateBackend> {
     let options = serde_json::from_value(json!({ "files": files })).unwrap();
     Arc::new(StateBackend::new(options, Limits::default()).unwrap())
 }
 
-fn composite(default: Arc<dyn Backend>, routes: &[(&str, Arc<dyn Backend>)], strip: Strip) -> CompositeBackend {
+pub(super) fn composite(
+    default: Arc<dyn Backend>,
+    routes: &[(&str, Arc<dyn Backend>)],
+    strip: Strip,
+) -> CompositeBackend {
     let routes = routes.iter().map(|(prefix, backend)| ((*prefix).to_owned(), Arc::clone(backend))).collect();
     CompositeBackend::new(default, routes, &strip, Limits::default()).unwrap()
 }
 
-fn at(path: &str) -> VirtualPath {
+pub(super) fn at(path: &str) -> VirtualPath {
     VirtualPath::absolute(path).unwrap()
 }
 
@@ -56,7 +60,7 @@ async fn glob(backend: &dyn Backend, adjust: impl FnOnce(&mut GlobQuery)) -> Res
     Ok((found.files.into_iter().map(|info| info.path).collect(), found.total, found.truncated))
 }
 
-fn error_of<T>(result: Result<T>) -> (ErrorKind, String, String) {
+pub(super) fn error_of<T>(result: Result<T>) -> (ErrorKind, String, String) {
     let error = result.err().unwrap();
     (error.kind(), error.path().unwrap_or_default().to_owned(), error.message().to_owned())
 }
@@ -310,31 +314,6 @@ fn routes_that_make_no_sense_are_refused() {
     assert_eq!(build(&["/a", "/b"], Strip::Only(vec!["b/".to_owned()])), None);
     assert_eq!(serde_json::from_str::<Strip>("true").unwrap(), Strip::All(true));
     assert_eq!(serde_json::from_str::<Strip>(r#"["/a/"]"#).unwrap(), Strip::Only(vec!["/a/".to_owned()]));
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn commands_go_to_the_default() {
-    use crate::backend::local::{LocalBackend, LocalOptions};
-    let directory = tempfile::tempdir().unwrap();
-    let root = Some(directory.path().to_owned());
-    let local = LocalBackend::new(LocalOptions { root, execute: true, ..LocalOptions::default() }).unwrap();
-    let Some(shell) = local.shell() else { panic!("{}", local.no_shell_reason()) };
-    let request = || ExecuteRequest::new("echo from the shell");
-    let direct = shell.execute(request(), &Call::default()).await.unwrap();
-    let backend = composite(Arc::new(local), &[("/notes", memory(json!({})))], Strip::All(true));
-    // D16: a composite could not run commands even where its default can.
-    let routed = backend.shell().unwrap().execute(request(), &Call::default()).await.unwrap();
-    assert_eq!((routed.output, routed.exit_code), (direct.output, direct.exit_code));
-    let elsewhere = ExecuteRequest { working_directory: Some(at("/notes/a")), ..request() };
-    let refused = backend.shell().unwrap().execute(elsewhere, &Call::default()).await;
-    assert_eq!(refused.unwrap_err().kind(), ErrorKind::PathNotInSandbox);
-    backend.close().await.unwrap();
-    assert_eq!(
-        backend.shell().unwrap().execute(request(), &Call::default()).await.unwrap_err().kind(),
-        ErrorKind::Closed
-    );
-    assert!(composite(memory(json!({})), &[], Strip::default()).shell().is_none());
 }
 
 #[tokio::test]
