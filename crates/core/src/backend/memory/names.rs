@@ -164,6 +164,33 @@ mod tests {
         }
     }
 
+    /// How many runs of `names` are not those of `other`.
+    fn runs_of_its_own<T>(names: &Names<T>, other: &Names<T>) -> usize {
+        names.runs.iter().filter(|run| !other.runs.iter().any(|shared| Arc::ptr_eq(run, shared))).count()
+    }
+
+    #[test]
+    fn the_first_change_of_a_copy_copies_one_run_and_shares_the_others() {
+        type Change = fn(&mut Names<usize>) -> Option<usize>;
+        let mut names = Names::default();
+        for number in 0..RUN * 100 {
+            names.insert(&format!("{number:05}"), number);
+        }
+        let changes: [(&str, Change, usize); 4] = [
+            ("another value", |names| names.get_mut("03200").map(std::mem::take), 1),
+            ("a value set", |names| names.insert("03200", 0), 1),
+            ("a name less", |names| names.remove("03200"), 1),
+            // The run was full: it becomes two.
+            ("a name more", |names| names.insert("03200a", 0), 2),
+        ];
+        for (what, change, copied) in changes {
+            let mut copy = names.clone();
+            assert_eq!(runs_of_its_own(&copy, &names), 0, "{what}");
+            change(&mut copy);
+            assert_eq!(runs_of_its_own(&copy, &names), copied, "{what}");
+        }
+    }
+
     #[test]
     fn names_in_order_fill_their_runs() {
         let mut names = Names::default();

@@ -199,6 +199,34 @@ async fn a_clone_is_a_snapshot_of_its_own() {
     assert_ne!(original.id(), clone.id());
 }
 
+/// A clone costs nothing until it is changed, and then what is changed and the way there: never the rest.
+#[tokio::test]
+async fn the_first_change_of_a_clone_copies_no_other_file_and_no_other_directory() {
+    let files: serde_json::Map<_, _> = (0..1_000).map(|n| (format!("/d{}/f{n}", n % 10), json!("text"))).collect();
+    let original = with_files(files.into());
+    let clone = original.clone();
+    write(&clone, "/d3/f3", b"changed").await.unwrap();
+    clone.append(&at("/d3/f13"), b"!".to_vec(), &Call::default()).await.unwrap();
+    clone.remove(&at("/d3/f23"), false, &Call::default()).await.unwrap();
+    let (before, after) = (original.snapshot(), clone.snapshot());
+    let (mut shared, mut own) = (0, Vec::new());
+    for number in 0..1_000 {
+        let path = at(&format!("/d{}/f{number}", number % 10));
+        match (before.find(&path), after.find(&path)) {
+            (Place::File(one), Place::File(other)) if Arc::ptr_eq(one, other) => shared += 1,
+            _ => own.push(number),
+        }
+    }
+    assert_eq!((shared, own), (997, vec![3, 13, 23]));
+    for number in 0..10 {
+        let path = at(&format!("/d{number}"));
+        let (Place::Directory(one), Place::Directory(other)) = (before.find(&path), after.find(&path)) else {
+            panic!("{path} is a directory");
+        };
+        assert_eq!(Arc::ptr_eq(one, other), number != 3, "{path}");
+    }
+}
+
 #[tokio::test]
 async fn every_state_of_every_file_has_a_version_of_its_own() {
     let backend = with_files(json!({ "/a": "same", "/b": "same" }));
