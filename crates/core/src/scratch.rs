@@ -194,6 +194,18 @@ mod tests {
         assert_eq!(std::fs::read(path.join("report-1.json")).unwrap(), b"{}");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn the_folder_is_for_this_user_alone() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+        let scratch = scratch();
+        scratch.keep("secret", b"text").unwrap();
+        let folder = std::fs::symlink_metadata(scratch.host_path().unwrap()).unwrap();
+        assert!(folder.is_dir());
+        assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+        assert_eq!(folder.uid(), rustix::process::geteuid().as_raw());
+    }
+
     #[test]
     fn of_too_many_files_the_oldest_goes() {
         let scratch = scratch();
