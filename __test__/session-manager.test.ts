@@ -191,6 +191,28 @@ test('a session is not made again before its old one is gone', async () => {
   expect(events).toEqual(['new a', 'start a', 'stopping', 'stopped', 'new a', 'start a'])
 })
 
+// They ended one after the other: a container that was slow to stop held up all behind it (38).
+test('sessions end side by side', async () => {
+  for (const end of ['shutdown', 'cleanupIdle'] as const) {
+    const { sessions } = manager()
+    let stopping = 0
+    let bothStop = () => {}
+    const both = new Promise<void>((resolve) => (bothStop = resolve))
+    for (const id of ['a', 'b']) {
+      const session = await sessions.getOrCreate(id)
+      session.idleMs = 1000
+      // Ends only once the other is being stopped too.
+      session.stop = async () => {
+        stopping += 1
+        if (stopping === 2) bothStop()
+        await both
+      }
+    }
+    expect(await (end === 'shutdown' ? sessions.shutdown() : sessions.cleanupIdle(1)), end).toBe(2)
+    expect(sessions.size).toBe(0)
+  }
+})
+
 test('the cleanup loop goes on after a failure', async () => {
   const errors: unknown[] = []
   let heard = () => {}

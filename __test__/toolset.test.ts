@@ -3,11 +3,12 @@ import {
   createToolset,
   defineTool,
   InvalidInputError,
+  lineHash,
   UnsupportedError,
   LocalBackend,
   StateBackend,
 } from 'gloveport'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 import { localBackend, PNG, project, rejection, toolsetOver } from './support.js'
 
@@ -71,6 +72,30 @@ test('20 parallel edits of one file are all applied', async () => {
   expect(results.filter((result) => result.isError)).toEqual([])
   const { text } = await toolset.call('read_file', { path: 'a.txt' })
   for (const index of lines.keys()) expect(text).toContain(`edited ${index};`)
+})
+
+// Two tools that edit, each with locks of its own, lost each other's changes (8).
+test('edits by text and by tagged lines share the lock of a file', async () => {
+  const lines = Array.from({ length: 20 }, (_, index) => `line ${index};`)
+  const text = lines.join('\n')
+  for (const backend of [await localBackend({ 'a.txt': text }), new StateBackend({ files: { 'a.txt': text } })]) {
+    const [byText, byLine] = [createToolset({ backend }), createToolset({ backend, editFormat: 'hashline' })]
+    onTestFinished(async () => void (await Promise.all([byText.close(), byLine.close()])))
+    const results = await Promise.all(
+      lines.map((line, index) =>
+        index % 2 === 0
+          ? byText.call('edit_file', { path: 'a.txt', old_string: line, new_string: `edited ${index};` })
+          : byLine.call('hashline_edit', {
+              path: 'a.txt',
+              start_line: index + 1,
+              start_hash: lineHash(line),
+              new_content: `edited ${index};`,
+            }),
+      ),
+    )
+    expect(results.filter((result) => result.isError)).toEqual([])
+    expect((await backend.read('a.txt')).content.split('\n')).toEqual(lines.map((_, index) => `edited ${index};`))
+  }
 })
 
 // Small reads are answered on the thread that asks; a loop of them may not keep everything else from its turn.
@@ -147,6 +172,22 @@ test('a tool that the backend cannot run is left out, and an error when it is na
   expect(() => createToolset({ backend, tools: ['execute'] })).toThrow(UnsupportedError)
   await toolset.close()
   await backend.close()
+})
+
+// A denied `execute` left the tools for commands in the background behind (2).
+test('rules that deny all commands leave no tool that runs or watches them', async () => {
+  const names = async (action: 'allow' | 'deny') => {
+    const permissions = { default: 'allow', execute: { default: action } } as const
+    const toolset = await toolsetOver({}, { tools: ['console', 'background', 'terminal'], permissions })
+    return { names: toolset.tools.map(({ name }) => name), instructions: toolset.instructions }
+  }
+  const [allowed, denied] = [await names('allow'), await names('deny')]
+  expect(denied.names).toEqual(CONSOLE.filter((name) => name !== 'execute'))
+  const gone = allowed.names.filter((name) => !denied.names.includes(name))
+  expect(gone).toEqual(
+    expect.arrayContaining(['execute', 'run_in_background', 'read_output', 'shell_input', 'shell_exec', 'shell_view']),
+  )
+  for (const name of gone) expect(denied.instructions, name).not.toContain(`\`${name}\``)
 })
 
 test('the standard view of a tool validates as a call decodes', async () => {
