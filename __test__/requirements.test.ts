@@ -236,20 +236,36 @@ test('a name is a file or a directory, and the root is none to write (D14)', asy
   expect(backend.toJSON()).toEqual(before)
 })
 
-test('a part that fails is told, and what the others found is kept (BE-53)', async () => {
+test('the error of a part is that of the search over all, and no part is left out in silence (BE-53)', async () => {
   const broken: UserBackend = {
     ls: () => Promise.reject(new Error('the disk is on fire')),
     read: () => Promise.reject(new Error('the disk is on fire')),
   }
   const backend = new CompositeBackend({
-    default: new StateBackend({ files: { '/a': 'needle' } }),
+    default: new StateBackend({ files: { '/a': 'needle', '/d/a': 'needle' } }),
     routes: { '/b': broken },
   })
   const toolset = createToolset({ backend })
   onTestFinished(() => toolset.close())
-  const found = await toolset.call('grep', { pattern: 'needle', path: '/' })
-  expect(`${found.code ?? ''} ${found.text}`).toMatch(/\/b|BACKEND_UNAVAILABLE/)
-  expect(found.text).not.toContain('on fire')
+  for (const path of ['/', '', '.']) {
+    for (const [tool, input] of [
+      ['grep', { pattern: 'needle', path }],
+      ['glob', { pattern: '**', path }],
+    ] as const) {
+      const found = await toolset.call(tool, input)
+      expect({ isError: found.isError, code: found.code }, `${tool} '${path}'`).toEqual({
+        isError: true,
+        code: 'BACKEND_UNAVAILABLE',
+      })
+      // Half an answer would be taken for a whole one; and what the application said is for its author.
+      expect(found.text).not.toMatch(/needle|on fire/)
+    }
+  }
+  expect(await rejection(backend.grep('needle'))).toMatchObject({ code: 'BACKEND_UNAVAILABLE' })
+  expect(await rejection(backend.glob('**'))).toMatchObject({ code: 'BACKEND_UNAVAILABLE' })
+  // Who asks a part that works gets what it has, and a look at the root shows that there is another.
+  expect((await backend.grep('needle', { path: '/d' })).files).toEqual([{ path: '/d/a', count: 1 }])
+  expect((await backend.ls('/')).map(({ path }) => path)).toEqual(['/b', '/d', '/a'])
 })
 
 test('routes inside routes are listed and searched (D16, BE-54)', async () => {

@@ -1,6 +1,6 @@
 // What many tests need: a project of their own on the disk, and toolsets that end with the test.
 
-import { mkdtemp, mkdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -59,3 +59,18 @@ export const engine = process.env['GLOVEPORT_TEST_DOCKER']
       pull: 'never',
     } as const)
   : undefined
+
+/** Which requirement or case a test holds: its numbers, a file of this repository, and the name of a test in it. */
+export type Held = readonly (readonly [ids: string, file: string, test: string])[]
+
+/** Those of `held` that are not there: no function of Rust, and no test or case of the contract, has that name. */
+export async function missingTests(held: Held): Promise<string[]> {
+  const missing: string[] = []
+  for (const [ids, file, name] of held) {
+    const text = await readFile(join(import.meta.dirname, '..', file), 'utf8')
+    const literal = name.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
+    const declared = file.endsWith('.rs') ? `\\bfn ${literal}\\(` : `\\b(?:test|a)\\(\\s*['"]${literal}['"]`
+    if (!new RegExp(declared).test(text)) missing.push(`${ids}: ${name} in ${file}`)
+  }
+  return missing
+}
