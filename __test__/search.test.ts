@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { utimes } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { symlink, utimes } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
 
 import {
   type Backend,
   CompositeBackend,
   createToolset,
+  type GlobOptions,
+  type GrepOptions,
   InvalidInputError,
   LocalBackend,
   ShellBackend,
@@ -120,14 +122,45 @@ test('the names that the types know are those of the core', async () => {
   expect(ofFacade).toEqual(ofCore)
 })
 
-test('a time limit of the caller returns what is known by then', async () => {
+test('a time limit of the caller returns what is known by then, and says that there is more', async () => {
   const backend = await localBackend(FILES)
-  const late = { timeout: 1, path: '.' }
-  for (const search of [backend.glob('**', late), backend.grep('User', late), backend.find('user', late)]) {
-    expect(typeof (await search).truncated).toBe('boolean')
+  const late = { timeout: 0, path: '.' }
+  const searches = [
+    backend.glob('**', late),
+    backend.grep('User', late),
+    backend.find('user', late),
+    backend.ls('.', { ...late, depth: 2, counts: true }),
+  ]
+  for (const { truncated } of await Promise.all<{ readonly truncated?: boolean }>(searches)) {
+    expect(truncated).toBe(true)
   }
-  expect((await backend.grep('User', { timeout: 20_000, threads: 1, links: 'match' })).totalMatches).toBe(2)
-  expect((await backend.glob('**', { timeout: 20_000, threads: 1, links: 'skip' })).total).toBe(3)
+  expect((await backend.grep('User', { timeout: 20_000, threads: 1 })).totalMatches).toBe(2)
+  expect((await backend.glob('**', { timeout: 20_000, threads: 1 })).total).toBe(3)
+})
+
+test('links count as what they lead to or are left out, none is entered, and one that leads out is never seen', async () => {
+  const root = await project({ 'real/a.txt': 'needle' })
+  const outside = await project({ 'secret.txt': 'needle' })
+  await symlink('real/a.txt', join(root, 'in.txt'))
+  await symlink('real', join(root, 'directory'))
+  await symlink('missing', join(root, 'gone.txt'))
+  await symlink(join(outside, 'secret.txt'), join(root, 'out.txt'))
+  await symlink(outside, join(root, 'outside'))
+  const backend = new LocalBackend({ root })
+  onTestFinished(() => backend.close())
+  const globbed = async (options: GlobOptions) =>
+    (await backend.glob('**', { sort: 'path', ...options })).files.map((file) => relative(root, file.path))
+  // A glob counts links unless it is told otherwise, a search for lines would find the same line twice.
+  expect(await globbed({})).toEqual(['in.txt', 'real/a.txt'])
+  expect(await globbed({ links: 'match' })).toEqual(['in.txt', 'real/a.txt'])
+  expect(await globbed({ links: 'match', type: 'any' })).toEqual(['directory', 'in.txt', 'real', 'real/a.txt'])
+  expect(await globbed({ links: 'skip' })).toEqual(['real/a.txt'])
+  expect(await globbed({ links: 'skip', type: 'any' })).toEqual(['real', 'real/a.txt'])
+  const grepped = async (options: GrepOptions) =>
+    (await backend.grep('needle', { sort: 'path', ...options })).files.map((file) => relative(root, file.path))
+  expect(await grepped({})).toEqual(['real/a.txt'])
+  expect(await grepped({ links: 'skip' })).toEqual(['real/a.txt'])
+  expect(await grepped({ links: 'match' })).toEqual(['in.txt', 'real/a.txt'])
 })
 
 test('a cursor goes on where a page of a glob ended', async () => {
