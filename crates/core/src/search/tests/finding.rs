@@ -153,32 +153,3 @@ fn names_made_to_be_slow_are_ranked_in_bounded_steps() {
         let _ = ranking.rank(path);
     }
 }
-
-#[test]
-fn a_cancelled_search_stops_while_it_ranks() {
-    use crate::access::{Guard, Operation};
-    use crate::cancel::{CancelToken, Deadline};
-    use std::sync::Arc;
-    /// Cancels at the first file, and counts how many were looked at after that.
-    struct Cancels(CancelToken, std::sync::atomic::AtomicUsize);
-    impl Guard for Cancels {
-        fn check(&self, _: Operation, path: &VirtualPath) -> Result<()> {
-            if path.as_str().ends_with(".txt") {
-                self.0.cancel();
-                self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            }
-            Ok(())
-        }
-    }
-    let tree = HostTree::new(&[]);
-    for index in 0..200 {
-        tree.add(&format!("{}/{index}.txt", index % 7), "");
-    }
-    let backend = tree.backend(&[], Limits { search_threads: 1, ..Limits::default() });
-    let cancel = CancelToken::new();
-    let guard = Arc::new(Cancels(cancel.clone(), Default::default()));
-    let call = Call { deadline: Deadline { cancel, at: None }, guard: guard.clone() };
-    let ended = host::block_on(backend.files().find(&FindQuery::new("txt", path("/w")), &call));
-    assert_eq!(ended.unwrap_err().kind(), ErrorKind::Aborted);
-    assert_eq!(guard.1.load(std::sync::atomic::Ordering::Relaxed), 1);
-}

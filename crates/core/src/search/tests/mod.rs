@@ -1,11 +1,14 @@
 //! The engine over real directories.
 
+mod bounding;
 mod finding;
 mod globbing;
 mod grepping;
 mod host;
 mod ignoring;
+mod made;
 mod outlining;
+mod vanishing;
 mod walking;
 
 use host::HostTree;

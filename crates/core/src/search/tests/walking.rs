@@ -222,10 +222,15 @@ fn a_deadline_returns_what_there_is_and_an_abort_is_an_error() {
     assert!(outcome.incomplete && outcome.truncated);
     let outcome = host::grep(&backend, &lines("match"), &Call::default()).unwrap();
     assert!(outcome.incomplete && outcome.truncated);
+    let query = crate::search::FindQuery::new("txt", path("/w"));
+    let find = |call: &Call| host::block_on(crate::backend::Backend::files(&backend).find(&query, call));
+    let outcome = find(&Call::default()).unwrap();
+    assert!(outcome.incomplete && outcome.truncated);
     let cancel = CancelToken::new();
     cancel.cancel();
     let call = Call { deadline: Deadline { cancel, at: None }, ..Call::default() };
     assert_eq!(host::glob(&backend, &pattern("**"), &call).unwrap_err().kind(), ErrorKind::Aborted);
+    assert_eq!(find(&call).unwrap_err().kind(), ErrorKind::Aborted);
 }
 
 /// Cancels when it is first asked about a file, and remembers when that was.
@@ -335,4 +340,43 @@ fn the_caller_may_allow_fewer_threads_and_never_more() {
         assert!((1..=most).contains(&used), "{used} threads, {most} allowed");
         host::glob(&backend, &GlobQuery { threads: asked, ..pattern("**") }, &call).unwrap();
     }
+}
+
+/// Lets nobody go on before two threads have asked.
+#[derive(Default)]
+struct Meets(parking_lot::Mutex<std::collections::HashSet<std::thread::ThreadId>>, parking_lot::Condvar);
+
+impl Guard for Meets {
+    fn check(&self, _operation: Operation, path: &VirtualPath) -> Result<()> {
+        if path.as_str() != "/w" {
+            let mut threads = self.0.lock();
+            threads.insert(std::thread::current().id());
+            self.1.notify_all();
+            while threads.len() < 2 {
+                // As good as for ever; only a walk that has no other thread comes here.
+                let waited = self.1.wait_for(&mut threads, Duration::from_secs(60));
+                assert!(!waited.timed_out(), "one thread does it all");
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn several_threads_work_where_the_caller_allows_them() {
+    let tree = HostTree::new(&[]);
+    for index in 0..40 {
+        tree.add(&format!("{index}/a.txt"), "x");
+    }
+    let backend = tree.backend(&[], Limits { search_threads: 2, ..Limits::default() });
+    let files = crate::backend::Backend::files(&backend);
+    let met = |search: &dyn Fn(&Call) -> usize| {
+        let guard = Arc::new(Meets::default());
+        let found = search(&Call { guard: guard.clone(), ..Call::default() });
+        (found, guard.0.lock().len())
+    };
+    assert_eq!(met(&|call| host::grep(&backend, &lines("x"), call).unwrap().total_files as usize), (40, 2));
+    assert_eq!(met(&|call| host::glob(&backend, &pattern("**"), call).unwrap().total), (40, 2));
+    let query = crate::search::FindQuery::new("txt", path("/w"));
+    assert_eq!(met(&|call| host::block_on(files.find(&query, call)).unwrap().total), (40, 2));
 }
