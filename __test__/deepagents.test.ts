@@ -160,18 +160,18 @@ describe.each([...CONTAINERS, ['local', local], ['shell', shell], ['memory', mem
   },
 )
 
-test.each([
-  ['local', local],
-  ['shell', shell],
-] as const)('commands of a %s backend answer with output and exit code', async (_name, make) => {
-  const { backend } = await make({})
-  onTestFinished(() => backend.close())
-  const theirs = deepagentsBackend(backend) as SandboxBackendProtocolV2
-  expect(isSandboxBackend(theirs) && isSandboxProtocol(theirs)).toBe(true)
-  expect(await theirs.execute('echo out; exit 3')).toEqual({ output: 'out\n', exitCode: 3, truncated: false })
-  await backend.close()
-  expect(await theirs.execute('true')).toMatchObject({ exitCode: 1, output: expect.stringMatching(/closed/) })
-})
+test.each([...CONTAINERS, ['local', local], ['shell', shell]] as const)(
+  'commands of a %s backend answer with output and exit code',
+  async (_name, make) => {
+    const { backend } = await make({})
+    onTestFinished(() => backend.close())
+    const theirs = deepagentsBackend(backend) as SandboxBackendProtocolV2
+    expect(isSandboxBackend(theirs) && isSandboxProtocol(theirs)).toBe(true)
+    expect(await theirs.execute('echo out; exit 3')).toEqual({ output: 'out\n', exitCode: 3, truncated: false })
+    await backend.close()
+    expect(await theirs.execute('true')).toMatchObject({ exitCode: 1, output: expect.stringMatching(/closed/) })
+  },
+)
 
 test('a backend without commands is no sandbox, and a path outside is an error', async () => {
   expect(isSandboxBackend(deepagentsBackend(new StateBackend()))).toBe(false)
@@ -182,43 +182,43 @@ test('a backend without commands is no sandbox, and a path outside is an error',
   expect((await theirs.ls('/')).files).toEqual([])
 })
 
-test.each([
-  ['local', local],
-  ['memory', memory],
-] as const)('an agent of deepagents works on a %s backend', async (name, make) => {
-  const { backend, at } = await make({ 'a.txt': 'one\n', 'src/b.ts': 'export const needle = 1\n' })
-  onTestFinished(() => backend.close())
-  const runs = name === 'local'
-  const model = fakeModel()
-    .respondWithTools([{ id: 'c1', name: 'ls', args: { path: at('') } }])
-    .respondWithTools([{ id: 'c2', name: 'read_file', args: { file_path: at('a.txt') } }])
-    .respondWithTools([
-      { id: 'c3', name: 'edit_file', args: { file_path: at('a.txt'), old_string: 'one', new_string: 'two' } },
-    ])
-    .respondWithTools([{ id: 'c4', name: 'write_file', args: { file_path: at('new/c.txt'), content: 'three' } }])
-    .respondWithTools([{ id: 'c5', name: 'grep', args: { pattern: 'needle', path: at('') } }])
-    .respondWithTools([{ id: 'c6', name: 'glob', args: { pattern: '**/*.ts', path: at('') } }])
-  if (runs) model.respondWithTools([{ id: 'c7', name: 'execute', args: { command: `cat ${at('a.txt')}` } }])
-  model.respond(new AIMessage('done'))
-  const agent = createDeepAgent({ model, backend: deepagentsBackend(backend) })
-  const state = await agent.invoke({ messages: [new HumanMessage('go')] })
-  const messages = state.messages.filter((message) => ToolMessage.isInstance(message)) as ToolMessage[]
-  expect(messages.map(({ name: tool, status }) => [tool, status ?? 'success'])).toEqual(
-    ['ls', 'read_file', 'edit_file', 'write_file', 'grep', 'glob', ...(runs ? ['execute'] : [])].map((tool) => [
-      tool,
-      'success',
-    ]),
-  )
-  const texts = messages.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)))
-  expect(texts[0]).toContain('a.txt')
-  expect(texts[1]).toContain('one')
-  expect(texts[4]).toContain('b.ts')
-  expect(texts[5]).toContain('b.ts')
-  if (runs) expect(texts[6]).toContain('two')
-  expect((await backend.read(at('a.txt'))).content).toBe('two\n')
-  expect((await backend.read(at('new/c.txt'))).content).toBe('three')
-  expect(state.messages.at(-1)?.content).toBe('done')
-})
+test.each([...CONTAINERS, ['local', local], ['memory', memory]] as const)(
+  'an agent of deepagents works on a %s backend',
+  async (name, make) => {
+    const { backend, at } = await make({ 'a.txt': 'one\n', 'src/b.ts': 'export const needle = 1\n' })
+    onTestFinished(() => backend.close())
+    const runs = name !== 'memory'
+    const model = fakeModel()
+      .respondWithTools([{ id: 'c1', name: 'ls', args: { path: at('') } }])
+      .respondWithTools([{ id: 'c2', name: 'read_file', args: { file_path: at('a.txt') } }])
+      .respondWithTools([
+        { id: 'c3', name: 'edit_file', args: { file_path: at('a.txt'), old_string: 'one', new_string: 'two' } },
+      ])
+      .respondWithTools([{ id: 'c4', name: 'write_file', args: { file_path: at('new/c.txt'), content: 'three' } }])
+      .respondWithTools([{ id: 'c5', name: 'grep', args: { pattern: 'needle', path: at('') } }])
+      .respondWithTools([{ id: 'c6', name: 'glob', args: { pattern: '**/*.ts', path: at('') } }])
+    if (runs) model.respondWithTools([{ id: 'c7', name: 'execute', args: { command: `cat ${at('a.txt')}` } }])
+    model.respond(new AIMessage('done'))
+    const agent = createDeepAgent({ model, backend: deepagentsBackend(backend) })
+    const state = await agent.invoke({ messages: [new HumanMessage('go')] })
+    const messages = state.messages.filter((message) => ToolMessage.isInstance(message)) as ToolMessage[]
+    expect(messages.map(({ name: tool, status }) => [tool, status ?? 'success'])).toEqual(
+      ['ls', 'read_file', 'edit_file', 'write_file', 'grep', 'glob', ...(runs ? ['execute'] : [])].map((tool) => [
+        tool,
+        'success',
+      ]),
+    )
+    const texts = messages.map(({ content }) => (typeof content === 'string' ? content : JSON.stringify(content)))
+    expect(texts[0]).toContain('a.txt')
+    expect(texts[1]).toContain('one')
+    expect(texts[4]).toContain('b.ts')
+    expect(texts[5]).toContain('b.ts')
+    if (runs) expect(texts[6]).toContain('two')
+    expect((await backend.read(at('a.txt'))).content).toBe('two\n')
+    expect((await backend.read(at('new/c.txt'))).content).toBe('three')
+    expect(state.messages.at(-1)?.content).toBe('done')
+  },
+)
 
 test('a backend of deepagents is one of ours', async () => {
   const rootDir = await project({ 'a.txt': 'one\n', 'src/b.ts': 'needle\n' })
