@@ -17,7 +17,7 @@ use crate::cancel::Deadline;
 use crate::path::VirtualPath;
 use crate::search::query::GrepQuery;
 use crate::search::start::Names;
-use crate::search::tree::{EntryKind, Metadata, Tree};
+use crate::search::tree::{EntryKind, Metadata, Obstacle, Tree};
 use crate::search::walk::{Entry, Visitor};
 use crate::text::encoding::{Content, Encoding, sniff};
 
@@ -83,7 +83,7 @@ pub(super) struct Worker<'a, T, E> {
     pub(super) page: Page,
     pub(super) searched: u64,
     pub(super) too_large: u64,
-    /// Whether a line was too long for the pattern.
+    /// Whether something could not be looked into: a line too long for the pattern, a file for want of descriptors.
     pub(super) exceeded: bool,
 }
 
@@ -240,7 +240,13 @@ impl<T: Tree, E: Engines> Visitor<T> for Worker<'_, T, E> {
             return ControlFlow::Continue(());
         }
         let opened = match entry.kind {
-            EntryKind::File => job.tree.open_file(entry.directory, entry.name).ok(),
+            EntryKind::File => match job.tree.open_file(entry.directory, entry.name) {
+                Ok(opened) => Some(opened),
+                Err(obstacle) => {
+                    self.exceeded |= obstacle == Obstacle::Exhausted;
+                    None
+                }
+            },
             EntryKind::Link => job.open_target(entry.path),
             EntryKind::Directory | EntryKind::Other | EntryKind::Unknown => None,
         };

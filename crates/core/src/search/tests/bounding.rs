@@ -94,6 +94,8 @@ fn what_cannot_be_read_is_left_out_of_every_search_and_ends_none() {
         assert_eq!(answers.totals(), [4; 4]);
         assert_eq!(answers.cut_short(), [(true, true); 4]);
     }
+    let of_file = Answers::of(&tree().without(&["gone.txt"], Obstacle::Exhausted), 1);
+    assert_eq!((of_file.grep.incomplete, of_file.grep.truncated), (true, true));
 }
 
 /// R-FS-10: a walk keeps a bounded number of directories open, wherever it goes on later.
