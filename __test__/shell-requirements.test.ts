@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createToolset, LocalBackend, type RunningCommand, Terminals } from 'gloveport'
 import { expect, onTestFinished, test } from 'vitest'
 
-import { localBackend, project, rejection } from './support.js'
+import { type Held, localBackend, missingTests, project, rejection } from './support.js'
 
 const SHELL = 'crates/core/src/backend/local/shell/tests.rs'
 const SUPERVISED = 'crates/core/src/backend/local/shell/supervised/tests.rs'
@@ -21,7 +21,7 @@ const WHOLE = 'crates/core/src/session/terminal_tests/whole.rs'
 const withPython = test.skipIf(!process.env['CI'] && spawnSync('python3', ['--version']).status !== 0)
 
 /** Which test would fail. */
-const HELD: readonly (readonly [ids: string, file: string, test: string])[] = [
+const HELD: Held = [
   ['BE-31 D9', SHELL, 'returns_output_streams_and_exit_code'],
   ['BE-32 BE-102', BACKGROUND, 'a_background_shell_is_started_read_listed_and_killed'],
   ['BE-32 TT-7', BACKGROUND, 'closing_the_toolset_ends_what_it_started_and_nothing_else'],
@@ -84,7 +84,7 @@ const HELD: readonly (readonly [ids: string, file: string, test: string])[] = [
 ]
 
 /** The sentences that no number names. */
-const PROMISED: typeof HELD = [
+const PROMISED: Held = [
   ['timeout: 0 and none are told apart', SHELL, 'no_time_is_a_timeout_and_starts_nothing'],
   [
     'an abort ends the whole tree and returns the output so far',
@@ -158,16 +158,7 @@ test('each number is held by a test', async () => {
 })
 
 test('every test that holds a requirement is there', async () => {
-  const missing: string[] = []
-  for (const [ids, file, name] of [...HELD, ...PROMISED]) {
-    const text = await readFile(join(import.meta.dirname, '..', file), 'utf8')
-    // A test of both ways of running a command is a plain function that a macro names.
-    const is = file.endsWith('.rs')
-      ? new RegExp(`\\bfn ${name}\\(`)
-      : { test: (all: string) => all.includes(`test('${name}'`) }
-    if (!is.test(text)) missing.push(`${ids}: ${name} in ${file}`)
-  }
-  expect(missing).toEqual([])
+  expect(await missingTests([...HELD, ...PROMISED])).toEqual([])
 })
 
 test('a shell that is switched off says so (BE-31)', async () => {
