@@ -41,12 +41,16 @@ use crate::tool::ToolSettings;
 #[cfg(unix)]
 mod approval_samples;
 mod approve;
+#[cfg(test)]
+mod approve_tests;
 mod call;
 #[cfg(test)]
 mod custom_tests;
 mod exposed;
 mod guard;
 mod guarded;
+#[cfg(test)]
+mod hook_tests;
 mod links;
 mod options;
 mod plan;

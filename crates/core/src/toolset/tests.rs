@@ -8,11 +8,10 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::approval::{ApprovalDecision, ApprovalGrant, ApprovalRequest, Remember};
+use crate::approval::{ApprovalDecision, ApprovalRequest};
 use crate::backend::local::{LocalBackend, LocalOptions};
 use crate::backend::{BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
 use crate::call_info::CallInfo;
-use crate::hooks::{Ended, Scope};
 use crate::path::VirtualPath;
 use crate::tool::ToolResult;
 
@@ -69,7 +68,7 @@ pub(super) fn code(ended: &Result<ToolResult>) -> String {
 /// Answers every request in the same way and keeps what it was asked.
 pub(super) struct Answering {
     decision: ApprovalDecision,
-    asked: Mutex<Vec<ApprovalRequest>>,
+    pub(super) asked: Mutex<Vec<ApprovalRequest>>,
     meanwhile: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -183,157 +182,6 @@ async fn an_edit_of_lines_that_changed_since_they_were_read_is_refused_and_of_ot
 }
 
 #[tokio::test]
-async fn a_write_that_must_be_approved_shows_its_diff_and_runs_after_a_yes() {
-    let world = World::new();
-    let approver = Answering::new(yes());
-    let toolset = world.toolset_with(json!({"requireWriteApproval": true}), None, Some(approver.clone()));
-    let input = json!({"path": "a.txt", "old_string": "one", "new_string": "1"});
-    assert_eq!(code(&call(&toolset, "edit_file", input.clone()).await), "OK");
-    assert_eq!(world.content(), "1\ntwo\n");
-    let asked = approver.asked.lock();
-    let request = asked.first().unwrap();
-    assert_eq!((request.tool.as_str(), &request.input), ("edit_file", &input));
-    assert!(request.diff.as_deref().unwrap().contains("-one\n+1\n"), "{:?}", request.diff);
-    assert_eq!(request.description, "Edit a.txt: replace 3 characters with 1 characters");
-}
-
-#[tokio::test]
-async fn without_a_yes_nothing_runs() {
-    let world = World::new();
-    let write = json!({"path": "a.txt", "content": "gone"});
-    let no = ApprovalDecision { reason: Some("not now".to_owned()), ..ApprovalDecision::default() };
-    let strict = json!({"requireWriteApproval": true, "approvalMode": "strict"});
-    let ask = json!({"requireWriteApproval": true});
-
-    let toolset = world.toolset(ask.clone());
-    let rejected = call(&toolset, "write_file", write.clone()).await;
-    assert_eq!(code(&rejected), "rejected APPROVAL_REQUIRED");
-    assert_eq!(rejected.unwrap_err().details().unwrap()["tool"], "write_file");
-
-    let approver = Answering::new(no);
-    let denied = call(&world.toolset_with(ask.clone(), None, Some(approver)), "write_file", write.clone()).await;
-    assert!(denied.as_ref().unwrap().text.contains("not now"));
-    assert_eq!(code(&denied), "APPROVAL_DENIED");
-
-    // D42: an approver that says yes cannot loosen `strict`.
-    let approver = Answering::new(yes());
-    let toolset = world.toolset_with(strict, None, Some(approver.clone()));
-    assert_eq!(code(&call(&toolset, "write_file", write.clone()).await), "APPROVAL_DENIED");
-    assert_eq!(approver.count(), 0);
-
-    let grant = ApprovalGrant { approved: false, reason: Some("no".to_owned()) };
-    let options = CallOptions { approval: Some(grant), ..CallOptions::default() };
-    assert_eq!(code(&world.toolset(ask).call("write_file", write, options).await), "APPROVAL_DENIED");
-    assert_eq!(world.content(), "one\ntwo\n");
-}
-
-#[tokio::test]
-async fn an_approval_holds_only_for_the_content_that_it_showed() {
-    let world = World::new();
-    let path = world.directory.path().join("a.txt");
-    let approver = Answering::while_asked(yes(), move || fs::write(&path, "one\nchanged\n").unwrap());
-    let toolset = world.toolset_with(json!({"requireWriteApproval": true}), None, Some(approver));
-    let input = json!({"path": "a.txt", "old_string": "one", "new_string": "1"});
-    assert_eq!(code(&call(&toolset, "edit_file", input).await), "STALE_FILE");
-    assert_eq!(world.content(), "one\nchanged\n");
-}
-
-#[tokio::test]
-async fn a_session_approval_covers_the_same_input_and_nothing_else() {
-    let world = World::new();
-    let approver = Answering::new(ApprovalDecision { remember: Remember::Session, ..yes() });
-    let toolset = world.toolset_with(json!({"requireWriteApproval": true}), None, Some(approver.clone()));
-    for (content, asked) in [("x", 1), ("x", 1), ("y", 2)] {
-        assert_eq!(code(&call(&toolset, "write_file", json!({"path": "b", "content": content})).await), "OK");
-        assert_eq!(approver.count(), asked, "{content}");
-    }
-}
-
-#[tokio::test]
-async fn an_approver_may_change_the_input_and_what_rules_deny_stays_denied() {
-    let world = World::new();
-    let rules = json!({"permissions": {
-        "default": "ask",
-        "write": {"rules": [{"pattern": "**/secret.txt", "action": "deny"}]},
-    }});
-    for (path, expected) in [("other.txt", "OK"), ("secret.txt", "PERMISSION_DENIED")] {
-        let decision = ApprovalDecision { input: Some(json!({"path": path, "content": "x"})), ..yes() };
-        let toolset = world.toolset_with(rules.clone(), None, Some(Answering::new(decision)));
-        let ended = call(&toolset, "write_file", json!({"path": "b.txt", "content": "x"})).await;
-        assert_eq!(code(&ended), expected, "{ended:?}");
-        assert_eq!(world.directory.path().join(path).exists(), expected == "OK");
-    }
-    assert!(!world.directory.path().join("b.txt").exists());
-}
-
-#[tokio::test]
-async fn a_grant_from_elsewhere_is_bound_to_what_assess_showed() {
-    let world = World::new();
-    let toolset = world.toolset(json!({"requireWriteApproval": true}));
-    let input = json!({"path": "a.txt", "content": "new"});
-    let named = |id: &str| CallOptions { call_id: Some(id.to_owned()), ..CallOptions::default() };
-    let granted =
-        |id: &str| CallOptions { approval: Some(ApprovalGrant { approved: true, reason: None }), ..named(id) };
-
-    let assessment = toolset.assess("write_file", &input, named("1")).await.unwrap();
-    assert_eq!(assessment.status, AssessmentStatus::NeedsApproval);
-    assert!(assessment.request.unwrap().diff.unwrap().contains("+new"));
-    fs::write(world.directory.path().join("a.txt"), "changed\n").unwrap();
-    assert_eq!(code(&toolset.call("write_file", input.clone(), granted("1")).await), "STALE_FILE");
-    assert_eq!(world.content(), "changed\n");
-
-    // A framework that assesses again when it resumes must not hide what changed since somebody looked.
-    toolset.assess("write_file", &input, named("1b")).await.unwrap();
-    fs::write(world.directory.path().join("a.txt"), "changed again\n").unwrap();
-    toolset.assess("write_file", &input, named("1b")).await.unwrap();
-    assert_eq!(code(&toolset.call("write_file", input.clone(), granted("1b")).await), "STALE_FILE");
-
-    toolset.assess("write_file", &input, named("2")).await.unwrap();
-    let other = json!({"path": "a.txt", "content": "other"});
-    assert_eq!(code(&toolset.call("write_file", other, granted("2")).await), "STALE_FILE");
-
-    toolset.assess("write_file", &input, named("3")).await.unwrap();
-    let result = toolset.call("write_file", input.clone(), granted("3")).await.unwrap();
-    assert_eq!(result.data.unwrap()["approvalBoundTo"], "content");
-    assert_eq!(world.content(), "new");
-
-    // Without an approver the error is what somebody is shown.
-    let refused = |id: &str| toolset.call("write_file", json!({"path": "a.txt", "content": "newer"}), named(id));
-    assert_eq!(code(&refused("4").await), "rejected APPROVAL_REQUIRED");
-    fs::write(world.directory.path().join("a.txt"), "changed meanwhile\n").unwrap();
-    let newer = json!({"path": "a.txt", "content": "newer"});
-    assert_eq!(code(&toolset.call("write_file", newer.clone(), granted("4")).await), "STALE_FILE");
-    assert_eq!(world.content(), "changed meanwhile\n");
-    assert_eq!(code(&refused("4").await), "rejected APPROVAL_REQUIRED");
-    let result = toolset.call("write_file", newer, granted("4")).await.unwrap();
-    assert_eq!(result.data.unwrap()["approvalBoundTo"], "content");
-    assert_eq!(world.content(), "newer");
-
-    // As after a restart: nothing is known of what was shown.
-    let result = toolset.call("write_file", input, granted("unknown")).await.unwrap();
-    assert_eq!(result.data.unwrap()["approvalBoundTo"], "input");
-    assert!(result.text.contains("before this process started"), "{}", result.text);
-}
-
-#[tokio::test]
-async fn assess_tells_allowed_from_asked_from_blocked() {
-    let world = World::new();
-    let toolset = world.toolset(json!({"permissions": "default"}));
-    let outside = json!({"path": "/etc/hostname"});
-    for (tool, input, expected) in [
-        ("read_file", json!({"path": "a.txt"}), AssessmentStatus::Allowed),
-        ("write_file", json!({"path": "b.txt", "content": "x"}), AssessmentStatus::NeedsApproval),
-        ("read_file", json!({"path": ".env"}), AssessmentStatus::Blocked),
-        ("read_file", outside, AssessmentStatus::Blocked),
-        ("edit_file", json!({"path": "a.txt", "old_string": "nine", "new_string": "9"}), AssessmentStatus::Blocked),
-        ("nothing", json!({}), AssessmentStatus::Blocked),
-    ] {
-        let assessment = toolset.assess(tool, &input, CallOptions::default()).await.unwrap();
-        assert_eq!(assessment.status, expected, "{tool} {input}: {:?}", assessment.reason);
-    }
-}
-
-#[tokio::test]
 async fn commands_are_judged_by_what_they_do() {
     let world = World::new();
     let free = json!({"requireExecuteApproval": false});
@@ -366,115 +214,6 @@ async fn commands_are_judged_by_what_they_do() {
     let picture = request.command.unwrap();
     assert!(picture.parsed);
     assert_eq!((picture.reads, picture.writes), (vec!["a.txt".to_owned()], vec!["out.txt".to_owned()]));
-}
-
-/// Writes down what runs, and does what it is told.
-#[derive(Default)]
-struct Recording {
-    log: Mutex<Vec<String>>,
-    replace_input: Option<Value>,
-    fail: Option<&'static str>,
-    recover: bool,
-}
-
-impl Recording {
-    fn note(&self, what: String) -> Result<()> {
-        let fails = self.fail == Some(what.as_str());
-        self.log.lock().push(what);
-        if fails { Err(Error::new(ErrorKind::HookFailed, "hook failed")) } else { Ok(()) }
-    }
-}
-
-impl crate::session::Helper for Recording {}
-
-impl Hooks for Recording {
-    fn has_pre(&self, _: Scope, _: &str) -> bool {
-        true
-    }
-
-    fn has_post(&self, _: Scope, _: &str) -> bool {
-        true
-    }
-
-    fn pre<'a>(&'a self, scope: Scope, _: CallInfo<'a>, _: &'a Value) -> BoxFuture<'a, Result<Option<Value>>> {
-        Box::pin(async move {
-            self.note(format!("{} pre", scope.name()))?;
-            Ok(self.replace_input.clone())
-        })
-    }
-
-    fn post<'a>(
-        &'a self,
-        scope: Scope,
-        _: CallInfo<'a>,
-        _: &'a Value,
-        ended: Ended<'a>,
-    ) -> BoxFuture<'a, Result<Option<ToolResult>>> {
-        Box::pin(async move {
-            let seen = match ended {
-                Ok(_) => "result",
-                Err(error) => error.kind().code(),
-            };
-            self.note(format!("{} post {seen}", scope.name()))?;
-            Ok(self.recover.then(|| ToolResult::new("recovered", json!(null))))
-        })
-    }
-}
-
-#[tokio::test]
-async fn hooks_run_in_the_order_of_the_contract() {
-    let world = World::new();
-    let good = json!({"path": "a.txt"});
-    let missing = json!({"path": "nine.txt"});
-    for (hooks, input, expected_code, expected_log) in [
-        (Recording::default(), &good, "OK", vec!["global pre", "tool pre", "tool post result", "global post result"]),
-        (
-            Recording::default(),
-            &missing,
-            "FILE_NOT_FOUND",
-            vec!["global pre", "tool pre", "tool post FILE_NOT_FOUND", "global post FILE_NOT_FOUND"],
-        ),
-        (
-            Recording { recover: true, ..Recording::default() },
-            &missing,
-            "OK",
-            vec!["global pre", "tool pre", "tool post FILE_NOT_FOUND", "global post result"],
-        ),
-        (
-            Recording { replace_input: Some(good.clone()), ..Recording::default() },
-            &missing,
-            "OK",
-            vec!["global pre", "tool pre", "tool post result", "global post result"],
-        ),
-        (
-            Recording { replace_input: Some(json!({"pth": 1})), ..Recording::default() },
-            &good,
-            "INVALID_INPUT",
-            vec!["global pre", "tool post INVALID_INPUT", "global post INVALID_INPUT"],
-        ),
-        // TS-6: a pre hook that throws ends the call; no post hook runs.
-        (
-            Recording { fail: Some("tool pre"), ..Recording::default() },
-            &good,
-            "rejected HOOK_FAILED",
-            vec!["global pre", "tool pre"],
-        ),
-        // D70: the global post hook runs even when the tool's own fails.
-        (
-            Recording { fail: Some("tool post result"), ..Recording::default() },
-            &good,
-            "rejected HOOK_FAILED",
-            vec!["global pre", "tool pre", "tool post result", "global post HOOK_FAILED"],
-        ),
-    ] {
-        let hooks = Arc::new(hooks);
-        let toolset = world.toolset_with(json!({}), Some(hooks.clone()), None);
-        let ended = call(&toolset, "read_file", input.clone()).await;
-        assert_eq!(
-            (code(&ended).as_str(), &*hooks.log.lock()),
-            (expected_code, &expected_log.iter().map(ToString::to_string).collect())
-        );
-    }
 }
 
 #[tokio::test]
