@@ -192,6 +192,11 @@ impl Marks {
         self.found.back().copied()
     }
 
+    /// Where the last line was typed.
+    pub fn typed_at(&self) -> Option<u64> {
+        self.found.iter().rev().find(|mark| mark.kind == Kind::Typed).map(|mark| mark.from)
+    }
+
     /// Those that came after the first `count`.
     pub fn since(&self, count: u64) -> impl Iterator<Item = Mark> + '_ {
         let skip = usize::try_from(count.saturating_sub(self.forgotten)).unwrap_or(usize::MAX);

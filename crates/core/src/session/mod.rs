@@ -106,6 +106,19 @@ pub struct Session {
     held: Held,
 }
 
+/// Output around a command that ended, that was not shown before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandOutput {
+    /// What was printed before the command was typed.
+    pub before: Vec<u8>,
+    /// Bytes before those that are gone.
+    pub before_dropped: u64,
+    /// What was printed since.
+    pub own: Vec<u8>,
+    /// Bytes before those that are gone.
+    pub own_dropped: u64,
+}
+
 /// Output that was not shown before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fresh {
@@ -140,6 +153,30 @@ impl Session {
             dropped: piece.dropped,
             more: self.process.position() > piece.next,
         }
+    }
+
+    /// All that commands printed and that was not shown before, parted where the last line was typed. It counts as shown: the
+    /// next command's output is its own.
+    pub fn printed_around_command(&self, terminal: &Terminal) -> CommandOutput {
+        let mut seen = self.seen.lock();
+        let piece = self.process.read(*seen, usize::MAX);
+        let start = piece.next - piece.bytes.len() as u64;
+        let border = terminal.typed_at().unwrap_or(*seen).clamp(*seen, piece.next);
+        let between = |from: u64, to: u64| -> Vec<u8> {
+            let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
+            let printed = terminal.printed(from.max(start), to).into_iter();
+            printed.map(|(from, to)| &piece.bytes[at(from)..at(to)]).collect::<Vec<_>>().concat()
+        };
+        // Of what is gone only what was printed is missed.
+        let gone = |from, to: u64| terminal.printed(from, to.min(start)).iter().map(|(from, to)| to - from).sum();
+        let output = CommandOutput {
+            before: between(*seen, border),
+            before_dropped: gone(*seen, border),
+            own: between(border, piece.next),
+            own_dropped: gone(border, piece.next),
+        };
+        *seen = piece.next;
+        output
     }
 
     /// Ends when there is output that was not shown, when the session ended, or after `time`.

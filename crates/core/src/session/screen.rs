@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use gloveport_lines::is_plain;
 
+use super::keys::CursorKeys;
 use super::undrawn::{Regions, Undrawn};
 use crate::backend::process::TerminalSize;
 use crate::text::ansi::strip;
@@ -172,6 +173,11 @@ impl Screen {
     /// Whether a full-screen program shows its own screen.
     pub fn is_alternate(&self) -> bool {
         self.parser.screen().alternate_screen()
+    }
+
+    /// How the program wants the keys of the cursor.
+    pub fn cursor_keys(&self) -> CursorKeys {
+        if self.parser.screen().application_cursor() { CursorKeys::Application } else { CursorKeys::Normal }
     }
 
     /// What it shows at this moment, to be drawn.

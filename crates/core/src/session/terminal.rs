@@ -126,6 +126,11 @@ impl Terminal {
         self.marks.lock().printed(from, to)
     }
 
+    /// Where the last line was typed.
+    pub fn typed_at(&self) -> Option<u64> {
+        self.marks.lock().typed_at()
+    }
+
     /// Notes that something is typed now, whose echo is no output: at a prompt the line that runs `command`, where it is one.
     pub fn typed(&self, command: Option<&str>) {
         let mut marks = self.marks.lock();

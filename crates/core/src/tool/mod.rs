@@ -18,6 +18,7 @@ use crate::path::VirtualPath;
 
 mod background;
 mod batch;
+mod command_output;
 mod delete_file;
 mod edit_file;
 mod execute;

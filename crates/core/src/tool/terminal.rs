@@ -17,12 +17,13 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning;
 use crate::lent;
 use crate::path::VirtualPath;
-use crate::session::keys::bytes_of;
+use crate::session::keys::{CursorKeys, bytes_of};
 use crate::session::settle::{Settled, settle};
 use crate::session::terminal::{Ran, ShellState, Terminal};
 use crate::session::{Fresh, Help, Hold, Session};
 use crate::text::ansi::strip;
 use crate::text::shown::shown_to_person;
+use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::command_access;
 use crate::tool::shell_input::judged_lines;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -118,49 +119,79 @@ impl Tool for ShellExec {
                 );
                 return Ok(ToolResult::new(text, json!({ "id": id, "running": true, "pid": session.process.pid() })));
             }
-            Ok(self.shape(view, &session, ran, seconds))
+            Ok(self.shape(view, &session, ran, seconds).await)
         })
     }
 }
 
 impl ShellExec {
-    fn shape(&self, view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
-        let fresh = session.fresh_printed(view.limits.output_bytes);
-        let output = plain(&fresh);
+    async fn shape(&self, view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
         let id = &session.id;
-        if let (Ran::Ended(_), Some(terminal)) = (ran, &session.terminal) {
-            session.told_end(terminal);
-        }
-        let mut exit_meaning = None;
-        let text = match ran {
-            Ran::Ended(0) if output.is_empty() => "Command executed successfully (no output).".to_owned(),
-            Ran::Ended(0) => output.clone(),
-            Ran::Ended(code) => {
-                exit_meaning = meaning(&self.command, code);
-                let reason = exit_meaning.map_or_else(String::new, |meaning| format!(": {meaning}"));
-                let shown = if output.is_empty() { "(no output)" } else { &output };
-                format!("Command ended with exit code {code}{reason}.\n{shown}")
-            }
-            Ran::Running => format!(
-                "Command still runs after {seconds} s and goes on in session '{id}'. Look with `shell_view` or \
-                 `shell_screen`, write to it with `shell_write_to_process`, end it with `shell_kill_process`. Output so \
-                 far:\n{}",
-                if output.is_empty() { "(no output)" } else { &output }
-            ),
-            Ran::Incomplete => format!(
-                "The command is not whole: the shell of session '{id}' waits for the rest, such as a closing quote. Give it up \
-                 with `shell_write_to_process` and `keys: ['ctrl-c']`, and run the whole."
-            ),
-            Ran::ShellEnded => format!("{output}\n--- SESSION TERMINATED ---"),
+        let code = match ran {
+            Ran::Ended(code) => Some(code),
+            Ran::ShellEnded => None,
+            Ran::Running | Ran::Incomplete => return going_on(view, session, ran, seconds),
         };
-        let code = if let Ran::Ended(code) = ran { Some(code) } else { None };
-        let data = json!({
-            "id": id, "running": ran == Ran::Running || ran == Ran::Incomplete, "exitCode": code,
-            "exitMeaning": exit_meaning, "output": output, "droppedBytes": fresh.dropped, "more": fresh.more,
-            "timedOut": ran == Ran::Running,
+        let told = match &session.terminal {
+            Some(terminal) => {
+                let output = session.printed_around_command(terminal);
+                if code.is_some() {
+                    session.told_end(terminal);
+                }
+                tell(output, view.limits.output_bytes, view.spill()).await
+            }
+            None => Told::default(),
+        };
+        let exit_meaning = code.and_then(|code| meaning(&self.command, code));
+        let text = told.text(|output| match code {
+            Some(0) if output.is_empty() => "Command executed successfully (no output).".to_owned(),
+            Some(0) => output.to_owned(),
+            Some(code) => {
+                let reason = exit_meaning.map_or_else(String::new, |meaning| format!(": {meaning}"));
+                format!("Command ended with exit code {code}{reason}.\n{}", or_none(output))
+            }
+            None => format!("{output}\n--- SESSION TERMINATED ---"),
         });
-        ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+        let data = json!({
+            "id": id, "running": false, "exitCode": code, "exitMeaning": exit_meaning, "output": told.output,
+            "before": told.before, "droppedBytes": told.dropped, "more": false, "spillPath": told.file, "timedOut": false,
+        });
+        ToolResult { truncated: told.dropped > 0, ..ToolResult::new(text, data) }
     }
+}
+
+/// What is told of a command that goes on, or that is not whole.
+fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
+    let fresh = session.fresh_printed(view.limits.output_bytes);
+    let (id, output) = (&session.id, plain(&fresh));
+    let text = if ran == Ran::Incomplete {
+        format!(
+            "The command is not whole: the shell of session '{id}' waits for the rest, such as a closing quote. Give it up \
+             with `shell_write_to_process` and `keys: ['ctrl-c']`, and run the whole."
+        )
+    } else {
+        format!(
+            "Command still runs after {seconds} s and goes on in session '{id}'. Look with `shell_view` or \
+             `shell_screen`, write to it with `shell_write_to_process`, end it with `shell_kill_process`. Output so \
+             far:\n{}{}",
+            or_none(&output),
+            more_of(&fresh)
+        )
+    };
+    let data = json!({
+        "id": id, "running": true, "exitCode": null, "exitMeaning": null, "output": output, "droppedBytes": fresh.dropped,
+        "more": fresh.more, "timedOut": ran == Ran::Running,
+    });
+    ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+}
+
+fn or_none(output: &str) -> &str {
+    if output.is_empty() { "(no output)" } else { output }
+}
+
+/// What is said behind output that is not all there is.
+pub(super) fn more_of(fresh: &Fresh) -> &'static str {
+    if fresh.more { "\n(More output is there: call `shell_view` again.)" } else { "" }
 }
 
 /// A new session with a shell that waits for commands.
@@ -219,7 +250,7 @@ pub(super) struct ShellWrite {
 
 impl ShellWrite {
     /// The text with its return, and the keys, as a program reads them.
-    fn parts(&self) -> Result<(Vec<u8>, Vec<u8>)> {
+    fn parts(&self, form: CursorKeys) -> Result<(Vec<u8>, Vec<u8>)> {
         let mut typed = Vec::new();
         if let Some(text) = &self.command {
             if text.len() > TEXT_BYTES {
@@ -237,7 +268,7 @@ impl ShellWrite {
         if keys.len() > KEYS {
             return Err(Error::invalid(format!("At most {KEYS} keys are pressed in one call.")));
         }
-        let pressed = keys.iter().map(|key| bytes_of(key)).collect::<Result<Vec<_>>>()?.concat();
+        let pressed = keys.iter().map(|key| bytes_of(key, form)).collect::<Result<Vec<_>>>()?.concat();
         if typed.is_empty() && pressed.is_empty() {
             return Err(Error::invalid("Give `command`, `keys` or both."));
         }
@@ -245,8 +276,10 @@ impl ShellWrite {
     }
 
     /// What is typed: at the prompt of a plain shell a line that says where its output begins.
-    fn typed(&self, at_prompt_of: Option<&Terminal>) -> Result<Vec<u8>> {
-        let (text, keys) = self.parts()?;
+    fn typed(&self, terminal: Option<&Terminal>, is_at_prompt: bool) -> Result<Vec<u8>> {
+        let form = terminal.map_or(CursorKeys::Normal, |terminal| terminal.screen().lock().cursor_keys());
+        let (text, keys) = self.parts(form)?;
+        let at_prompt_of = terminal.filter(|_| is_at_prompt);
         let line = at_prompt_of.filter(|terminal| terminal.is_plain()).zip(self.command.as_ref());
         let text = line.map_or(text, |(terminal, command)| terminal.line(command).into_bytes());
         Ok([text, keys].concat())
@@ -300,7 +333,7 @@ impl Tool for ShellWrite {
     };
 
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
-        self.parts()?;
+        self.parts(CursorKeys::Normal)?;
         let mut accesses = judged_lines(self.command.as_deref().unwrap_or_default(), working_directory);
         if accesses.is_empty() {
             accesses.push(Access::Session { id: self.id.clone() });
@@ -342,8 +375,8 @@ impl Tool for ShellWrite {
                 terminal.mark_count()
             });
             let given = process.position();
-            let at_prompt_of = session.terminal.as_ref().filter(|_| state == Some(ShellState::AtPrompt));
-            process.write(&self.typed(at_prompt_of)?, deadline).await?;
+            let typed = self.typed(session.terminal.as_ref(), state == Some(ShellState::AtPrompt))?;
+            process.write(&typed, deadline).await?;
             let is_ready = || {
                 session.terminal.as_ref().is_some_and(|terminal| {
                     terminal.ended_since(before).is_some() && terminal.state() == ShellState::AtPrompt
@@ -479,8 +512,9 @@ impl Tool for ShellHelp {
                 let session = open(view, &self.id, &answer, None).await?;
                 let time = Duration::from_secs_f64(DEFAULT_TIMEOUT_S);
                 terminal_of(&session)?.run(&session, &answer, time, &view.call.deadline).await?;
-                let output = plain(&session.fresh_printed(view.limits.output_bytes));
-                let text = format!("The person's answer was run in the new session '{}':\n{output}", session.id);
+                let fresh = session.fresh_printed(view.limits.output_bytes);
+                let (output, more) = (plain(&fresh), more_of(&fresh));
+                let text = format!("The person's answer was run in the new session '{}':\n{output}{more}", session.id);
                 return Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true })));
             };
             let mut typed = answer.into_bytes();

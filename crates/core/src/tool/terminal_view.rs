@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::background::list;
-use super::terminal::{MAX_WAIT_S, plain, terminal_of};
+use super::terminal::{MAX_WAIT_S, more_of, plain, terminal_of};
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::backend::process::{Order, TerminalSize};
@@ -97,6 +97,9 @@ impl Tool for ShellView {
 pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
     let is_full_screen = session.terminal.as_ref().is_some_and(|terminal| terminal.screen().lock().is_alternate());
     let mut text = if is_full_screen { screen_text(session).unwrap_or_default() } else { plain(fresh) };
+    if !is_full_screen {
+        text.push_str(more_of(fresh));
+    }
     let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
     if let Some(code) = code {
         if !text.is_empty() {

@@ -86,6 +86,26 @@ async fn drives_python() {
     assert!(left.contains("COMMAND FINISHED (exit code 0)"), "{left}");
 }
 
+/// A program that uses `keypad` asks for the other form of the keys; three stray characters are what it got.
+#[tokio::test]
+async fn keys_of_the_cursor_reach_programs_that_draw_with_curses() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let program = "import curses\n\
+                   def main(window):\n    \
+                       window.addstr('ready '); window.refresh()\n    \
+                       keys = [curses.keyname(window.getch()).decode() for _ in range(5)]\n    \
+                       window.addstr('got ' + ' '.join(keys)); window.getch()\n\
+                   curses.wrapper(main)\n";
+    fs::write(world.directory.path().join("keys.py"), program).unwrap();
+    start(&toolset, "python3 keys.py").await;
+    until_shown(&toolset, "ready").await;
+    press(&toolset, &["up", "down", "end", "f11", "x"]).await;
+    until_shown(&toolset, "got KEY_UP KEY_DOWN KEY_END KEY_F(11) x").await;
+    let left = press(&toolset, &["q"]).await;
+    assert!(finished(&toolset, left).await.contains("COMMAND FINISHED (exit code 0)"));
+}
+
 #[tokio::test]
 async fn drives_node() {
     let world = World::new();

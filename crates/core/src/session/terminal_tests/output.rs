@@ -1,0 +1,81 @@
+//! Long output of a session: whose it is, and what is said where some of it is not told.
+
+use serde_json::json;
+
+use super::*;
+
+fn terminals_and_files(world: &World) -> Toolset {
+    world.toolset(json!({ "tools": ["console", "terminal"], "approvalMode": "approve-all" }))
+}
+
+fn numbers(range: std::ops::RangeInclusive<u32>) -> String {
+    range.map(|number| format!("{number}\n")).collect()
+}
+
+#[tokio::test]
+async fn long_output_has_both_its_ends_a_count_and_a_file_and_the_next_command_has_its_own() {
+    let world = World::new();
+    let toolset = terminals_and_files(&world);
+    let long = exec(&toolset, "seq 1 40000; echo THE END").await;
+    let whole = numbers(1..=40_000) + "THE END";
+    let (head, tail) = (&whole[..50_000], &whole[whole.len() - 50_000..]);
+    let dropped = whole.len() - 100_000;
+    assert_eq!(
+        long.text,
+        format!(
+            "{head}\n... [{dropped} bytes of output left out] ...\n{tail}\n\n(The whole output is in \
+             /.gloveport/output-1.txt; look into it with `read_file` or `grep`.)"
+        )
+    );
+    assert!(long.truncated);
+    let data = long.data.unwrap();
+    assert_eq!(
+        (&data["exitCode"], &data["droppedBytes"], &data["more"], &data["spillPath"]),
+        (&json!(0), &json!(dropped), &json!(false), &json!("/.gloveport/output-1.txt"))
+    );
+    let read =
+        call(&toolset, "read_file", json!({ "path": "/.gloveport/output-1.txt", "offset": 29_999, "limit": 1 })).await;
+    assert!(read.text.contains("30000"), "{}", read.text);
+    assert_eq!(exec(&toolset, "echo hello; false").await.text, "Command ended with exit code 1.\nhello");
+    assert_eq!(exec(&toolset, "echo world").await.text, "world");
+    assert_eq!(exec(&toolset, "true").await.text, "Command executed successfully (no output).");
+}
+
+#[tokio::test]
+async fn of_more_than_is_kept_the_end_is_there_and_the_rest_is_counted() {
+    let world = World::new();
+    let toolset = terminals_and_files(&world);
+    let long = exec(&toolset, "seq 1 400000; echo THE END").await;
+    let printed = numbers(1..=400_000).len() + "THE END".len();
+    assert!(long.text.starts_with("... ["), "{}", &long.text[..200]);
+    assert!(
+        long.text.ends_with(
+            "\n399999\n400000\nTHE END\n\n(The last 1 MiB of the output is in /.gloveport/output-1.txt; look into it with \
+             `read_file` or `grep`.)"
+        ),
+        "{}",
+        &long.text[long.text.len() - 300..]
+    );
+    // A terminal ends its lines with two characters, of those that are gone too.
+    let dropped = long.data.unwrap()["droppedBytes"].as_u64().unwrap();
+    let least = printed as u64 - 100_000;
+    assert!((least..least + 400_000).contains(&dropped), "{dropped} of {printed}");
+}
+
+#[tokio::test]
+async fn what_was_printed_before_a_command_is_told_apart_from_what_it_prints() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "seq 1 60000; read x; echo got $x").await;
+    until_shown(&toolset, "\n60000").await;
+    let piece = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+    assert!(piece.text.ends_with("\n(More output is there: call `shell_view` again.)"), "{}", piece.text.len());
+    write(&toolset, "yes").await;
+    until_shown(&toolset, "got yes").await;
+    let next = exec(&toolset, "echo mine").await;
+    let (before, own) = next.text.split_once("\n\nmine").unwrap();
+    assert!(before.starts_with("(Printed in the session before this command:)\n"), "{before}");
+    assert!(before.ends_with("\n60000\nyes\ngot yes"), "{before}");
+    assert_eq!(own, "");
+    assert_eq!(next.data.unwrap()["output"], "mine");
+}

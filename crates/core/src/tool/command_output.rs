@@ -1,0 +1,72 @@
+//! What a model is told of a command that ended in a terminal session: its own output, apart from what the session printed
+//! before, with both ends of it where it is long, and all of it in a file.
+
+use std::io::Write as _;
+
+use crate::backend::Spill;
+use crate::blocking::blocking;
+use crate::session::CommandOutput;
+use crate::text::ansi::strip;
+use crate::text::head_tail::HeadTail;
+
+/// A quarter of what a call may tell is for what was printed before its command.
+const SHARE_OF_BEFORE: usize = 4;
+
+/// The output as text for a model.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    /// What the session printed before the command and nobody had looked at.
+    pub(super) before: String,
+    /// What the command printed.
+    pub(super) output: String,
+    /// Bytes of both that are left out.
+    pub(super) dropped: u64,
+    /// The file that holds what `output` does not.
+    pub(super) file: Option<String>,
+    /// Whether that file misses the beginning, which was gone already.
+    pub(super) is_part: bool,
+}
+
+/// Shapes the output of a command within `most` bytes. What is left out goes to a file first.
+pub(super) async fn tell(output: CommandOutput, most: usize, spill: Spill) -> Told {
+    let own = text_of(&output.own);
+    let (before, before_dropped) = bounded(&text_of(&output.before), output.before_dropped, most / SHARE_OF_BEFORE);
+    let (text, dropped) = bounded(&own, output.own_dropped, most);
+    let file = if dropped == 0 { None } else { blocking(move || keep(&spill, &own)).await.ok().flatten() };
+    Told { before, output: text, dropped: before_dropped + dropped, file, is_part: output.own_dropped > 0 }
+}
+
+impl Told {
+    /// Everything, behind what is said of the command itself: `head` gets the output.
+    pub(super) fn text(&self, head: impl FnOnce(&str) -> String) -> String {
+        let mut text = String::new();
+        if !self.before.is_empty() {
+            text.push_str(&format!("(Printed in the session before this command:)\n{}\n\n", self.before));
+        }
+        text.push_str(&head(&self.output));
+        if let Some(file) = &self.file {
+            let what = if self.is_part { "last 1 MiB of the output" } else { "whole output" };
+            text.push_str(&format!("\n\n(The {what} is in {file}; look into it with `read_file` or `grep`.)"));
+        }
+        text
+    }
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    strip(&String::from_utf8_lossy(bytes)).trim_matches('\n').to_owned()
+}
+
+/// Both ends of a text of which `dropped` bytes before it are gone already, and how many bytes are left out in all.
+fn bounded(text: &str, dropped: u64, most: usize) -> (String, u64) {
+    let mut ends = HeadTail::new(most);
+    ends.push(text.as_bytes());
+    let kept = ends.capture();
+    let gone = if dropped == 0 { String::new() } else { format!("... [{dropped} bytes of output left out] ...\n") };
+    (gone + &kept.text, dropped + kept.dropped_bytes)
+}
+
+fn keep(spill: &Spill, text: &str) -> Option<String> {
+    let mut kept = spill()?;
+    kept.file.write_all(text.as_bytes()).ok()?;
+    Some(kept.path)
+}
