@@ -149,6 +149,9 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
     let output = output.trim_end_matches('\n');
     let mut text = match (&outcome.signal, outcome.exit_code) {
         _ if outcome.aborted => "Command was aborted; its processes were ended. Output so far:\n".to_owned(),
+        _ if outcome.timed_out && timeout == Some(Duration::ZERO) => {
+            "Command was not started: its timeout is 0 s.\n".to_owned()
+        }
         _ if outcome.timed_out => format!(
             "Command timed out after {} s; its processes were ended. Output so far:\n",
             timeout.unwrap_or_default().as_secs_f64()
