@@ -105,6 +105,21 @@ function cBuilders() {
   return C_BUILDERS.filter((name) => names.has(name)).map((name) => `${name} is in Cargo.lock`)
 }
 
+/** Exports of the addon that would let a panic end the Node process. */
+function bareExports() {
+  const files = git(['ls-files', '-z', 'src']).split('\0')
+  const found = files
+    .filter((path) => path.endsWith('.rs'))
+    .flatMap((path) => {
+      // What stands between an attribute and its function: further attributes and comments.
+      const exports = /^ *#\[napi\b(.*?)\]\n(?: *(?:#\[|\/\/).*\n)* *pub (?:async )?fn (\w+)/gm
+      return [...textOf(path).matchAll(exports)].map(([, options, name]) => ({ path, options, name }))
+    })
+  if (found.length === 0) return ['no export of the addon could be read']
+  const bare = found.filter(({ options }) => !options.includes('catch_unwind'))
+  return bare.map(({ path, name }) => `${path}: ${name} is exported without catch_unwind`)
+}
+
 function check(title, problems) {
   announce(title)
   for (const problem of problems) console.error(`  ${problem}`)
@@ -119,6 +134,7 @@ export async function checkRepository(before) {
     check('Generated files are up to date', stale),
     check('ARCHITECTURE.md names every error code and dependency', missingInArchitecture()),
     check('No crate compiles C', cBuilders()),
+    check('No export of the addon lets a panic out', bareExports()),
     check('No module of the core imports one that stands above it in ARCHITECTURE.md', upwardImports()),
   ])
 }
