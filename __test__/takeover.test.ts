@@ -130,6 +130,28 @@ test('what is typed before the leaving key arrives, what comes behind it does no
   for (const leaveKey of ['', '1', 'ab']) expect(() => terminalTakeover({ leaveKey })).toThrow(/leaveKey/)
 })
 
+test('a slow terminal is given no more than it takes, however much a program draws', async () => {
+  const { told } = await taken(
+    `${READY}; read go; i=0; while :; do i=$((i+1)); echo "line $i ${'x'.repeat(40)}"; done`,
+    async (session, { input, output }) => {
+      const stalled = output as PassThrough
+      stalled.pause()
+      input.write('\r')
+      const more = async (): Promise<void> => {
+        const { position } = await session.painting()
+        await session.painting({ since: position })
+      }
+      while (!stalled.writableNeedDrain) await more()
+      const held = stalled.writableLength + stalled.readableLength
+      for (let round = 0; round < 20; round += 1) await more()
+      expect(stalled.writableLength + stalled.readableLength).toBe(held)
+      stalled.resume()
+      input.write('\u001D')
+    },
+  )
+  expect(told.text).toContain('gave it back')
+})
+
 test('it ends with the session, with the end of the input, and with the call', async () => {
   const ended = await taken(`${READY}; read x; exit 3`, (_session, { input }) => void input.write('go\r'))
   expect(ended.told.text).toMatch(/--- SESSION TERMINATED ---$/)

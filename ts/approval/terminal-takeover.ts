@@ -151,9 +151,11 @@ class Takeover {
     try {
       for (let since: number | undefined; ;) {
         const painting = await this.session.painting({ since, signal })
-        this.#draw(painting)
+        const isTaken = this.#draw(painting)
         if (painting.ended) return
         since = painting.position
+        // Only the newest counts: what a slow terminal cannot show is never made.
+        if (!isTaken) await this.#drained()
       }
     } catch (error) {
       if (!signal.aborted) throw error
@@ -176,7 +178,24 @@ class Takeover {
     this.#draw(await this.session.painting())
   }
 
-  #draw({ lines, cursorRow, cursorColumn, cursorHidden, applicationCursor }: TerminalPainting): void {
+  /** Waits until the person's terminal took what it was given, or the session is given back. */
+  #drained(): Promise<void> {
+    const { output } = this
+    const { signal } = this.#over
+    return new Promise((resolve) => {
+      const done = (): void => {
+        for (const event of ['drain', 'close', 'error']) output.off(event, done)
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      for (const event of ['drain', 'close', 'error']) output.on(event, done)
+      signal.addEventListener('abort', done)
+      if (signal.aborted) done()
+    })
+  }
+
+  /** Whether the terminal takes more at once. */
+  #draw({ lines, cursorRow, cursorColumn, cursorHidden, applicationCursor }: TerminalPainting): boolean {
     const { columns, rows } = this.#size
     this.#applicationCursor = applicationCursor
     let text = '\u001B[?25l'
@@ -185,7 +204,7 @@ class Takeover {
     }
     this.#lines = [...lines]
     text += `\u001B[${Math.min(cursorRow + 1, rows)};${Math.min(cursorColumn + 1, columns)}H`
-    this.output.write(cursorHidden ? text : `${text}\u001B[?25h`)
+    return this.output.write(cursorHidden ? text : `${text}\u001B[?25h`)
   }
 
   readonly #type = (chunk: Buffer | string): void => {
