@@ -1,7 +1,7 @@
 //! One reading of a command line: every simple command in it is looked into, judged and listed, and so is every text that it
 //! hands to a shell.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::super::Action;
 use super::analysis::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand};
@@ -35,8 +35,8 @@ pub(super) struct Analyzer<'a> {
     /// Texts that are to be read, with their depth.
     queue: VecDeque<(String, NestedKind, usize)>,
     texts: usize,
-    /// Names of functions so far.
-    functions: Vec<String>,
+    /// Names of functions so far. 64 KiB define thousands, and every command is looked up among them.
+    functions: HashSet<String>,
     /// Whether commands may run in another order than that of the text.
     pub(super) reorders: bool,
     allow_list: Option<allow::AllowList>,
@@ -55,7 +55,7 @@ impl<'a> Analyzer<'a> {
             denied: None,
             queue: VecDeque::new(),
             texts: 0,
-            functions: Vec::new(),
+            functions: HashSet::new(),
             reorders: false,
             allow_list: context.allowed_commands.as_deref().map(allow::AllowList::new),
             numbers: Numbers::default(),
@@ -271,7 +271,7 @@ impl<'a> Analyzer<'a> {
         if let Some(reason) = doubt::doubt(name, &arguments[1..], &self.places) {
             self.unresolve(&reason);
         }
-        let takes_code = self.functions.iter().any(|function| function == name);
+        let takes_code = self.functions.contains(name);
         if takes_code && arguments[1..].iter().any(|word| doubt::is_subscript_with_code(word.marked())) {
             self.unresolve(&format!("a word of the function '{name}' runs a command where it is taken for a number"));
         }

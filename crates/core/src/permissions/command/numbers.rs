@@ -4,7 +4,7 @@
 //! A variable holds a number where every value that the command line gives it is one: digits, a sum, what only prints
 //! numbers (`wc -l < f`), or another such variable.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::script::{Part, RawCommand, Script, Word};
 use super::wrappers::SHELLS;
@@ -39,7 +39,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Notes what a script takes for numbers. `functions` are the functions known so far, those of the script included.
-    pub(super) fn see_script(&mut self, script: &Script, functions: &[String]) {
+    pub(super) fn see_script(&mut self, script: &Script, functions: &HashSet<String>) {
         self.taken.extend(script.numbers.read.iter().cloned());
         for name in &script.numbers.set {
             self.values.entry(name.clone()).or_default().push(Value::Of(Vec::new()));
@@ -101,7 +101,7 @@ impl Numbers {
         }
     }
 
-    fn see_command(&mut self, command: &RawCommand, script: &Script, functions: &[String]) {
+    fn see_command(&mut self, command: &RawCommand, script: &Script, functions: &HashSet<String>) {
         let is_shell_word =
             |word: &&Word| matches!(word.plain(), Some("builtin" | "command" | "exec" | "time" | "nohup"));
         let skipped = command.words.iter().take_while(is_shell_word).count();

@@ -1,6 +1,7 @@
 //! Which files a command touches, where it runs, and which directories are more than a file's worth.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use super::CommandContext;
 use super::argument::{ANYTHING, Argument};
@@ -29,7 +30,7 @@ pub(crate) enum Use {
 }
 
 /// A file that a command touches.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
     /// Where it can be: absolute, normalised, with the markers of [`super::argument`]; several where the directory that
     /// the command runs in is not certain.
@@ -58,15 +59,19 @@ pub(super) struct Places<'a> {
     /// Directories that a command behind this one leads to, where commands do not run in the order of their text.
     maybe: Vec<String>,
     /// Names of functions, which lead wherever their bodies do.
-    functions: Vec<String>,
+    functions: HashSet<String>,
     repeats: bool,
-    places: Vec<Place>,
+    places: Vec<Rc<Place>>,
+    /// The same, to be found: each file is looked up among up to [`PLACES`].
+    known: HashSet<Rc<Place>>,
     /// The words that were noted since the directories changed.
     noted: HashSet<(String, Use)>,
     /// Whether there were more files than are noted.
     is_full: bool,
     reads: Vec<String>,
     writes: Vec<String>,
+    /// What is told in `reads`, and in `writes`.
+    told: [HashSet<String>; 2],
 }
 
 impl<'a> Places<'a> {
@@ -77,13 +82,15 @@ impl<'a> Places<'a> {
             everywhere: vec![normalised(&context.working_directory, "/")],
             here: None,
             maybe,
-            functions: Vec::new(),
+            functions: HashSet::new(),
             repeats: false,
             places: Vec::new(),
+            known: HashSet::new(),
             noted: HashSet::new(),
             is_full: false,
             reads: Vec::new(),
             writes: Vec::new(),
+            told: Default::default(),
         }
     }
 
@@ -148,33 +155,34 @@ impl<'a> Places<'a> {
     /// Notes that a file is touched.
     pub(super) fn add(&mut self, word: &Argument, what: Use) {
         let path = word.marked();
-        if path.is_empty() || path == "-" || !self.noted.insert((path.to_owned(), what)) {
+        if self.is_full || path.is_empty() || path == "-" || !self.noted.insert((path.to_owned(), what)) {
             return;
         }
         if self.places.len() >= PLACES {
             self.is_full = true;
             return;
         }
-        let lists = match what {
-            Use::Read => [Some(&mut self.reads), None],
-            Use::Write | Use::Delete => [None, Some(&mut self.writes)],
-            Use::Perhaps => [None, None],
+        let [told_reads, told_writes] = &mut self.told;
+        let list = match what {
+            Use::Read => Some((&mut self.reads, told_reads)),
+            Use::Write | Use::Delete => Some((&mut self.writes, told_writes)),
+            Use::Perhaps => None,
         };
-        let shown = word.shown();
-        for list in lists.into_iter().flatten() {
-            if !list.contains(&shown) {
-                list.push(shown.clone());
+        if let Some((list, told)) = list {
+            let shown = word.shown();
+            if told.insert(shown.clone()) {
+                list.push(shown);
             }
         }
-        let place = Place { paths: self.all(path), what };
-        if !self.places.contains(&place) {
+        let place = Rc::new(Place { paths: self.all(path), what });
+        if self.known.insert(Rc::clone(&place)) {
             self.places.push(place);
         }
     }
 
     /// Notes what a command touches, and follows it where it goes.
     pub(super) fn see_command(&mut self, name: &str, arguments: &[Argument]) -> Moved {
-        let is_function = self.functions.iter().any(|known| known == name);
+        let is_function = self.functions.contains(name);
         if matches!(name, "cd" | "pushd" | "chdir") {
             let moved = self.enter(arguments);
             if moved == Moved::Unknown || is_function {
@@ -229,7 +237,8 @@ impl<'a> Places<'a> {
     }
 
     pub(super) fn finish(self) -> (Vec<String>, Vec<String>, Vec<Place>) {
-        (self.reads, self.writes, self.places)
+        drop(self.known);
+        (self.reads, self.writes, self.places.into_iter().map(Rc::unwrap_or_clone).collect())
     }
 }
 
