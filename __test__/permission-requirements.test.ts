@@ -4,6 +4,7 @@
 import {
   analyzeCommand,
   type Action,
+  type ApprovalRequest,
   ApprovalRequiredError,
   createRuleset,
   createToolset,
@@ -161,6 +162,79 @@ test('a mount asks for its reads and writes, and for listings that reach into it
   expect(await status('move_file', { source: '/asks/a.txt', destination: '/free/a.txt' })).toBe('needs-approval')
   expect(await status('copy_file', { source: '/asks/a.txt', destination: '/free/a.txt' })).toBe('needs-approval')
   expect(await status('ls', { path: '/free' })).toBe('allowed')
+  expect(await status('ls', { path: '/asks' })).toBe('needs-approval')
+  // What holds the mount shows its names with a depth, and its content in a search.
+  expect(await status('ls', { path: '/' })).toBe('needs-approval')
+  expect(await status('glob', { path: '/', pattern: '**' })).toBe('needs-approval')
+  expect(await status('grep', { path: '/', pattern: 'a' })).toBe('needs-approval')
+})
+
+test('what must be asked about is seen by its name, and its content by nobody who was not asked (BE-78)', async () => {
+  const requests: ApprovalRequest[] = []
+  const toolset = await toolsetOver(
+    { 'a.txt': 'x\n', 'drafts/b.txt': 'x\n', 'asked/c.txt': 'x\n', 'hidden/d.txt': 'x\n' },
+    {
+      permissions: {
+        default: 'allow',
+        read: { rules: [{ pattern: '**/drafts/**', action: 'ask' }] },
+        ls: {
+          rules: [
+            { pattern: '**/hidden', action: 'deny' },
+            { pattern: '**/asked', action: 'ask' },
+          ],
+        },
+      },
+      approve: (request) => {
+        requests.push(request)
+        return { approved: requests.length > 1 }
+      },
+    },
+  )
+  const text = async (tool: string, input: object) => (await toolset.call(tool, input)).text
+  expect(await text('ls', { path: '.', depth: 2 })).toMatch(/drafts\/[^]*b\.txt/)
+  expect(await text('ls', { path: '.', depth: 2 })).not.toContain('hidden')
+  expect(await text('glob', { pattern: '**/*.txt' })).toContain('drafts/b.txt')
+  const found = await toolset.call('grep', { pattern: 'x', output_mode: 'content' })
+  expect(found.text).toContain('a.txt:1: x')
+  expect(found.text).not.toContain('drafts/b.txt:1')
+  expect(requests).toEqual([])
+  expect(await toolset.call('read_file', { path: 'drafts/b.txt' })).toMatchObject({ code: 'APPROVAL_DENIED' })
+  expect(await text('read_file', { path: 'drafts/b.txt' })).toContain('x')
+  expect(await text('ls', { path: 'asked' })).toContain('c.txt')
+  expect(requests.map(({ tool }) => tool)).toEqual(['read_file', 'read_file', 'ls'])
+})
+
+test('a rule about a directory gives nothing at what `..` leads to from there, and takes nothing less (D22b)', () => {
+  const checker = new PermissionChecker({
+    default: 'ask',
+    read: {
+      rules: [
+        { pattern: '/workspace/secret/**', action: 'deny' },
+        { pattern: '/workspace/**', action: 'allow' },
+        { pattern: 'src/**', action: 'allow' },
+      ],
+    },
+    execute: { rules: [{ pattern: 'cat /workspace/**', action: 'allow' }] },
+  })
+  for (const [target, action] of [
+    ['/workspace/a', 'allow'],
+    ['/workspace/../etc/passwd', 'ask'],
+    ['/workspace/a/../../etc/passwd', 'ask'],
+    ['/workspace/./a', 'allow'],
+    ['/workspace//a', 'allow'],
+    ['/workspace/../workspace/a', 'allow'],
+    ['/workspace/x/../secret/a', 'deny'],
+    ['/workspace/./secret//a', 'deny'],
+    // As it is spelled, too: the stricter answer counts.
+    ['/workspace/secret/../a', 'deny'],
+    ['src/a', 'allow'],
+    ['src/../b', 'ask'],
+    ['../../src/a', 'ask'],
+    ['/../../etc/passwd', 'ask'],
+  ] as const) {
+    expect(checker.check('read', target).action, target).toBe(action)
+  }
+  expect(checker.check('read', '/workspace/../etc/passwd').reason).toContain('/etc/passwd')
 })
 
 test('what cannot be asked about is blocked: a path that is missing, outside, or read-only (AP-3)', async () => {

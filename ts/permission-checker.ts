@@ -67,7 +67,10 @@ export class PermissionChecker {
     this.#native = made.checker
   }
 
-  /** The verdict on an operation on one path or command, exactly as it is spelled: give normalised paths. */
+  /**
+   * The verdict on an operation on one path or command. A path with `.`, `..` or doubled slashes is judged as it is spelled and
+   * without them, and the stricter answer counts.
+   */
   check(operation: Operation, target: string): Verdict {
     for (const [name, value] of Object.entries({ operation, target })) {
       if (typeof value !== 'string')

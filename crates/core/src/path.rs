@@ -184,6 +184,32 @@ impl fmt::Debug for VirtualPath {
     }
 }
 
+/// A path as somebody spelled it, without what leads elsewhere than its words say: `.`, `..`, doubled slashes and one at the
+/// end. `None` where the spelling has none of them. A `..` above `/` stays there, as in every file system; one in front of a
+/// relative path has nothing to undo and stays in the text.
+pub fn without_detours(spelling: &str) -> Option<String> {
+    let is_absolute = spelling.starts_with('/');
+    let words = spelling.strip_prefix('/').unwrap_or(spelling);
+    if words.is_empty() || !words.split('/').any(|word| matches!(word, "" | "." | "..")) {
+        return None;
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    for word in words.split('/') {
+        match word {
+            "" | "." => {}
+            ".." if kept.last().is_some_and(|last| *last != "..") => drop(kept.pop()),
+            ".." if is_absolute => {}
+            word => kept.push(word),
+        }
+    }
+    let plain = kept.join("/");
+    Some(match (is_absolute, plain.is_empty()) {
+        (true, _) => format!("/{plain}"),
+        (false, true) => ".".to_owned(),
+        (false, false) => plain,
+    })
+}
+
 /// The first 80 characters of over-long input, for a message.
 fn shortened(input: &str) -> String {
     match input.char_indices().nth(80) {
@@ -242,6 +268,31 @@ mod tests {
             for name in ["", ".", "..", "a/b", "/", "a\0"] {
                 assert_eq!(base.join(name).unwrap_err().kind().code(), "INVALID_INPUT", "{name:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_spelling_loses_its_detours_and_nothing_else() {
+        for (spelling, plain) in [
+            ("/w/../etc/passwd", Some("/etc/passwd")),
+            ("/w/./a", Some("/w/a")),
+            ("//w//a/", Some("/w/a")),
+            ("/../../etc", Some("/etc")),
+            ("/..", Some("/")),
+            ("a/../b", Some("b")),
+            ("a/..", Some(".")),
+            ("a/../../b", Some("../b")),
+            ("../../b/../c", Some("../../c")),
+            ("./a", Some("a")),
+            ("a/", Some("a")),
+            ("..", Some("..")),
+            ("/w/a", None),
+            ("a", None),
+            ("/", None),
+            ("", None),
+            ("/w/..a/.b/c..", None),
+        ] {
+            assert_eq!(without_detours(spelling).as_deref(), plain, "{spelling:?}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::access::Operation;
 use crate::error::{Error, Result, Shown};
-use crate::path::NAMES_FOLD;
+use crate::path::{NAMES_FOLD, without_detours};
 
 use super::command::CommandContext;
 use super::pattern::{IGNORING_CASE, Pattern, Slash, shown};
@@ -130,15 +130,20 @@ impl PermissionChecker {
         &self.ruleset
     }
 
-    /// Judges one target exactly as it is spelled: the first rule whose pattern matches, else the default. For a path
-    /// that may be spelled in several ways see [`PermissionChecker::check_path`]. A command is parsed and judged as by
-    /// [`PermissionChecker::check_command`], in a context of which nothing is known.
+    /// Judges one target: the first rule whose pattern matches, else the default. A path with `.`, `..` or doubled slashes
+    /// in it is judged as it is spelled and without them, and the stricter answer counts: a rule about `/w/**` gives nothing
+    /// at `/w/../etc` (D22b). For a place that is known by several names see [`PermissionChecker::check_path`]. A command is
+    /// parsed and judged as by [`PermissionChecker::check_command`], in a context of which nothing is known.
     pub fn check(&self, operation: Operation, target: &str) -> Verdict {
         if operation == Operation::Execute {
             let verdict = self.check_command(target, &CommandContext::default());
             return Verdict { action: verdict.action, rule: verdict.rule, reason: verdict.reason };
         }
-        self.verdict(operation, target, self.first_rule(operation, target))
+        let spelled = self.verdict(operation, target, self.first_rule(operation, target));
+        match without_detours(target) {
+            None => spelled,
+            Some(plain) => spelled.strictest(self.verdict(operation, &plain, self.first_rule(operation, &plain))),
+        }
     }
 
     /// Judges one place in the file system that has several spellings, such as its absolute path and its path relative
