@@ -2,7 +2,7 @@ import { chmod, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { type AuditEvent, createToolset, defineTool } from 'gloveport'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { localBackend, project, rejection } from './support.js'
 
@@ -17,7 +17,11 @@ test('the audit log holds every call with verdict, approval, size, time and code
       tool === 'execute' ? { approved: false, reason: 'no' } : { approved: true, remember: 'session' },
     auditLog: path,
   })
-  await toolset.call('read_file', { path: 'a.txt' }, { callId: 'read' })
+  const clock = vi.spyOn(Date, 'now').mockReturnValueOnce(1_700_000_000_001).mockReturnValueOnce(1_700_000_000_009)
+  const timer = vi.spyOn(performance, 'now').mockReturnValueOnce(100).mockReturnValueOnce(107.5)
+  const { text } = await toolset.call('read_file', { path: 'a.txt' }, { callId: 'read' })
+  clock.mockRestore()
+  timer.mockRestore()
   await toolset.call('write_file', { path: 'b.txt', content: 'b' }, { callId: 'write' })
   await toolset.call('read_file', { path: '.env' }, { callId: 'denied' })
   await toolset.call('execute', { command: 'touch c' }, { callId: 'refused' })
@@ -32,19 +36,21 @@ test('the audit log holds every call with verdict, approval, size, time and code
     .split('\n')
     .map((line) => JSON.parse(line) as AuditEvent)
   const of = (id: string): unknown[] => records.filter(({ callId }) => callId === id)
+  const ofRead = { tool: 'read_file', callId: 'read', toolsetId: toolset.id }
   expect(of('read')).toEqual([
-    expect.objectContaining({ type: 'call-started', tool: 'read_file', input: { path: 'a.txt' } }),
-    expect.objectContaining({
+    { type: 'call-started', ...ofRead, time: 1_700_000_000_001, input: { path: 'a.txt' } },
+    {
       type: 'call-ended',
+      ...ofRead,
+      time: 1_700_000_000_009,
       verdict: { action: 'allow', reason: '' },
       isError: false,
-      textBytes: expect.any(Number),
+      textBytes: Buffer.byteLength(text),
       truncated: false,
-      durationMs: expect.any(Number),
-      time: expect.any(Number),
-      toolsetId: toolset.id,
-    }),
+      durationMs: 7.5,
+    },
   ])
+  expect(Buffer.byteLength(text)).toBeGreaterThan(1)
   expect(of('write')).toMatchObject([
     { type: 'call-started' },
     { type: 'approval-requested', request: { tool: 'write_file' } },

@@ -7,6 +7,7 @@ const REQUEST: ApprovalRequest = {
   callId: 'c1',
   tool: 'write_file',
   input: {},
+  decodedInput: {},
   description: 'Write a.txt',
   reason: 'writes ask',
   touches: [{ operation: 'write', target: '/work/a.txt' }],

@@ -3,7 +3,8 @@
 import { checkFunction, checkOptions } from './encode.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
 import type { Operation, PermissionAsker } from './permissions.js'
-import { createToolset, type Toolset } from './toolset/toolset.js'
+import { createToolset } from './toolset/create-toolset.js'
+import type { Toolset } from './toolset/toolset.js'
 import type {
   Assessment,
   AssessOptions,

@@ -35,6 +35,12 @@ export function checkText(text: string, name: string): string {
   return text
 }
 
+/** The caller's text, or an error. */
+export function checkString(value: unknown, name: string): string {
+  if (typeof value === 'string' && value.isWellFormed()) return value
+  throw new InvalidInputError(`\`${name}\` must be a string of whole characters, not ${describe(value)}.`)
+}
+
 /** The caller's function, or an error. */
 export function checkFunction<F>(value: F | undefined, name: string): F | undefined {
   if (value === undefined || value === null) return undefined

@@ -1,6 +1,7 @@
 // The terminal tools as methods, for programs.
 
-import { createToolset, type Toolset } from './toolset/toolset.js'
+import { createToolset } from './toolset/create-toolset.js'
+import type { Toolset } from './toolset/toolset.js'
 import type { CallOptions, ToolResult, ToolsetOptions } from './toolset/types.js'
 
 /** What {@link Terminals} takes: what a toolset does, except for the choice of tools. */

@@ -7,8 +7,13 @@ export interface ApprovalRequest {
   readonly callId: string
   /** Our own name of the tool, whatever the model calls it. */
   readonly tool: string
-  /** The input as the hooks left it. */
+  /** The input as the hooks left it, in the form that `call` takes again. */
   readonly input: unknown
+  /**
+   * The input as the tool takes it: decoded by its schema, coerced, with what was left out filled in. Plain data: of a schema
+   * that makes something else (a `Date`), what JSON tells of it.
+   */
+  readonly decodedInput: unknown
   /** What will happen; control characters are escaped. */
   readonly description: string
   /** Why somebody is asked. */
@@ -39,7 +44,7 @@ export interface ApprovalDecision {
   readonly reason?: string | undefined
   /** `session`: the same tool with the same input is not asked about again while the toolset lives. Default `none`. */
   readonly remember?: 'none' | 'session' | undefined
-  /** Another input to run instead; it is decided afresh. */
+  /** Another input to run instead, in the form of `request.input`; it is decoded and decided afresh. */
   readonly input?: unknown
 }
 

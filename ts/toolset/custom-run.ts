@@ -28,12 +28,24 @@ export async function planCustom(tool: CustomTool, input: unknown): Promise<Plan
   // The schema made it what the functions take.
   const given = value as never
   const plan = {
+    decoded: value === input ? undefined : plainData(value),
     touches: typeof touches === 'function' ? await touches(given) : undefined,
     needsApproval: typeof needsApproval === 'function' ? checkBoolean(await needsApproval(given)) : false,
     approvalMetadata: typeof approvalMetadata === 'function' ? await approvalMetadata(given) : undefined,
     description: describeCall?.(given),
   }
   return { value, plan }
+}
+
+/** What JSON tells of a value that a schema made; undefined where it tells nothing. */
+function plainData(value: unknown): unknown {
+  try {
+    const plain: unknown = JSON.parse(JSON.stringify(value))
+    encodeJson(plain, 'input')
+    return plain
+  } catch {
+    return undefined
+  }
 }
 
 /** Runs a tool and makes a result of what it answers. */

@@ -12,7 +12,7 @@ import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
 import type { Action, CommandAnalysis } from '../permissions.js'
 import { Audit, textOf } from './audit.js'
-import { Closing } from './bounded.js'
+import { bounded, Closing } from './bounded.js'
 import { checkResult } from './check-result.js'
 import { failureText, isWithheld, type Planned, planCustom, runCustom } from './custom-run.js'
 import type { CustomTool } from './custom-tool.js'
@@ -27,6 +27,8 @@ export interface Call extends HookCall {
   readonly scope: AsyncResource
   /** How its last run was judged. */
   verdict?: CallVerdict
+  /** A signal for the program around that ended it, see `isControlFlow`. */
+  interruption?: { readonly error: unknown }
 }
 
 /** One run of a call through the core. */
@@ -52,6 +54,8 @@ export interface HostOptions {
   readonly onEvent: ((event: AuditEvent) => void) | undefined
   readonly auditLog: string | undefined
   readonly onError: ((error: unknown) => void) | undefined
+  readonly isControlFlow: ((error: unknown) => boolean) | undefined
+  readonly skipsUnavailable: boolean
   /** Milliseconds of one call. */
   readonly callTimeout: number
 }
@@ -148,16 +152,40 @@ export class Host {
     return this.custom(tool)?.definition.timeoutMs ?? this.#options.callTimeout
   }
 
-  /** Runs `work` with a key under which the core's requests find the call. */
+  /**
+   * Runs `work` with a key under which the core's requests find the call. A call that was interrupted rejects with what
+   * interrupted it, whatever the work made of that, and does not run again.
+   */
   async withRun<T>(call: Call, work: (run: Run) => Promise<T>, terminal?: Run['terminal']): Promise<T> {
+    throwInterruption(call)
     this.#started += 1
     const run: Run = { key: `run-${this.#started}`, ...(terminal ? { terminal } : {}) }
     this.#runs.set(run.key, { run, call })
     try {
-      return await work(run)
+      const made = await work(run)
+      throwInterruption(call)
+      return made
+    } catch (error) {
+      throwInterruption(call)
+      throw error
     } finally {
       this.#runs.delete(run.key)
     }
+  }
+
+  /** Whether an error of the application's own code is a signal for the program around. */
+  isControlFlow(error: unknown): boolean {
+    try {
+      return this.#options.isControlFlow?.(error) === true
+    } catch (failure) {
+      this.report(failure)
+      return false
+    }
+  }
+
+  /** Whether tools that are not there are not shown. */
+  get skipsUnavailable(): boolean {
+    return this.#options.skipsUnavailable
   }
 
   /** Whether anybody is told of events. */
@@ -185,9 +213,19 @@ export class Host {
     return this.#sayings.instructions(this.#options.tools.values())
   }
 
-  /** Waits for all that tools of the application say of themselves. */
-  async refresh(): Promise<void> {
-    await this.#sayings.refresh(this.#options.tools.values())
+  /** Waits for all that tools of the application say of themselves, each no longer than for a call of it. */
+  async refresh(signal: AbortSignal | undefined): Promise<void> {
+    const { closing } = this
+    const asked = Array.from(this.#options.tools.values(), (tool) => {
+      const name = `The question what '${tool.name}' says of itself`
+      const late = (error: unknown): void => {
+        this.#sayings.giveUp(tool)
+        this.report(error)
+      }
+      const bounds = { name, timeoutMs: this.timeoutOf(tool.name), signal, closing }
+      return bounded<void>(() => this.#sayings.refresh(tool), late, bounds)
+    })
+    await Promise.all(asked)
   }
 
   /** A tool of the application, by our name. */
@@ -248,9 +286,10 @@ export class Host {
       return await call.scope.runInAsyncScope(() => this.#handle(request, call, run))
     } catch (error) {
       run.failure = { error }
-      if (request.type === 'approve' || request.type === 'judge') this.report(error)
+      if (this.isControlFlow(error)) call.interruption ??= { error }
+      else if (request.type === 'approve' || request.type === 'judge') this.report(error)
       if (request.type !== 'plan' && request.type !== 'run') return FAILED
-      if (isWithheld(error)) this.report(error)
+      if (isWithheld(error) && !call.interruption) this.report(error)
       return JSON.stringify({ failed: true, message: failureText(request.tool, error) })
     }
   }
@@ -328,6 +367,11 @@ export class Host {
     const tools: Readonly<Record<string, ToolHooks | undefined>> = this.#options.hooks.tools ?? {}
     return Object.hasOwn(tools, tool) ? tools[tool] : undefined
   }
+}
+
+/** Throws what interrupted a call, if anything did. */
+export function throwInterruption({ interruption }: Call): void {
+  if (interruption) throw interruption.error
 }
 
 function shown({ callId, context, metadata, signal }: Call): Omit<HookCall, 'tool'> {

@@ -5,6 +5,11 @@ import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { CustomTool } from './custom-tool.js'
 import { type Hooks, TOOL_NAMES, type ToolHooks, type ToolsetOptions } from './types.js'
 
+/** 600 s, as in the core. */
+const CALL_TIMEOUT = 600_000
+/** Milliseconds of one call, where `limits.callTimeout` does not say. */
+const CALL_TIMEOUT_VARIABLE = 'GLOVEPORT_CALL_TIMEOUT_MS'
+
 const HOOK_KINDS = ['pre', 'post', 'around'] as const
 
 /** The hooks as they are now: one that the application adds to its object later is not run. */
@@ -43,6 +48,24 @@ export function customTools(tools: ToolsetOptions<string>['tools']): ReadonlyMap
     custom.set(tool.name, tool)
   }
   return custom
+}
+
+/** Milliseconds of one call: what the application says, else the environment of the process, else 600 s. */
+export function callTimeout(limits: ToolsetOptions['limits']): number {
+  const given = limits?.callTimeout
+  if (given !== undefined) return given
+  const text = process.env[CALL_TIMEOUT_VARIABLE]
+  if (text === undefined || text.trim() === '') return CALL_TIMEOUT
+  if (/^ *[0-9]{1,15} *$/.test(text) && Number(text) > 0) return Number(text)
+  throw new InvalidInputError(
+    `\`${CALL_TIMEOUT_VARIABLE}\` of the environment must be a whole number of milliseconds above 0.`,
+  )
+}
+
+/** The caller's true or false, or an error. */
+export function checkFlag(value: unknown, name: string): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value
+  throw new InvalidInputError(`\`${name}\` must be true or false, not ${describe(value)}.`)
 }
 
 /** The bytes of an image that the core is told. */

@@ -19,6 +19,8 @@ export interface Resuming {
     approval: ApprovalGrant,
     metadata: Readonly<Record<string, unknown>>,
   ) => Promise<ToolResult>
+  /** Whether an error is a signal for the program around. */
+  readonly isControlFlow: (error: unknown) => boolean
   /** Is told of errors of `processUserInput`. */
   readonly report: (error: unknown) => void
 }
@@ -57,6 +59,7 @@ async function goOn(call: PendingCall, answer: PendingAnswer, resuming: Resuming
       if ('input' in taken) input = taken.input
       metadata = taken.metadata ?? {}
     } catch (error) {
+      if (resuming.isControlFlow(error)) throw error
       resuming.report(error)
       return resuming.run(call, { approved: false, reason: 'what the user filled in could not be taken' }, {})
     }

@@ -37,8 +37,13 @@ export class ToolSayings {
     return told
   }
 
-  async refresh(tools: Iterable<CustomTool>): Promise<void> {
-    await Promise.all(Array.from(tools, (tool) => Promise.all([this.askAvailable(tool), this.#askInstruction(tool)])))
+  async refresh(tool: CustomTool): Promise<void> {
+    await Promise.all([this.askAvailable(tool), this.#askInstruction(tool)])
+  }
+
+  /** Nobody waits for the tool any more: until it answers it is not there. */
+  giveUp(tool: CustomTool): void {
+    if (typeof tool.definition.available === 'function') this.#available.set(tool.name, false)
   }
 
   /** Never rejects. */

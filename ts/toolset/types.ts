@@ -101,6 +101,16 @@ export interface ToolsetOptions<Own extends string = never> {
   /** Tools, groups, and tools of the application's own; default `['console']`. A tool of a group that the backend cannot run is left out. */
   readonly tools?: readonly (ToolName | ToolGroup | CustomTool<Own>)[] | undefined
   /**
+   * Names the toolset in events and in the ids of its calls: 1 to 64 letters, digits, `_` and `-`. Default: one that is unique
+   * within the process.
+   */
+  readonly id?: string | undefined
+  /**
+   * Whether `tools` leaves out tools of the application that are not there now; default true. With false the list stays the
+   * same, as caches of prompts like it, and a call of such a tool is a result that says so.
+   */
+  readonly skipUnavailable?: boolean | undefined
+  /**
    * Agents that the model can hand tasks to, each a tool; see {@link Subagents}. What they may do is for the rules, approvals,
    * hooks and limits of this toolset.
    */
@@ -153,6 +163,15 @@ export interface ToolsetOptions<Own extends string = never> {
   readonly auditLog?: string | undefined
   /** Is told of errors that reach no caller: of an approver, of `onEvent`, and those that an adapter hides from the model. Default: a warning of the process. */
   readonly onError?: ((error: unknown) => void) | undefined
+  /**
+   * Which errors of the application's own code (tools, hooks, approver) are no failures but signals for the program around, such
+   * as the interrupt of a framework. `call`, `answer`, `assess` and `resume` reject with them as they are, and with them the
+   * tools of adapters: no hook makes a result of one, no model reads of it, and a call that it ended runs no further.
+   *
+   * @example
+   * createToolset({ backend, tools: [handOver], isControlFlow: isGraphInterrupt }) // of @langchain/langgraph
+   */
+  readonly isControlFlow?: ((error: unknown) => boolean) | undefined
   /** Whether searches skip hidden names unless the model asks for them; default true. */
   readonly ignoreHidden?: boolean | undefined
   /** Whether images and PDF documents are handed to the model; default true. An image with more than 1,568 pixels on its long edge is scaled to that; `maxBytes` (default 10 MiB) is held against what is handed over. Documents take up to 20 MiB. */
@@ -214,6 +233,9 @@ export interface SubsetOptions {
   /** Whether tools of the application that are `autoInherit` come along unnamed; default false. */
   readonly autoInherit?: boolean | undefined
 }
+
+/** What `refresh` takes. */
+export type RefreshOptions = Pick<CallOptions, 'signal'>
 
 /** What was approved for the session. */
 export interface RememberedApproval {

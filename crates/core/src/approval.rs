@@ -55,8 +55,10 @@ pub struct ApprovalRequest {
     pub call_id: String,
     /// The tool, by our own name.
     pub tool: String,
-    /// The input as the hooks left it.
+    /// The input as the hooks left it: what `call` takes again.
     pub input: Value,
+    /// The input as the tool takes it: decoded, with what was left out filled in.
+    pub decoded_input: Value,
     /// One line: what will happen, control characters escaped.
     pub description: String,
     /// Why somebody is asked.

@@ -104,7 +104,11 @@ fn aborted() -> Error {
 }
 
 fn timed_out() -> Error {
-    Error::new(ErrorKind::Timeout, "The operation took longer than its time limit.")
+    Error::new(
+        ErrorKind::Timeout,
+        "The operation took longer than its time limit, and was stopped. A part of it may be done: look at what is there \
+         before you try again, do less at once, or do it another way.",
+    )
 }
 
 #[cfg(test)]

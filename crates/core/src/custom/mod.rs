@@ -115,6 +115,9 @@ pub struct CustomPlan {
     /// What is wrong with the input; nothing else counts then.
     #[serde(default)]
     pub issues: Option<Vec<String>>,
+    /// The input as the application's own schema made it, as far as JSON can tell it.
+    #[serde(default)]
+    pub decoded: Option<Value>,
     /// What the call touches; without an answer, what the tool says of every call.
     #[serde(default)]
     pub touches: Option<Vec<CustomTouch>>,
@@ -313,13 +316,19 @@ impl DecodedCall for CustomCall {
         if let Some(description) = &self.plan.description {
             return description.clone();
         }
-        let Value::Object(fields) = &self.input else { return self.tool.spec.name.clone() };
+        let Value::Object(fields) = self.plan.decoded.as_ref().unwrap_or(&self.input) else {
+            return self.tool.spec.name.clone();
+        };
         let arguments: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
         brief(&format!("{}({})", self.tool.spec.name, arguments.join(", ")), 500)
     }
 
     fn preview<'a>(&'a self, _: &'a View<'a>) -> BoxFuture<'a, Result<Option<String>>> {
         Box::pin(async { Ok(None) })
+    }
+
+    fn decoded(&self) -> Option<&Value> {
+        Some(self.plan.decoded.as_ref().unwrap_or(&self.input))
     }
 
     fn asks(&self) -> Option<&'static str> {

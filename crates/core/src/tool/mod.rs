@@ -136,6 +136,11 @@ pub trait DecodedCall: Send + Sync {
     /// See [`Tool::run`].
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>>;
 
+    /// The input as the application's own schema made it, as far as JSON can tell it.
+    fn decoded(&self) -> Option<&Value> {
+        None
+    }
+
     /// Why the call asks, whatever the rules say.
     fn asks(&self) -> Option<&'static str> {
         None
@@ -184,6 +189,20 @@ impl Entry {
     /// The schema of the input.
     pub fn input_schema(&self) -> &'static Value {
         schemas::of(self.spec.name)
+    }
+
+    /// An input as the tool takes it: with the defaults of what was left out.
+    pub fn filled(&self, input: &Value) -> Value {
+        let mut filled = given(input).into_owned();
+        let defaults = self.input_schema()["properties"].as_object();
+        if let (Value::Object(fields), Some(properties)) = (&mut filled, defaults) {
+            for (name, property) in properties {
+                if let Some(default) = property.get("default") {
+                    fields.entry(name.as_str()).or_insert_with(|| default.clone());
+                }
+            }
+        }
+        filled
     }
 
     /// Decodes an input, or says where it is wrong, what was expected, and one example.
@@ -245,15 +264,19 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     REGISTRY.iter().find(|entry| entry.spec.name == name)
 }
 
-fn decode<T: Tool>(spec: &Spec, input: &Value) -> Result<T> {
-    // Models send null for what they leave out.
-    let given = match input {
+/// An input without what it leaves out: models send null for that.
+fn given(input: &Value) -> Cow<'_, Value> {
+    match input {
         Value::Object(fields) if fields.values().any(Value::is_null) => {
             let given = fields.iter().filter(|(_, value)| !value.is_null());
             Cow::Owned(given.map(|(name, value)| (name.clone(), value.clone())).collect::<Value>())
         }
         _ => Cow::Borrowed(input),
-    };
+    }
+}
+
+fn decode<T: Tool>(spec: &Spec, input: &Value) -> Result<T> {
+    let given = given(input);
     serde_path_to_error::deserialize(&*given).map_err(|error| {
         let place = error.path().to_string();
         let place = if place == "." { String::new() } else { format!(" at '{}'", Shown(&place)) };

@@ -276,6 +276,7 @@ impl Toolset {
             call_id: prepared.call_id.clone(),
             tool: prepared.exposed.ours().to_owned(),
             input: input.clone(),
+            decoded_input: prepared.exposed.told(&*prepared.decoded, input),
             description: shown_to_person(&prepared.decoded.describe()),
             reason: plan.asks.join("; "),
             touches: plan.touches.clone(),

@@ -74,6 +74,14 @@ impl Exposed {
         }
     }
 
+    /// What an approver is told of a decoded input.
+    pub(super) fn told(&self, decoded: &dyn DecodedCall, input: &Value) -> Value {
+        match &self.kind {
+            Kind::Ours(entry) => entry.filled(input),
+            Kind::Custom(_) => decoded.decoded().unwrap_or(input).clone(),
+        }
+    }
+
     /// The end of a message about a wrong input.
     pub(super) fn example(&self) -> String {
         match &self.kind {
@@ -232,7 +240,7 @@ fn chosen(
     Ok(chosen)
 }
 
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))

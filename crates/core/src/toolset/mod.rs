@@ -151,6 +151,11 @@ impl Toolset {
                 "Give `allowedCommands` or `allowCommand`, not both: the function takes the place of the list.",
             ));
         }
+        let id = match options.id.clone() {
+            Some(id) if exposed::is_name(&id) => id,
+            Some(_) => return Err(Error::invalid("`id` must be 1 to 64 letters, digits, '_' and '-'.")),
+            None => format!("toolset-{}", TOOLSETS.fetch_add(1, Ordering::Relaxed)),
+        };
         let policy = Arc::new(policy_of(&options, &*backend)?);
         let exposed = exposed::exposed(&*backend, &policy, &options, tools.as_ref())?;
         let settings = ToolSettings {
@@ -167,7 +172,7 @@ impl Toolset {
         let shared = Shared {
             sessions: Sessions::new(Arc::new(move |ended| listening.session_ended(&ended)), options.session_logs),
             scratch: Scratch::new(Arc::clone(&backend)),
-            id: format!("toolset-{}", TOOLSETS.fetch_add(1, Ordering::Relaxed)),
+            id,
             backend,
             policy,
             settings,
@@ -194,7 +199,7 @@ impl Toolset {
         Ok(Self { shared: Arc::new(shared), exposed: exposed.into() })
     }
 
-    /// Names this toolset in logs; unique within the process.
+    /// Names this toolset in logs; unique within the process, unless the application chose it.
     pub fn id(&self) -> &str {
         &self.shared.id
     }
@@ -225,7 +230,8 @@ impl Toolset {
 
     /// Text for the system prompt: where the agent is, and what each tool says of itself, less the tools in `without`. Of
     /// tools that share a group the first one speaks. What `told` holds for a tool of the application, by our name, stands in
-    /// the place of what it said when the toolset was made.
+    /// the place of what it said when the toolset was made. Empty where there is nothing to tell: none of the tools is ours,
+    /// and none says anything (TS-10).
     pub fn instructions(&self, without: &[String], told: &BTreeMap<String, Option<Instruction>>) -> String {
         let files = self.shared.backend.files();
         let mut text = format!("You work with files; the working directory is {}.", files.working_directory());
@@ -237,8 +243,9 @@ impl Toolset {
             let writable = if shown.is_empty() { "nothing".to_owned() } else { shown.join(", ") };
             text.push_str(&format!(" You can write: {writable}."));
         }
+        let opening = text.len();
         exposed::instruct(&mut text, self.exposed.iter().filter(|exposed| !without.contains(&exposed.name)), told);
-        text
+        if text.len() == opening { String::new() } else { text }
     }
 
     /// The same toolset with only the named tools; names it does not have are an error that lists those it has.

@@ -15,6 +15,9 @@ use crate::session::log::SessionLogs;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ToolsetOptions {
+    /// Names the toolset in logs and in the ids of its calls: 1 to 64 letters, digits, `_` and `-`. Default: one that is
+    /// unique within the process.
+    pub id: Option<String>,
     /// Names of tools and groups; default `console`.
     pub tools: Option<Vec<String>>,
     /// Tools of the application, which `tools` names.
@@ -61,6 +64,7 @@ pub struct ToolsetOptions {
 impl Default for ToolsetOptions {
     fn default() -> Self {
         Self {
+            id: None,
             tools: None,
             custom_tools: Vec::new(),
             edit_format: EditFormat::StrReplace,

@@ -183,10 +183,12 @@ fn input_of(plan: &Plan) -> Value {
 /// What an approver sees.
 fn request(info: CallInfo<'_>, plan: &Plan) -> ApprovalRequest {
     let targets: Vec<&str> = plan.touches.iter().map(|touch| touch.target.as_str()).collect();
+    let input = input_of(plan);
     ApprovalRequest {
         call_id: info.id.to_owned(),
         tool: info.tool.to_owned(),
-        input: input_of(plan),
+        decoded_input: input.clone(),
+        input,
         description: shown_to_person(&format!("{} {}", info.tool, targets.join(", "))),
         reason: plan.asks.join("; "),
         touches: plan.touches.clone(),
