@@ -45,7 +45,7 @@ test('somebody is asked about each path and command; nobody there is an error, o
   })
   expect((await capability.call('write_file', { path: 'b.txt', content: '' })).isError).toBe(false)
   expect((await capability.call('move_file', { source: 'b.txt', destination: 'c.txt' })).code).toBe('APPROVAL_DENIED')
-  expect(asked.map(([operation]) => operation)).toEqual(['write', 'delete', 'write'])
+  expect(asked.map(([operation]) => operation)).toEqual(['write', 'delete', 'read', 'write'])
   const nobody = await capabilityOver({ permissions: 'default' })
   expect(await rejection(nobody.call('execute', { command: 'ls' }))).toBeInstanceOf(ApprovalRequiredError)
   const strict = await capabilityOver({ permissions: 'default', withoutAsk: 'deny' })

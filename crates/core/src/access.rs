@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::path::VirtualPath;
 
 /// The kinds of access that rules speak of.
@@ -96,6 +96,20 @@ pub trait Guard: Send + Sync {
     fn is_open(&self) -> bool {
         false
     }
+}
+
+/// Judges that what lies at `from` gets the name `to`: it is taken away there and comes here, and it can be read no more freely
+/// by its new name than by its old one. A rule for reading would end with the name otherwise.
+pub fn check_move(guard: &dyn Guard, from: &VirtualPath, to: &VirtualPath) -> Result<()> {
+    guard.check(Operation::Delete, from)?;
+    guard.check(Operation::Write, to)?;
+    let strictness = |judged: &Result<()>| match judged {
+        Ok(()) => 0,
+        Err(error) if error.kind() == ErrorKind::ApprovalDenied => 1,
+        Err(_) => 2,
+    };
+    let before = guard.check(Operation::Read, from);
+    if strictness(&guard.check(Operation::Read, to)) < strictness(&before) { before } else { Ok(()) }
 }
 
 /// The guard of a program that uses a backend directly: the mounts alone decide.

@@ -66,13 +66,13 @@ fn pairs(source: &Option<String>, destination: &Option<String>, several: &Option
     Ok(chosen.into_iter().cloned().collect())
 }
 
-/// The accesses of each pair: `first` on the source, write on the destination.
-fn accesses(pairs: &[Pair], first: Operation, working_directory: &VirtualPath) -> Result<Vec<Access>> {
-    let mut accesses = Vec::with_capacity(pairs.len() * 2);
+/// The accesses of each pair: `firsts` on the source, write on the destination.
+fn accesses(pairs: &[Pair], firsts: &[Operation], working_directory: &VirtualPath) -> Result<Vec<Access>> {
+    let mut accesses = Vec::with_capacity(pairs.len() * (firsts.len() + 1));
     for pair in pairs {
         let source = VirtualPath::parse(&pair.source, working_directory)?;
         let destination = VirtualPath::parse(&pair.destination, working_directory)?;
-        accesses.push(Access::Path { operation: first, path: source });
+        accesses.extend(firsts.iter().map(|&operation| Access::Path { operation, path: source.clone() }));
         accesses.push(Access::Path { operation: Operation::Write, path: destination });
     }
     Ok(accesses)
@@ -102,7 +102,8 @@ impl Tool for MoveFile {
 
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
         let pairs = pairs(&self.source, &self.destination, &self.pairs)?;
-        accesses(&pairs, Operation::Delete, working_directory)
+        // What is moved can be read by another name afterwards.
+        accesses(&pairs, &[Operation::Delete, Operation::Read], working_directory)
     }
 
     fn describe(&self) -> String {
@@ -142,7 +143,7 @@ impl Tool for CopyFile {
 
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
         let pairs = pairs(&self.source, &self.destination, &self.pairs)?;
-        accesses(&pairs, Operation::Read, working_directory)
+        accesses(&pairs, &[Operation::Read], working_directory)
     }
 
     fn describe(&self) -> String {

@@ -13,7 +13,7 @@ use super::resolve::{OpenFile, Place, same_file};
 use super::system::{AtFlags, Errno, FileType, Stat, rename_to_free, statat, sync_directory, unlinkat};
 use super::tree::{judge_subtree, place_with_parents, refuse_mounts};
 use super::update::{NewFile, look};
-use crate::access::Operation;
+use crate::access::{Operation, check_move};
 use crate::backend::Call;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
@@ -38,7 +38,7 @@ pub(super) fn rename(inner: &Inner, from: &VirtualPath, to: &VirtualPath, call: 
         return Err(impossible(from, to, if to == from { "they are the same" } else { "it would lie within itself" }));
     }
     let target = place_with_parents(inner, to, call)?;
-    call.guard.check(Operation::Write, &target.path)?;
+    check_move(&*call.guard, &source.path, &target.path)?;
     if target.path != *to {
         judge_moved(inner, &source, &facts, from, &target.path, call)?;
     }
@@ -84,8 +84,7 @@ fn judge_moved(
     judge_subtree(inner, source, call, &|entry, path| {
         let below = path.relative_to(&source.path).unwrap_or("");
         let target = VirtualPath::parse(below, to)?;
-        call.guard.check(Operation::Delete, path)?;
-        call.guard.check(Operation::Write, &target)?;
+        check_move(&*call.guard, path, &target)?;
         table.require_write(path)?;
         table.require_write(&target)?;
         if entry.is_file {

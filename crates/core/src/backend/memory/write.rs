@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::StateBackend;
 use super::errors;
 use super::tree::{Node, Place, Stored, Tree};
-use crate::access::Operation;
+use crate::access::{Operation, check_move};
 use crate::backend::{BoxFuture, Call, FileContent, Missing, Transform, Updated, WritableFileSystem};
 use crate::error::Result;
 use crate::path::VirtualPath;
@@ -109,8 +109,7 @@ fn check_creation(tree: &Tree, path: &VirtualPath, operation: Operation, call: &
 /// when a directory above it moves (R-FS-3).
 fn check_subtree(tree: &Tree, from: &VirtualPath, to: Option<&VirtualPath>, call: &Call) -> Result<()> {
     let check = |from: &VirtualPath, to: Option<&VirtualPath>| {
-        call.guard.check(Operation::Delete, from)?;
-        to.map_or(Ok(()), |to| call.guard.check(Operation::Write, to))
+        to.map_or_else(|| call.guard.check(Operation::Delete, from), |to| check_move(&*call.guard, from, to))
     };
     check(from, to)?;
     let Place::Directory(directory) = tree.find(from) else { return Ok(()) };

@@ -4,7 +4,7 @@
 use super::locate::{Located, not_a_file, resolved, version};
 use super::place::{Entry, cannot_error};
 use super::{RemoteBackend, errors};
-use crate::access::Operation;
+use crate::access::{Operation, check_move};
 use crate::backend::{BoxFuture, Call, FileContent, FileKind, Missing, Transform, Updated, WritableFileSystem};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
@@ -221,8 +221,7 @@ impl RemoteBackend {
 
     async fn rename_now(&self, from: &VirtualPath, to: &VirtualPath, call: &Call) -> Result<()> {
         self.begin(call)?;
-        call.guard.check(Operation::Delete, from)?;
-        call.guard.check(Operation::Write, to)?;
+        check_move(&*call.guard, from, to)?;
         let entry = self.movable(from, call).await?;
         if to.is_within(from) {
             return Err(errors::into_itself(from, to));
@@ -239,8 +238,7 @@ impl RemoteBackend {
         let mut moves = Vec::with_capacity(below.len());
         for entry in below {
             let to = VirtualPath::parse(entry.path.relative_to(from).unwrap_or_default(), to)?;
-            call.guard.check(Operation::Delete, &entry.path)?;
-            call.guard.check(Operation::Write, &to)?;
+            check_move(&*call.guard, &entry.path, &to)?;
             moves.push((entry, to));
         }
         if !in_steps {

@@ -160,7 +160,7 @@ impl WritableFileSystem for GuardedBackend {
 
     fn rename<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            let accesses = pair(Operation::Delete, from, to);
+            let accesses = pair(&[Operation::Delete, Operation::Read], from, to);
             let call = self.admit("move", accesses, call).await?;
             self.inner_writer()?.rename(from, to, &call).await
         })
@@ -168,16 +168,14 @@ impl WritableFileSystem for GuardedBackend {
 
     fn copy<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
-            let accesses = pair(Operation::Read, from, to);
+            let accesses = pair(&[Operation::Read], from, to);
             let call = self.admit("copy", accesses, call).await?;
             self.inner_writer()?.copy(from, to, &call).await
         })
     }
 }
 
-fn pair(first: Operation, from: &VirtualPath, to: &VirtualPath) -> Vec<Access> {
-    vec![
-        Access::Path { operation: first, path: from.clone() },
-        Access::Path { operation: Operation::Write, path: to.clone() },
-    ]
+fn pair(firsts: &[Operation], from: &VirtualPath, to: &VirtualPath) -> Vec<Access> {
+    let first = firsts.iter().map(|&operation| Access::Path { operation, path: from.clone() });
+    first.chain([Access::Path { operation: Operation::Write, path: to.clone() }]).collect()
 }

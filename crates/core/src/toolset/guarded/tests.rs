@@ -73,7 +73,7 @@ async fn codes(backend: &GuardedBackend) -> Vec<(&'static str, &'static str)> {
 #[tokio::test]
 async fn every_method_is_judged_by_its_operation() {
     let methods: [(&str, &[&str]); 8] = [
-        ("read", &["read", "read_bytes", "open_reader", "copy", "edit"]),
+        ("read", &["read", "read_bytes", "open_reader", "copy", "rename", "edit"]),
         ("write", &["write", "append", "open_writer", "mkdir", "copy", "rename"]),
         ("edit", &["edit"]),
         ("delete", &["remove", "rename"]),
