@@ -93,7 +93,13 @@ impl PermissionChecker {
             let of_path = match place.what {
                 Use::Read => self.check_file(Operation::Read, path, base),
                 Use::Write => self.check_file(Operation::Write, path, base),
-                Use::Delete => self.check_file(Operation::Delete, path, base),
+                Use::Delete => self.check_file(Operation::Delete, path, base).strictest(self.check_below(
+                    Operation::Delete,
+                    path,
+                    base,
+                )),
+                Use::Whole => self.check_below(Operation::Read, path, base),
+                Use::Glued => self.check_glued(path, base),
                 Use::Perhaps => {
                     let mut write = self.check_file(Operation::Write, path, base);
                     write.action = if write.action == Action::Deny { Action::Ask } else { Action::Allow };
@@ -106,6 +112,63 @@ impl PermissionChecker {
             });
         }
         verdict.unwrap_or(Verdict { action: Action::Allow, rule: None, reason: String::new() })
+    }
+
+    /// A text that may be the name of a file: what rules say of it, as of a file that a command perhaps writes.
+    fn check_glued(&self, path: &str, base: &str) -> Verdict {
+        let allowed = || Verdict { action: Action::Allow, rule: None, reason: String::new() };
+        if path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
+            return allowed();
+        }
+        let of_rules = |operation| {
+            let judged = self.check_file(operation, path, base);
+            if judged.rule.is_some() { judged } else { allowed() }
+        };
+        let mut write = of_rules(Operation::Write);
+        write.action = if write.action == Action::Deny { Action::Ask } else { Action::Allow };
+        of_rules(Operation::Read).strictest(write)
+    }
+
+    /// A directory with all that lies below it: denied where a rule denies all of that, and asked about where a rule names a
+    /// place below it. What a rule says of names anywhere (`**/.env`) is left to the names themselves: it would hold up every
+    /// search.
+    fn check_below(&self, operation: Operation, path: &str, base: &str) -> Verdict {
+        let mut verdict = Verdict { action: Action::Allow, rule: None, reason: String::new() };
+        // `*` stands for everything in a directory; of any other pattern what it matches is judged.
+        let path = path.strip_suffix(ANY_NAME).filter(|rest| rest.ends_with('/')).unwrap_or(path);
+        if path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
+            return verdict;
+        }
+        let directory = path.trim_end_matches('/');
+        let relative = match directory.strip_prefix(base.trim_end_matches('/')) {
+            Some("") => Some(""),
+            Some(rest) => rest.strip_prefix('/'),
+            None => None,
+        };
+        let mut below = vec![format!("{directory}/{ANYTHING}")];
+        match relative {
+            Some("") => below.push(ANYTHING.to_string()),
+            Some(relative) => below.push(format!("{relative}/{ANYTHING}")),
+            None => {}
+        }
+        for (index, (rule, shape)) in self.rules(operation).iter().zip(self.shapes(operation)).enumerate() {
+            let all = below.iter().any(|target| matches!(shape.reach(target), Reach::Always));
+            if all {
+                let of_rule = self.verdict(operation, path, Some(index));
+                return if rule.action == Action::Allow { verdict } else { verdict.strictest(of_rule) };
+            }
+            if rule.action != Action::Allow && names_below(&rule.pattern, directory, relative) {
+                let mut of_rule = self.verdict(operation, path, Some(index));
+                of_rule.action = Action::Ask;
+                of_rule.reason = format!(
+                    "'{}' on '{}' needs somebody's approval: what lies below it may not be permitted.",
+                    operation.name(),
+                    super::pattern::shown(path)
+                );
+                verdict = verdict.strictest(of_rule);
+            }
+        }
+        verdict
     }
 
     /// A file by its absolute path, and by its path relative to the working directory.
@@ -158,4 +221,21 @@ impl PermissionChecker {
         }
         Some(verdict)
     }
+}
+
+/// Whether a pattern begins with the name of a place below a directory, which is known by its path and perhaps by the one from
+/// the working directory.
+fn names_below(pattern: &str, directory: &str, relative: Option<&str>) -> bool {
+    let pattern = pattern.strip_prefix(super::pattern::IGNORING_CASE).unwrap_or(pattern);
+    let literal = &pattern[..pattern.find(['*', '?', '[']).unwrap_or(pattern.len())];
+    if literal.is_empty() {
+        return false;
+    }
+    if literal.starts_with('/') {
+        return literal.strip_prefix(directory).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'));
+    }
+    relative.is_some_and(|relative| {
+        relative.is_empty()
+            || literal.strip_prefix(relative).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
+    })
 }

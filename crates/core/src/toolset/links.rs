@@ -90,7 +90,7 @@ async fn lies_inside(judges: &Judges<'_>, files: &dyn FileSystem, path: &Virtual
 
 fn operation_of(what: Use) -> Operation {
     match what {
-        Use::Read | Use::Perhaps => Operation::Read,
+        Use::Read | Use::Perhaps | Use::Glued | Use::Whole => Operation::Read,
         Use::Write => Operation::Write,
         Use::Delete => Operation::Delete,
     }

@@ -170,6 +170,11 @@ impl<'a> Analyzer<'a> {
             if command.juggles_input {
                 input = Input::Unknown;
             }
+            let takes_other_input = command.redirects.iter().any(|redirect| redirect.kind.gives_input());
+            let is_bare_exec = matches!(&command.words[..], [word] if word.literal().as_deref() == Some("exec"));
+            if self.context.continues && is_bare_exec && (takes_other_input || command.juggles_input) {
+                self.unresolve("'exec' makes the shell read what it runs from elsewhere");
+            }
             if has_words {
                 self.see_command(variables.arguments(command, index), &input, depth);
             }

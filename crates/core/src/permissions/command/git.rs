@@ -64,6 +64,15 @@ const GIT_STARTERS: [&str; 21] = [
     "web--browse",
 ];
 
+/// Options of subcommands that name a program to run.
+const STARTING: [&str; 5] = ["--exec", "--extcmd", "--open-files-in-pager", "--receive-pack", "--upload-pack"];
+
+/// Whether a word is that long option, or a beginning of it, with a value or without.
+fn begins(word: &str, option: &str) -> bool {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    name.len() > 2 && option.starts_with(name)
+}
+
 /// Whether `setting` (`key=value`) runs nothing.
 fn is_harmless_setting(setting: &str) -> bool {
     let setting = setting.to_ascii_lowercase();
@@ -171,6 +180,17 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
     let is = |name: &str| rest.first().and_then(Argument::exact) == Some(name);
     let has = |option: &str| rest.iter().any(|word| word.marked().starts_with(option));
     let subcommand = rest.first().and_then(Argument::exact).unwrap_or_default();
+    // git takes the beginning of an option for the whole; those that are written out are looked into where that is possible.
+    let is_cut = |word: &Argument| {
+        let text = word.marked();
+        STARTING.iter().any(|option| begins(text, option))
+            && !(matches!(subcommand, "rebase" | "difftool")
+                && (text.starts_with("--exec") || text.starts_with("--extcmd")))
+    };
+    if rest.iter().take_while(|word| word.marked() != "--").any(is_cut) {
+        found.unresolved.push("an option of 'git' runs another program".to_owned());
+        return;
+    }
     if GIT_STARTERS.contains(&subcommand) {
         found.unresolved.push(format!("'git {subcommand}' starts other programs"));
     } else if matches!(subcommand, "push" | "send-pack" | "fetch-pack") && has("--exec") {
@@ -195,7 +215,8 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
     } else if is("clone") && (has("-c") || has("--co") || has("-u") || has("--te")) {
         let words: Vec<Option<&str>> = rest.iter().map(Argument::exact).collect();
         let is_glued = |word: &&Argument| word.marked().starts_with("-c") && word.marked() != "-c";
-        let glued = has("-u") || has("--config=") || has("--te") || rest.iter().any(|word| is_glued(&word));
+        let is_setting = |word: &Argument| word.marked().contains('=') && begins(word.marked(), "--config");
+        let glued = has("-u") || rest.iter().any(is_setting) || has("--te") || rest.iter().any(|word| is_glued(&word));
         let settings = words.windows(2).filter(|pair| matches!(pair[0], Some("-c" | "--config")));
         let mut settings = settings.map(|pair| pair[1].is_some_and(is_harmless_setting));
         if glued || settings.any(|harmless| !harmless) {

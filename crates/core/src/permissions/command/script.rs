@@ -132,6 +132,16 @@ pub(super) struct Redirect {
     pub(super) target: RedirectTarget,
 }
 
+impl RedirectKind {
+    /// Whether something is read through it.
+    pub(super) const fn gives_input(self) -> bool {
+        match self {
+            Self::Read | Self::ReadWrite | Self::HereDocument | Self::HereString => true,
+            Self::Write | Self::Duplicate => false,
+        }
+    }
+}
+
 /// What a redirection does with its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RedirectKind {

@@ -97,6 +97,12 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
                 });
             }
         }
+        "set" if super::shells::changes_reading(rest) || super::shells::sets_unknown(rest) => {
+            found.unresolved.push("'set' changes how the shell reads what follows".to_owned());
+        }
+        "history" if rest.iter().any(|word| word.is_dynamic() || is_option_of_history(word.marked())) => {
+            found.unresolved.push("'history' changes or tells what the shell runs again".to_owned());
+        }
         "shopt" | "setopt" => found.unresolved.push(format!("'{name}' changes how the shell reads what follows")),
         "source" | "." => {
             if rest.first().is_some_and(|file| file.is_dynamic() || is_input(file)) {
@@ -149,6 +155,13 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
     found
 }
 
+/// Whether this is an option of `history` other than one that forgets: `-s` and `-p` make lines, the others read and write files.
+fn is_option_of_history(text: &str) -> bool {
+    text.strip_prefix('-').is_some_and(|letters| {
+        letters.contains(|letter: char| letter.is_alphabetic() && letter != 'c' && letter != 'd')
+    })
+}
+
 /// How many words of `words` are options, with the values that they take.
 fn options_length(words: &[Argument], short: &str, long: &[&str]) -> usize {
     let mut index = 0;
@@ -187,6 +200,14 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
     };
     if rest[..skipped].iter().any(Argument::is_dynamic) || options.iter().any(is_unknown) {
         found.unresolved.push(format!("what '{name}' starts is known only when it runs"));
+    }
+    // strace hands what it writes to a command: `-o '|command'`.
+    let is_pipe = |word: &Argument| {
+        let text = word.marked();
+        text.starts_with(['|', '!']) || (text.starts_with('-') && text.contains(['|', '!']))
+    };
+    if name == "strace" && options.iter().any(is_pipe) {
+        found.unresolved.push("'strace' hands what it writes to a command".to_owned());
     }
     let mut command = &rest[skipped..];
     // These are words of the shell: settings and `!` stand behind them as before any command.

@@ -27,6 +27,10 @@ pub(crate) enum Use {
     Delete,
     /// The command is not known: it reads the file, or perhaps writes it.
     Perhaps,
+    /// A text that may be the name of a file, such as the end of an option: only what a rule says of it counts.
+    Glued,
+    /// A directory is read with all that lies below it.
+    Whole,
 }
 
 /// A file that a command touches.
@@ -166,7 +170,7 @@ impl<'a> Places<'a> {
         let list = match what {
             Use::Read => Some((&mut self.reads, told_reads)),
             Use::Write | Use::Delete => Some((&mut self.writes, told_writes)),
-            Use::Perhaps => None,
+            Use::Perhaps | Use::Glued | Use::Whole => None,
         };
         if let Some((list, told)) = list {
             let shown = word.shown();

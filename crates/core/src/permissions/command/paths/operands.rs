@@ -2,12 +2,22 @@
 
 use super::super::allow::is_option;
 use super::super::argument::{ANYTHING, Argument};
+use super::super::deny::has_option;
 use super::{Places, Use};
+
+/// 8 letters of one word may be options before a value, or one option of a compiler (`-include`).
+const GLUED_LETTERS: usize = 8;
+/// 40 parts of one word may be names of files.
+const GLUED_PIECES: usize = 40;
+/// Clients of databases, whose statements read and write files.
+const DATABASES: [&str; 7] = ["sqlite3", "sqlite", "duckdb", "mysql", "mariadb", "psql", "sqlcmd"];
 
 /// What a command's words are.
 enum Operands {
-    /// Not files, or nothing but names of them.
+    /// Not files.
     Data,
+    /// Files of which only the names are told, unless an option hands one over to be read.
+    Names,
     /// All are read.
     Read,
     /// All but the first are read; the first is a pattern or program, unless an option hands one over.
@@ -29,12 +39,12 @@ enum Operands {
 fn operands_of(name: &str) -> Operands {
     match name {
         "echo" | "printf" | "true" | "false" | ":" | "test" | "[" | "[[" | "export" | "read" | "exit" | "return"
-        | "sleep" | "date" | "kill" | "set" | "unset" | "shift" | "whoami" | "uname" | "id" | "seq" | "expr"
-        | "type" | "which" | "man" | "basename" | "dirname" | "wait" | "jobs" | "ulimit" | "umask" | "history"
-        | "printenv" | "env" | "ls" | "dir" | "find" | "fd" | "du" | "df" | "tree" | "pwd" | "hostname" | "ps"
-        | "top" | "let" | "local" | "declare" | "typeset" | "readonly" | "cd" | "pushd" | "popd" | "chdir"
-        | "command" | "nohup" | "time" | "timeout" | "nice" | "xargs" | "alias" | "eval" | "trap" | "stat" | "file"
-        | "realpath" | "readlink" => Operands::Data,
+        | "sleep" | "kill" | "set" | "unset" | "shift" | "whoami" | "uname" | "id" | "seq" | "expr" | "type"
+        | "which" | "basename" | "dirname" | "wait" | "jobs" | "ulimit" | "umask" | "printenv" | "pwd" | "let"
+        | "local" | "declare" | "typeset" | "readonly" | "cd" | "pushd" | "popd" | "chdir" | "command" | "nohup"
+        | "time" | "timeout" | "nice" | "alias" | "eval" | "trap" => Operands::Data,
+        "ls" | "dir" | "find" | "fd" | "du" | "df" | "tree" | "stat" | "file" | "realpath" | "readlink"
+        | "hostname" | "date" | "man" | "history" | "xargs" | "env" | "ps" | "top" => Operands::Names,
         "cat" | "tac" | "head" | "tail" | "less" | "more" | "nl" | "od" | "xxd" | "hexdump" | "strings" | "base64"
         | "base32" | "md5sum" | "sha1sum" | "sha256sum" | "sha512sum" | "shasum" | "cksum" | "wc" | "sort" | "uniq"
         | "cut" | "diff" | "cmp" | "comm" | "paste" | "join" | "column" | "fold" | "fmt" | "rev" | "zcat" | "bzcat"
@@ -57,15 +67,26 @@ impl Places<'_> {
     pub(super) fn see_operands(&mut self, name: &str, arguments: &[Argument]) {
         let (options, operands) = divide(arguments);
         self.see_outputs(name, arguments, &operands);
+        self.see_trees(name, arguments, &operands);
         match operands_of(name) {
             Operands::Data => {}
-            Operands::Read => self.add_all(&operands, Use::Read),
-            Operands::ReadAfterProgram => self.add_after_program(name, arguments),
+            Operands::Names => self.see_names(name, arguments, &operands),
+            Operands::Read => {
+                self.add_all(&operands, Use::Read);
+                self.add_glued(arguments);
+            }
+            Operands::ReadAfterProgram => {
+                self.add_after_program(name, arguments);
+                self.add_glued(arguments);
+            }
             Operands::Write => self.add_all(&operands, Use::Write),
             Operands::Delete => self.add_all(&operands, Use::Delete),
             Operands::Copy | Operands::Move => {
                 let source = if name == "mv" { Use::Delete } else { Use::Read };
-                if options.iter().any(|word| word.starts_with("-t") || word.starts_with("--target-directory")) {
+                if options.iter().any(|word| is_option(word, "-t") || is_option(word, "--target-directory")) {
+                    for directory in values_of(arguments, &["-t", "--target-directory"]) {
+                        self.add(&directory, Use::Write);
+                    }
                     self.add_all(&operands, Use::Write);
                     self.add_all(&operands, source);
                 } else if let Some((target, sources)) = operands.split_last() {
@@ -76,7 +97,10 @@ impl Places<'_> {
                     self.add(target, Use::Write);
                 }
             }
-            Operands::WriteAfterMode => self.add_all(&operands[1.min(operands.len())..], Use::Write),
+            Operands::WriteAfterMode => {
+                let mode = !options.iter().any(|word| is_option(word, "--reference"));
+                self.add_all(operands.get(usize::from(mode)..).unwrap_or_default(), Use::Write);
+            }
             Operands::Dd => {
                 for word in &operands {
                     if let Some(file) = word.marked().strip_prefix("if=") {
@@ -86,56 +110,130 @@ impl Places<'_> {
                     }
                 }
             }
-            Operands::Git => {
-                if let [first, second, file, ..] = operands.as_slice()
-                    && (first.exact(), second.exact()) == (Some("bundle"), Some("create"))
-                {
-                    self.add(file, Use::Write);
-                }
-                // Other subcommands take names of branches and texts, which look like files and are none.
-                let reads =
-                    ["show", "diff", "add", "blame", "grep", "archive", "hash-object", "cat-file", "stash", "apply"];
-                if operands.first().and_then(|word| word.exact()).is_some_and(|word| reads.contains(&word)) {
-                    for word in &operands[1..] {
-                        // `HEAD:.env` names a file inside a commit.
-                        let file = word.marked().rsplit_once(':').map_or(word.marked(), |(_, file)| file);
-                        self.add(&Argument::known(file), Use::Read);
-                    }
+            Operands::Git => self.see_git(arguments, &operands),
+            Operands::Unknown => self.add_unknown(name, arguments),
+        }
+    }
+
+    /// What is read of the files whose names are told otherwise.
+    fn see_names(&mut self, name: &str, arguments: &[Argument], operands: &[&Argument]) {
+        let options: &[&str] = match name {
+            "xargs" => &["-a", "--arg-file"],
+            "date" | "hostname" => &["-f", "-F", "--file"],
+            "file" => &["-f", "--files-from", "-m", "--magic-file"],
+            "du" => &["--files0-from", "-X", "--exclude-from"],
+            "find" => &["-files0-from"],
+            _ => &[],
+        };
+        for file in values_of(arguments, options) {
+            self.add(&file, Use::Read);
+        }
+        let is_read = match name {
+            "man" => |word: &Argument| word.marked().contains('/'),
+            "tree" if arguments.iter().any(|word| is_option(word.marked(), "--fromfile")) => |_: &Argument| true,
+            _ => |_: &Argument| false,
+        };
+        self.add_all(&operands.iter().copied().filter(|word| is_read(word)).collect::<Vec<_>>(), Use::Read);
+        self.add_glued(arguments);
+    }
+
+    /// Directories that are taken with all that lies below them.
+    fn see_trees(&mut self, name: &str, arguments: &[Argument], operands: &[&Argument]) {
+        let searches = matches!(name, "rg" | "ag" | "ack")
+            || (matches!(name, "grep" | "egrep" | "fgrep" | "zgrep") && has_option(arguments, "rR", "recursive"));
+        if searches {
+            let here = Argument::known(".");
+            // The first is the pattern, unless an option hands that over.
+            self.add_all(operands, Use::Whole);
+            if operands.len() < 2 {
+                self.add(&here, Use::Whole);
+            }
+            return;
+        }
+        let takes_trees = match name {
+            "mv" | "ln" | "tar" | "gtar" | "bsdtar" | "zip" | "rsync" | "scp" | "7z" | "7za" | "7zz" | "ditto" => true,
+            "cp" => {
+                has_option(arguments, "rRa", "recursive")
+                    || arguments.iter().any(|word| is_option(word.marked(), "--archive"))
+            }
+            _ => false,
+        };
+        if takes_trees {
+            self.add_all(operands, Use::Whole);
+        }
+    }
+
+    fn see_git(&mut self, arguments: &[Argument], operands: &[&Argument]) {
+        self.add_glued(arguments);
+        let Some((subcommand, words)) = operands.split_first() else { return };
+        let options: &[&str] = match subcommand.exact() {
+            Some("config") => &["-f", "--file"],
+            Some("commit" | "tag" | "notes" | "merge") => &["-F", "--file", "-t", "--template"],
+            _ => &[],
+        };
+        for file in values_of(arguments, options) {
+            self.add(&file, Use::Read);
+        }
+        match subcommand.exact().unwrap_or_default() {
+            // `HEAD:.env` names a file inside a commit.
+            "show" | "diff" | "add" | "blame" | "annotate" | "grep" | "archive" | "hash-object" | "cat-file"
+            | "stash" | "apply" => {
+                for word in words {
+                    let file = word.marked().rsplit_once(':').map_or(word.marked(), |(_, file)| file);
+                    self.add(&Argument::known(file), Use::Read);
                 }
             }
-            Operands::Unknown => self.add_unknown(arguments),
+            "interpret-trailers" => self.add_all(words, Use::Read),
+            // A name without such a beginning is more often one of a branch.
+            "log" | "whatchanged" => {
+                let is_file = |word: &&&Argument| word.marked().starts_with(['.', '/', '~']);
+                self.add_all(&words.iter().filter(is_file).copied().collect::<Vec<_>>(), Use::Read);
+            }
+            "rm" => self.add_all(words, Use::Delete),
+            "mv" => {
+                if let Some((target, sources)) = words.split_last() {
+                    self.add_all(sources, Use::Delete);
+                    self.add_all(sources, Use::Read);
+                    self.add_all(sources, Use::Whole);
+                    self.add(target, Use::Write);
+                }
+            }
+            "restore" => self.add_all(words, Use::Write),
+            "init" => self.add_all(words.get(..1).unwrap_or_default(), Use::Write),
+            "clone" => self.add_all(words.get(1..2).unwrap_or_default(), Use::Write),
+            "worktree" | "bundle"
+                if words.first().is_some_and(|word| matches!(word.exact(), Some("add" | "create"))) =>
+            {
+                self.add_all(words.get(1..2).unwrap_or_default(), Use::Write);
+            }
+            _ => {}
+        }
+        if let Some(start) = arguments.iter().position(|word| word.marked() == "--") {
+            let files: Vec<&Argument> = arguments[start + 1..].iter().collect();
+            let what = if subcommand.exact() == Some("checkout") { Use::Write } else { Use::Read };
+            self.add_all(&files, what);
         }
     }
 
     /// Files that commands write which only read otherwise.
     fn see_outputs(&mut self, name: &str, arguments: &[Argument], operands: &[&Argument]) {
         let options: &[&str] = match name {
-            "sort" => &["-o", "--output"],
+            "sort" | "iconv" | "base64" | "base32" | "time" | "strace" | "ltrace" => &["-o", "--output"],
+            "less" | "more" => &["-o", "-O", "--log-file", "--LOG-FILE"],
+            "tree" => &["-o"],
             "find" => &["-fprint", "-fprint0", "-fprintf", "-fls"],
             "git" if operands.first().is_some_and(|word| matches!(word.exact(), Some("archive" | "format-patch"))) => {
                 &["-o", "--output", "--output-directory"]
             }
             "git" => &["--output"],
-            "uniq" | "xxd" => {
+            "uniq" | "xxd" | "split" => {
                 self.add_all(operands.get(1..2).unwrap_or_default(), Use::Write);
                 return;
             }
             _ => return,
         };
-        for (index, word) in arguments.iter().enumerate() {
-            let text = word.marked();
-            let Some(option) = options.iter().find(|option| is_option(text, option)) else { continue };
-            let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
-            let glued = match (text.split_once('='), letter) {
-                (Some((_, value)), _) => value,
-                (None, Some(letter)) => text.split_once(letter).map_or("", |(_, value)| value),
-                (None, None) => "",
-            };
-            if !glued.is_empty() {
-                self.add(&Argument::known(glued), Use::Write);
-            } else if let Some(file) = arguments.get(index + 1) {
-                self.add(file, Use::Write);
-            }
+        for file in values_of(arguments, options) {
+            self.add(&file, Use::Write);
         }
         if name == "find" && arguments.iter().any(|word| word.exact() == Some("-delete")) {
             let starts: Vec<&Argument> =
@@ -154,7 +252,8 @@ impl Places<'_> {
     fn add_after_program(&mut self, name: &str, arguments: &[Argument]) {
         let valued = match name {
             "awk" | "gawk" | "mawk" | "nawk" => "Fv",
-            "rg" | "ag" | "ack" => "ABCmgtTjMEr",
+            "rg" => "ABCmgtTjMEr",
+            "ag" | "ack" => "ABCGgmpW",
             "sed" | "gsed" | "jq" | "yq" | "perl" => "l",
             _ => "ABCmdD",
         };
@@ -170,6 +269,9 @@ impl Places<'_> {
             } else if !text.starts_with('-') || text == "-" {
                 if handed {
                     self.add(word, what);
+                } else if name == "perl" {
+                    // A script; where it is none, its errors show what it holds.
+                    self.add(word, Use::Glued);
                 }
                 handed = true;
             } else if letter.is_some_and(|letter| valued.contains(letter)) {
@@ -182,9 +284,7 @@ impl Places<'_> {
                     self.add(file, Use::Read);
                 }
                 handed = true;
-            } else if matches!(name, "sed" | "gsed" | "perl")
-                && (text.starts_with("-i") || text.starts_with("--in-place"))
-            {
+            } else if edits_in_place(name, text) {
                 what = Use::Write;
             } else {
                 handed |=
@@ -193,10 +293,56 @@ impl Places<'_> {
         }
     }
 
-    /// The words of a command that is not known: each may be a file, also behind `--option=` or `@` (BE-79).
-    fn add_unknown(&mut self, arguments: &[Argument]) {
+    /// Files behind the letters of options (`-Xfile`, `-sd@file`, `--x=file`): nobody knows which letters take a value, so what
+    /// stands behind each of the first ones may be a name, of which only what a rule says counts.
+    fn add_glued(&mut self, arguments: &[Argument]) {
         for word in arguments {
             let text = word.marked();
+            match text.strip_prefix('-') {
+                Some(long) if long.starts_with('-') => {
+                    if let Some((_, value)) = long.split_once('=') {
+                        self.add_pieces(value);
+                    }
+                }
+                Some(letters) => {
+                    for (start, letter) in letters.char_indices().take(GLUED_LETTERS) {
+                        self.add_pieces(&letters[start + letter.len_utf8()..]);
+                    }
+                }
+                None if text.starts_with('@') => self.add_pieces(text),
+                None => {}
+            }
+        }
+    }
+
+    /// A text that may be a name, and each part of it that may be one (`x=@file;type=a`). One with blanks is prose.
+    fn add_pieces(&mut self, text: &str) {
+        if text.contains([' ', '\n', '\t']) || text.contains("://") {
+            return;
+        }
+        let pieces = text.split(['@', '<', '=', ';', ',', ':', '"', '\'', '(', ')']).take(GLUED_PIECES);
+        for piece in pieces.chain([text]).filter(|piece| !piece.is_empty() && !piece.starts_with('-')) {
+            self.add(&Argument::known(piece), Use::Glued);
+        }
+    }
+
+    /// The words of a command that is not known: each may be a file, also behind `--option=` or `@` (BE-79).
+    fn add_unknown(&mut self, name: &str, arguments: &[Argument]) {
+        self.add_glued(arguments);
+        if matches!(name, "tar" | "gtar" | "bsdtar")
+            && let Some(letters) = arguments.first().filter(|word| !word.marked().starts_with('-'))
+        {
+            // `tar czfx.tgz`: its first word is options without a dash.
+            self.add_glued(&[Argument::known(format!("-{}", letters.marked()))]);
+        }
+        for word in arguments {
+            let text = word.marked();
+            if DATABASES.contains(&name) {
+                // A statement names files in quotes, and commands of the client behind a blank.
+                for piece in text.split([' ', '\n', '\t', '\'', '"', '(', ')', ',', ';']).take(GLUED_PIECES) {
+                    self.add_pieces(piece);
+                }
+            }
             // An address of a file is a file.
             if let Some(file) = file_of_address(text) {
                 self.add(&Argument::known(file), Use::Perhaps);
@@ -215,11 +361,51 @@ impl Places<'_> {
                 Some(_) => "",
                 None => text.rsplit_once('=').map_or(text, |(_, value)| value),
             };
+            if !text.starts_with('-') && text.contains(['@', '<', ';', ',', '"', '\'']) {
+                self.add_pieces(text);
+            }
             for file in [value, text].into_iter().filter(|file| !file.starts_with('-')) {
                 self.add(&Argument::known(file.trim_start_matches('@')), Use::Perhaps);
             }
         }
     }
+}
+
+/// The values of these options, glued to them or in the word behind.
+fn values_of(arguments: &[Argument], options: &[&str]) -> Vec<Argument> {
+    let mut values = Vec::new();
+    for (index, word) in arguments.iter().enumerate() {
+        let text = word.marked();
+        let Some(option) = options.iter().find(|option| is_option(text, option)) else { continue };
+        let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
+        let glued = match (text.split_once('=').filter(|_| text.starts_with("--")), letter) {
+            (Some((_, value)), _) => value,
+            (None, Some(letter)) => text.split_once(letter).map_or("", |(_, value)| value.trim_start_matches('=')),
+            (None, None) => "",
+        };
+        if !glued.is_empty() {
+            values.push(Argument::known(glued));
+        } else if let Some(value) = arguments.get(index + 1) {
+            values.push(value.clone());
+        }
+    }
+    values
+}
+
+/// Whether this option makes a program change the files that it reads.
+fn edits_in_place(name: &str, text: &str) -> bool {
+    let Some(letters) = text.strip_prefix('-') else { return false };
+    // Letters that take the rest of their word.
+    let valued = match name {
+        "sed" | "gsed" => "efl",
+        "perl" => "eEIMmFx0CdD",
+        "yq" => "pIoN",
+        _ => return false,
+    };
+    if letters.starts_with('-') {
+        return is_option(text, "--in-place") || is_option(text, "--inplace");
+    }
+    letters.chars().take_while(|letter| !valued.contains(*letter)).any(|letter| letter == 'i')
 }
 
 /// The path in `file://host/path`, which a word may hold behind an option or a `=`; a `%` in it may stand for any text.

@@ -2,6 +2,15 @@
 
 /// D51, D97 and issue E: what has to run without a question.
 pub(super) const HARMLESS: &[&str] = &[
+    "set -euo pipefail; make",
+    "set +H; set +o histexpand; set +o; set -- a -H",
+    "set -x",
+    "bash -eu -o pipefail -c 'make'",
+    "history -c; history 5",
+    "git log --oneline --exit-code",
+    "git commit --edit -m x",
+    "strace -o trace.txt -f make",
+    "exec 2>&1",
     "git -C sub status",
     "git --no-pager -c core.pager=cat -c color.ui=never log -n 3",
     "git -c user.name=me -c user.email=a@b commit -m x",

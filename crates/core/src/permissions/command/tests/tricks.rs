@@ -1,6 +1,31 @@
 //! Lines that were allowed once and must not be: what a model tries that looks for a way around the list.
 
 pub(super) const STOPPED: &[&str] = &[
+    // git takes the beginning of an option for the whole.
+    "git rebase --exe='rm -rf /' main",
+    "git ls-remote --exec='touch x;' .",
+    "git ls-remote --upl='touch x;' .",
+    "git clone --conf=core.fsmonitor=x u",
+    "git fetch --upload-pack=x origin",
+    "strace -o '|rm -rf /' ls",
+    "strace -o'|rm -rf /' ls",
+    "strace -fo '!rm -rf /' ls",
+    // What a shell reads in another way than it was read here.
+    "set -H",
+    "set -eH",
+    "set -o histexpand",
+    "set -eo history",
+    "set -o emacs",
+    "set +e -k",
+    "set -o keyword",
+    "set -o $X",
+    "bash -H -c true",
+    "bash -kc 'printenv GIT_PAGER GIT_PAGER=id'",
+    "bash -c 'set -k; git log GIT_PAGER=id'",
+    "bash -o histexpand -c true",
+    "history -s 'sudo ls'",
+    "history -p '!!'",
+    "history -r x",
     "./../../../bin/rm -rf /",
     "/bin/./rm -rf /",
     "/bin//rm -rf /",
