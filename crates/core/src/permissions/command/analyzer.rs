@@ -10,7 +10,7 @@ use super::numbers::Numbers;
 use super::paths::{self, Places};
 use super::script::{NestedKind, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
-use super::{allow, bombs, deny, doubt, parser, variables, wrappers};
+use super::{allow, bombs, deny, doubt, modes, parser, variables, wrappers};
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
 pub(super) const COMMANDS: usize = 1_000;
@@ -63,6 +63,9 @@ impl<'a> Analyzer<'a> {
     }
 
     pub(super) fn read_all(&mut self, command: &str) {
+        if self.context.continues && modes::expands_history(command) {
+            self.unresolve("a '!' or '^' in it may stand for earlier text of an interactive shell");
+        }
         self.queue.push_back((command.to_owned(), NestedKind::Script, 0));
         while let Some((text, kind, depth)) = self.queue.pop_front() {
             self.texts += 1;
@@ -170,10 +173,8 @@ impl<'a> Analyzer<'a> {
             if command.juggles_input {
                 input = Input::Unknown;
             }
-            let takes_other_input = command.redirects.iter().any(|redirect| redirect.kind.gives_input());
-            let is_bare_exec = matches!(&command.words[..], [word] if word.literal().as_deref() == Some("exec"));
-            if self.context.continues && is_bare_exec && (takes_other_input || command.juggles_input) {
-                self.unresolve("'exec' makes the shell read what it runs from elsewhere");
+            if self.context.continues && modes::replaces_input(command) {
+                self.unresolve("the shell runs what it reads from its new input");
             }
             if has_words {
                 self.see_command(variables.arguments(command, index), &input, depth);
@@ -211,6 +212,10 @@ impl<'a> Analyzer<'a> {
             if let Some(reason) = deny::device_write(target, &self.places) {
                 self.deny(&reason);
             }
+        }
+        let is_network = |path: &String| path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/");
+        if self.places.all(target.marked()).iter().any(is_network) {
+            self.unresolve("a redirection opens a connection to the network");
         }
         if target.is_dynamic() {
             self.unresolve("a redirection leads to a file that is known only when it runs");

@@ -4,6 +4,7 @@
 use super::argument::{ANY_CHARACTER, ANYTHING, Argument};
 use super::builtins::{EVALUATORS, SETTERS};
 use super::deny::{has_option, operands};
+use super::modes;
 use super::paths::{Places, normalised};
 use super::wrappers::WRAPPERS;
 
@@ -54,6 +55,10 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         }
         "hash" if has("-p") => Some("'hash' gives a name to another program".to_owned()),
         "fc" => Some("'fc' runs earlier commands again".to_owned()),
+        "set" => modes::set(arguments),
+        "history" if arguments.iter().any(|word| word.is_dynamic() || is_short(word, 's') || is_short(word, 'p')) => {
+            Some("'history' makes up or expands earlier commands".to_owned())
+        }
         "enable" | "bind" | "compgen" | "complete" if !arguments.is_empty() => {
             Some(format!("'{name}' changes what commands do, or runs some"))
         }

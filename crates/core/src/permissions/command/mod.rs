@@ -33,6 +33,7 @@ mod each;
 mod env;
 mod frame;
 mod git;
+mod modes;
 mod numbers;
 mod parser;
 pub(crate) mod paths;

@@ -2,6 +2,7 @@
 
 use super::analyzer::Input;
 use super::argument::Argument;
+use super::modes;
 use super::paths::normalised;
 use super::unwrap::Unwrapped;
 use super::wrappers::{INTERPRETER_OPTIONS, SHELLS_WITH_MORE};
@@ -64,79 +65,10 @@ pub(super) fn alias(rest: &[Argument], found: &mut Unwrapped) {
     }
 }
 
-/// Options of `set -o` that change how a shell treats what it runs, and not what its lines mean.
-const PLAIN_SETTINGS: [&str; 20] = [
-    "allexport",
-    "braceexpand",
-    "errexit",
-    "errtrace",
-    "functrace",
-    "hashall",
-    "ignoreeof",
-    "interactive-comments",
-    "monitor",
-    "noclobber",
-    "noexec",
-    "noglob",
-    "nolog",
-    "notify",
-    "nounset",
-    "physical",
-    "pipefail",
-    "posix",
-    "verbose",
-    "xtrace",
-];
-
-/// Whether `set` is handed what may be an option that nobody knows.
-pub(super) fn sets_unknown(words: &[Argument]) -> bool {
-    let is_option = |word: &&Argument| {
-        word.is_dynamic() || (word.marked().starts_with(['-', '+']) && !matches!(word.marked(), "-" | "--"))
-    };
-    words.iter().take_while(is_option).any(Argument::is_dynamic)
-}
-
-/// Whether `set` with these words, or a shell started with them, reads its lines in another way: `-H` runs lines of the history
-/// in the place of `!word`, and `-k` takes words behind a command for its environment.
-pub(super) fn changes_reading(words: &[Argument]) -> bool {
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        let Some(text) = word.exact() else { return false };
-        let Some(letters) = text.strip_prefix('-').filter(|letters| !letters.is_empty() && *letters != "-") else {
-            // `+H` switches off, and anything else is no option.
-            match text.strip_prefix('+') {
-                Some(letters) if !letters.is_empty() => {
-                    for _ in letters.matches('o') {
-                        words.next();
-                    }
-                    continue;
-                }
-                Some(_) | None => return false,
-            }
-        };
-        if letters.starts_with('-') {
-            continue;
-        }
-        if letters.contains(['H', 'k']) {
-            return true;
-        }
-        for _ in letters.matches('o') {
-            let Some(setting) = words.next() else { return false };
-            if !setting.exact().is_some_and(|name| PLAIN_SETTINGS.contains(&name)) {
-                return true;
-            }
-        }
-    }
-    false
-}
-
 /// A shell: its `-c` text, its script, or its input.
 pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Unwrapped) {
     if SHELLS_WITH_MORE.contains(&name) && !rest.is_empty() {
         found.unresolved.push(format!("'{name}' understands more than is read here"));
-    }
-    if changes_reading(rest) {
-        found.unresolved.push(format!("an option of '{name}' changes how it reads what follows"));
     }
     let mut index = 0;
     let mut takes_text = false;
@@ -165,6 +97,9 @@ pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Un
         takes_text |= text.starts_with('-') && text.contains('c');
         takes_input |= text.contains('s');
         interactive |= text.starts_with('-') && text.contains('i');
+        if modes::changes_reading(text, rest.get(index)) {
+            found.unresolved.push(format!("'{text}' changes how '{name}' reads what it runs"));
+        }
         index += text.matches(['o', 'O']).count();
     }
     let operand = rest.get(index);

@@ -97,9 +97,6 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
                 });
             }
         }
-        "set" if super::shells::changes_reading(rest) || super::shells::sets_unknown(rest) => {
-            found.unresolved.push("'set' changes how the shell reads what follows".to_owned());
-        }
         "history" if rest.iter().any(|word| word.is_dynamic() || is_option_of_history(word.marked())) => {
             found.unresolved.push("'history' changes or tells what the shell runs again".to_owned());
         }

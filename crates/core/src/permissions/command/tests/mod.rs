@@ -8,6 +8,7 @@ mod disguises;
 mod harmless;
 mod hostile;
 mod lists;
+mod modes;
 mod numbers;
 mod programs;
 mod random;
