@@ -40,8 +40,9 @@ const SETTINGS: [&str; 8] = [
 const SAFE: [&str; 4] = ["core.pager=cat", "core.pager=", "commit.gpgsign=false", "tag.gpgsign=false"];
 
 /// Subcommands of git whose business is to run programs that settings, files or their own words name.
-const GIT_STARTERS: [&str; 21] = [
+const GIT_STARTERS: [&str; 22] = [
     "citool",
+    "credential",
     "cvsexportcommit",
     "cvsimport",
     "cvsserver",
@@ -64,19 +65,42 @@ const GIT_STARTERS: [&str; 21] = [
     "web--browse",
 ];
 
-/// Options of subcommands that name a program to run.
-const STARTING: [&str; 5] = ["--exec", "--extcmd", "--open-files-in-pager", "--receive-pack", "--upload-pack"];
-
-/// Whether a word is that long option, or a beginning of it, with a value or without.
-fn begins(word: &str, option: &str) -> bool {
-    let name = word.split_once('=').map_or(word, |(name, _)| name);
-    name.len() > 2 && option.starts_with(name)
-}
-
 /// Whether `setting` (`key=value`) runs nothing.
 fn is_harmless_setting(setting: &str) -> bool {
     let setting = setting.to_ascii_lowercase();
     SAFE.contains(&setting.as_str()) || SETTINGS.iter().any(|known| setting.starts_with(known))
+}
+
+/// Long options of one subcommand or another that name a program. git takes every beginning of an option that is no other's
+/// beginning too.
+const PROGRAMS: [&str; 6] =
+    ["--exec", "--extcmd", "--ext-diff", "--open-files-in-pager", "--receive-pack", "--upload-pack"];
+
+/// Whether a word is a long option, or a beginning of it, with a value or without.
+fn cuts(word: &Argument, option: &str) -> bool {
+    let name = word.marked().split('=').next().unwrap_or_default();
+    name.len() > 2 && option.starts_with(name)
+}
+
+/// Whether a word is a cluster of short options with that letter.
+fn has_letter(word: &Argument, letter: char) -> bool {
+    word.marked().strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
+}
+
+/// The values of an option, by its long name and its letter: glued, behind a `=`, or the next word.
+fn values<'a>(rest: &'a [Argument], long: &'a str, letter: char) -> impl Iterator<Item = Argument> + 'a {
+    rest.iter().enumerate().filter_map(move |(index, word)| {
+        let text = word.marked();
+        let glued = if cuts(word, long) {
+            text.split_once('=').map_or("", |(_, value)| value)
+        } else if has_letter(word, letter) {
+            text.split_once(letter).map_or("", |(_, value)| value)
+        } else {
+            return None;
+        };
+        let next = || rest.get(index + 1).cloned().unwrap_or_else(Argument::unknown);
+        Some(if glued.is_empty() { next() } else { Argument::known(glued) })
+    })
 }
 
 /// What a call of git is without its global options, and what it runs.
@@ -147,22 +171,22 @@ fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
             });
         }
     } else if is(0, "rebase") || is(0, "difftool") {
-        for word in rest {
+        let long = ["--exec", "--extcmd"];
+        for (index, word) in rest.iter().enumerate() {
             let text = word.marked();
-            let glued = ["--exec=", "--extcmd=", "-x"].iter().find_map(|option| text.strip_prefix(option));
-            let cluster = !text.starts_with("--") && text.starts_with('-') && text != "-x" && text.contains('x');
-            if glued.is_some_and(|text| !text.is_empty()) || cluster {
+            let is_long = long.iter().any(|option| cuts(word, option));
+            if (is_long && text.contains('=')) || (has_letter(word, 'x') && text != "-x") {
                 found.unresolved.push("an option of 'git' runs a command".to_owned());
             }
-        }
-        for option in ["--exec", "--extcmd", "-x"] {
-            if let Some(command) = after(option) {
-                texts(command.get(..1).unwrap_or_default(), "git --exec", found);
+            if is_long && let Some((_, command)) = text.split_once('=') {
+                texts(&[Argument::known(command)], "git --exec", found);
+            } else if is_long || text == "-x" {
+                texts(rest.get(index + 1..index + 2).unwrap_or_default(), "git --exec", found);
             }
         }
     } else if is(0, "filter-branch") || is(0, "filter-repo") {
         found.unresolved.push("'git filter-branch' runs commands that are not read here".to_owned());
-    } else if rest.iter().any(|word| word.marked().starts_with("ext::")) {
+    } else if rest.iter().any(|word| word.marked().starts_with("ext::") || word.marked().contains("=ext::")) {
         found.unresolved.push("an address of 'git' runs a command".to_owned());
     } else if is(0, "config") && rest.iter().any(|word| word.marked().starts_with('!')) {
         found.unresolved.push("a setting of 'git' gives a name to a command".to_owned());
@@ -175,29 +199,19 @@ pub(super) fn is_starter(name: &str) -> bool {
     base.strip_prefix("git-").is_some_and(|subcommand| GIT_STARTERS.contains(&subcommand))
 }
 
-/// `git config` that sets what may name a program, `git archive --exec`, `git grep -O`.
+/// `git config` that sets what may name a program, options that name one, `git grep -O`.
 pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
     let is = |name: &str| rest.first().and_then(Argument::exact) == Some(name);
     let has = |option: &str| rest.iter().any(|word| word.marked().starts_with(option));
+    let own = || rest.iter().take_while(|word| word.marked() != "--");
     let subcommand = rest.first().and_then(Argument::exact).unwrap_or_default();
-    // git takes the beginning of an option for the whole; those that are written out are looked into where that is possible.
-    let is_cut = |word: &Argument| {
-        let text = word.marked();
-        STARTING.iter().any(|option| begins(text, option))
-            && !(matches!(subcommand, "rebase" | "difftool")
-                && (text.starts_with("--exec") || text.starts_with("--extcmd")))
-    };
-    if rest.iter().take_while(|word| word.marked() != "--").any(is_cut) {
-        found.unresolved.push("an option of 'git' runs another program".to_owned());
-        return;
-    }
     if GIT_STARTERS.contains(&subcommand) {
         found.unresolved.push(format!("'git {subcommand}' starts other programs"));
-    } else if matches!(subcommand, "push" | "send-pack" | "fetch-pack") && has("--exec") {
+    } else if subcommand != "rebase" && own().any(|word| PROGRAMS.iter().any(|option| cuts(word, option))) {
         found.unresolved.push("an option of 'git' runs another program".to_owned());
-    } else if subcommand == "apply" && has("--unsafe") {
+    } else if subcommand == "apply" && own().any(|word| cuts(word, "--unsafe-paths")) {
         found.unresolved.push("'git apply' may write outside of the repository".to_owned());
-    } else if subcommand == "init" && has("--temp") {
+    } else if matches!(subcommand, "init" | "clone") && own().any(|word| cuts(word, "--template")) {
         found.unresolved.push("the template of a repository may hold hooks".to_owned());
     } else if is("config") {
         let reads = ["--get", "--list", "-l", "--unset", "--show", "--help"].iter().any(|option| has(option));
@@ -210,16 +224,11 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
         if words.len() > 1 && !reads && !harmless {
             found.unresolved.push("a setting of 'git' may name a program".to_owned());
         }
-    } else if (is("archive") && has("--exec")) || (is("grep") && has("-O")) {
+    } else if is("grep") && own().any(|word| has_letter(word, 'O')) {
         found.unresolved.push("an option of 'git' runs another program".to_owned());
-    } else if is("clone") && (has("-c") || has("--co") || has("-u") || has("--te")) {
-        let words: Vec<Option<&str>> = rest.iter().map(Argument::exact).collect();
-        let is_glued = |word: &&Argument| word.marked().starts_with("-c") && word.marked() != "-c";
-        let is_setting = |word: &Argument| word.marked().contains('=') && begins(word.marked(), "--config");
-        let glued = has("-u") || rest.iter().any(is_setting) || has("--te") || rest.iter().any(|word| is_glued(&word));
-        let settings = words.windows(2).filter(|pair| matches!(pair[0], Some("-c" | "--config")));
-        let mut settings = settings.map(|pair| pair[1].is_some_and(is_harmless_setting));
-        if glued || settings.any(|harmless| !harmless) {
+    } else if is("clone") {
+        let harmless = |setting: &Argument| setting.exact().is_some_and(is_harmless_setting);
+        if own().any(|word| has_letter(word, 'u')) || values(rest, "--config", 'c').any(|setting| !harmless(&setting)) {
             found.unresolved.push("an option of 'git' may name a program".to_owned());
         }
     }

@@ -116,6 +116,33 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("rails", &["runner", "r", "console", "c"]),
     ("sops", &["exec-env", "exec-file"]),
 ];
+/// Commands of sqlite3 that run programs, or open files of their own.
+const DOT_COMMANDS: &[&str] = &[
+    ".ar", ".backup", ".cd", ".clone", ".excel", ".import", ".load", ".log", ".once", ".open", ".out", ".read",
+    ".restore", ".save", ".session", ".sh", ".sy", ".trace", ".www",
+];
+/// The same for psql and mysql.
+const BACKSLASHES: &[&str] = &["\\i", "\\o", "\\w", "\\g", "\\s ", "\\cd", "\\e", "\\lo_", "\\.", "\\t ", "\\copy"];
+/// Functions and statements of databases that do so.
+const DATABASE_WORDS: &[&str] = &[
+    "attach",
+    "edit",
+    "fsdir",
+    "infile",
+    "load_extension",
+    "load_file",
+    "lo_export",
+    "lo_import",
+    "outfile",
+    "dumpfile",
+    "pg_ls_dir",
+    "pg_read_binary_file",
+    "pg_read_file",
+    "readfile",
+    "source",
+    "tee",
+    "writefile",
+];
 /// Programs that start what their own words say.
 const DIRECT: [&str; 7] = ["npx", "bunx", "pnpx", "uvx", "cross-env", "dotenv", "corepack"];
 /// Options of runners that take the next word.
@@ -213,8 +240,8 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
     }
 }
 
-/// Whether text for the client of a database starts programs: by commands of its own, by pipes of these, by an editor, or by
-/// PostgreSQL's `COPY … PROGRAM`.
+/// Whether text for the client of a database starts programs or opens other files than its words name: by commands of its own,
+/// by pipes of these, by an editor, by functions, or by `COPY` and its kin.
 fn database_runs(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let pipes = |line: &str| {
@@ -222,8 +249,15 @@ fn database_runs(text: &str) -> bool {
         line.contains('|')
             && ([".o", ".r", ".i", ".e", ".w"].iter().any(|command| line.starts_with(command)) || line.contains('\\'))
     };
-    [".sh", ".sy", ".load", "system ", "\\!", "edit("].iter().any(|sign| lower.contains(sign))
-        || (lower.contains("copy") && lower.contains("program"))
+    let words = || lower.split(|character: char| !(character.is_alphanumeric() || character == '_'));
+    let has = |known: &[&str]| words().any(|word| known.contains(&word));
+    let dots = |line: &str| DOT_COMMANDS.iter().any(|command| line.trim_start().starts_with(command));
+    ["system ", "\\!"].iter().any(|sign| lower.contains(sign))
+        || has(DATABASE_WORDS)
+        || lower.lines().any(dots)
+        // `COPY x FROM '/etc/passwd'`, `LOAD DATA INFILE`, `\copy`, `VACUUM INTO 'file'`.
+        || (has(&["copy", "vacuum"]) && has(&["from", "to", "into", "program"]))
+        || BACKSLASHES.iter().any(|command| lower.contains(command))
         || lower.lines().any(pipes)
 }
 

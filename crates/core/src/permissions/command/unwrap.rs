@@ -198,13 +198,9 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
     if rest[..skipped].iter().any(Argument::is_dynamic) || options.iter().any(is_unknown) {
         found.unresolved.push(format!("what '{name}' starts is known only when it runs"));
     }
-    // strace hands what it writes to a command: `-o '|command'`.
-    let is_pipe = |word: &Argument| {
-        let text = word.marked();
-        text.starts_with(['|', '!']) || (text.starts_with('-') && text.contains(['|', '!']))
-    };
-    if name == "strace" && options.iter().any(is_pipe) {
-        found.unresolved.push("'strace' hands what it writes to a command".to_owned());
+    // A file of `strace` that begins with `|` or `!` is a command.
+    if name == "strace" && options.iter().any(|word| word.marked().contains(['|', '!'])) {
+        found.unresolved.push("the output of 'strace' goes to a command".to_owned());
     }
     let mut command = &rest[skipped..];
     // These are words of the shell: settings and `!` stand behind them as before any command.
