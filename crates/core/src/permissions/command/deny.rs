@@ -80,6 +80,13 @@ const COMMANDS: &[(&[&str], &str)] = &[
 /// Devices that a command may write to: they keep nothing, or are its own terminal.
 const HARMLESS_DEVICES: [&str; 9] = ["null", "zero", "full", "tty", "stdin", "stdout", "stderr", "random", "urandom"];
 
+/// Whether what is poured into this path is kept nowhere, or goes where the command's own output goes.
+pub(super) fn is_sink(normal: &str) -> bool {
+    let Some(device) = normal.strip_prefix("/dev/") else { return false };
+    let is_descriptor = |number: &str| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    HARMLESS_DEVICES.contains(&device) || device.strip_prefix("fd/").is_some_and(is_descriptor)
+}
+
 /// Directories of the system: nothing below them is deleted as a tree, unless a root lies there.
 const SYSTEM: [&str; 15] = [
     "/var/lib", "/etc", "/usr", "/bin", "/sbin", "/boot", "/lib", "/lib32", "/lib64", "/sys", "/proc", "/dev",

@@ -367,3 +367,47 @@ fn options_are_no_files_where_no_rule_says_so() {
         assert_eq!(judged(&checker, command), Action::Allow, "{command}");
     }
 }
+
+/// The rule of `permissive` for `/dev/**` denied every command that throws its output away.
+#[test]
+fn output_that_is_thrown_away_is_no_write() {
+    let checker = preset("permissive");
+    for (command, expected) in [
+        ("ls 2>/dev/null", Action::Allow),
+        ("make >/dev/null 2>&1", Action::Allow),
+        ("make &>/dev/null", Action::Allow),
+        ("cd /dev && ls >null", Action::Allow),
+        ("ls | tee /dev/stderr", Action::Allow),
+        ("echo x >/dev/tty", Action::Allow),
+        ("echo x >/dev/fd/2", Action::Allow),
+        ("dd if=x of=/dev/null", Action::Allow),
+        ("curl -so /dev/null -o /dev/null https://example.com", Action::Allow),
+        ("sort -o /dev/null x", Action::Allow),
+        ("find . -fprint /dev/null", Action::Allow),
+        ("cat x </dev/null", Action::Allow),
+        // What is no device that keeps nothing, or is replaced and not written to.
+        ("echo x >/dev/sda", Action::Deny),
+        ("echo x >/dev/nullx", Action::Deny),
+        ("echo x >/dev/null/../sda", Action::Deny),
+        ("echo x >/dev/fd/x", Action::Deny),
+        ("echo x >/dev/kmsg", Action::Deny),
+        ("echo x >/etc/null", Action::Deny),
+        ("mv x /dev/null", Action::Deny),
+        ("ln -sf x /dev/null", Action::Deny),
+        ("install x /dev/null", Action::Deny),
+        ("chmod 600 /dev/null", Action::Deny),
+        ("rm /dev/null", Action::Deny),
+        ("cd \"$x\"; echo x >null", Action::Ask),
+        ("cat .env >/dev/null", Action::Deny),
+        ("tool .env /dev/null", Action::Deny),
+    ] {
+        assert_eq!(judged(&checker, command), expected, "{command}");
+    }
+    // A rule for reading counts for devices, too.
+    let reads = PermissionChecker::new(ruleset(
+        r#"{"default":"allow","read":{"rules":[{"pattern":"/dev/**","action":"deny"}]}}"#,
+    ))
+    .unwrap();
+    assert_eq!(judged(&reads, "tool /dev/urandom"), Action::Deny);
+    assert_eq!(judged(&reads, "ls >/dev/null"), Action::Allow);
+}

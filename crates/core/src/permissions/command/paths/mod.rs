@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::CommandContext;
 use super::argument::{ANYTHING, Argument};
+use super::deny::is_sink;
 
 mod directories;
 mod names;
@@ -70,6 +71,8 @@ pub(super) struct Places<'a> {
     known: HashSet<Rc<Place>>,
     /// The words that were noted since the directories changed.
     noted: HashSet<(String, Use)>,
+    /// Whether what is written takes the place of what has the name, and is not poured into it.
+    replaces: bool,
     /// Whether there were more files than are noted.
     is_full: bool,
     reads: Vec<String>,
@@ -91,6 +94,7 @@ impl<'a> Places<'a> {
             places: Vec::new(),
             known: HashSet::new(),
             noted: HashSet::new(),
+            replaces: false,
             is_full: false,
             reads: Vec::new(),
             writes: Vec::new(),
@@ -178,7 +182,17 @@ impl<'a> Places<'a> {
                 list.push(shown);
             }
         }
-        let place = Rc::new(Place { paths: self.all(path), what });
+        let mut place = Place { paths: self.all(path), what };
+        if place.paths.iter().all(|path| is_sink(path)) {
+            // What rules protect are files, and here none is written: half of all scripts say `>/dev/null`.
+            match what {
+                Use::Write if !self.replaces => return,
+                Use::Perhaps => place.what = Use::Read,
+                Use::Glued => return,
+                Use::Read | Use::Write | Use::Delete | Use::Whole => {}
+            }
+        }
+        let place = Rc::new(place);
         if self.known.insert(Rc::clone(&place)) {
             self.places.push(place);
         }
@@ -198,7 +212,10 @@ impl<'a> Places<'a> {
             // They lead back, or wherever their texts do.
             self.lead(None);
         }
+        // Only of these it is known that they open what has the name; `mv` puts another file there.
+        self.replaces = !matches!(name, "tee" | "dd" | "touch" | "truncate" | "sort" | "find" | "git" | "uniq" | "xxd");
         self.see_operands(name, arguments);
+        self.replaces = false;
         Moved::Inside
     }
 
