@@ -68,6 +68,11 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "rm" | "shred" if (name == "shred" || has_option(arguments, "rR", "recursive")) && unknown() => {
             Some(format!("what '{name}' deletes is known only when it runs"))
         }
+        "cmake"
+            if matches!(arguments.get(1).and_then(Argument::exact), Some("rm" | "remove_directory")) && unknown() =>
+        {
+            Some("what 'cmake' deletes is known only when it runs".to_owned())
+        }
         "chmod" if has_option(arguments, "R", "recursive") && unknown() => {
             Some("what 'chmod' changes is known only when it runs".to_owned())
         }

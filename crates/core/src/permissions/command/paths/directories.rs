@@ -1,7 +1,7 @@
 //! Directories that are more than a file's worth: `/`, home, the roots, the working directory, and what belongs to the
 //! machine.
 
-use super::super::argument::Argument;
+use super::super::argument::{ANYTHING, Argument};
 use super::super::deny::is_everything;
 use super::{Places, is_within, may_be_within, normalised};
 
@@ -58,16 +58,24 @@ impl Places<'_> {
         })
     }
 
-    /// Whether the word lies in one of the directories of the system, and in no root that lies there too.
+    /// Whether the word lies in one of the directories of the system, and in no root that lies there too. Of a word that may
+    /// be any path (`$X`) nobody can say so: it is asked about.
     pub(in super::super) fn within_system(&self, word: &Argument, system: &[&str]) -> bool {
         self.all(word.marked()).iter().any(|path| {
             system.iter().any(|directory| {
-                may_be_within(path, directory)
+                is_known_as_far_as(path, directory)
+                    && may_be_within(path, directory)
                     && !self.context.roots.iter().any(|root| is_within(root, directory) && is_within(path, root))
                     && !is_within(&self.context.working_directory, directory)
             })
         })
     }
+}
+
+/// Whether nothing that can be any text stands in the part of `path` that is compared with `directory`.
+fn is_known_as_far_as(path: &str, directory: &str) -> bool {
+    let depth = directory.split('/').count();
+    !path.split('/').take(depth).any(|name| name.contains(ANYTHING))
 }
 
 /// Directories right below `/` that are the machine's, also where `/` is a root.

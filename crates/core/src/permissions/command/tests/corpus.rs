@@ -31,6 +31,10 @@ pub(super) const DANGEROUS: &[&str] = &[
     "rm -rf ~",
     "rm -rf ~/",
     "rm -rf ~/*",
+    "rm -rf /etc/$X",
+    "rm -rf /usr/lib*/$X",
+    "rm -rf $X /etc",
+    "chmod -R 777 /usr/$X",
     "rm -rf $HOME",
     "rm -rf \"$HOME\"",
     "rm -rf ${HOME}/",
@@ -199,6 +203,21 @@ pub(super) const DANGEROUS: &[&str] = &[
 
 /// Known only when it runs, or read differently by different shells: never simply allowed.
 pub(super) const UNRESOLVED: &[&str] = &[
+    // What is deleted was taken for a part of the operating system where nothing is known of it.
+    "rm -rf \"$DIR\"",
+    "rm -rf $DIR/build",
+    "rm -rf \"${DIR:?}\"/*",
+    "rm -rf /$DIR",
+    "rm -rf /var/$DIR",
+    "d=$(mktemp -d); rm -rf \"$d\"",
+    "trap 'rm -rf \"$tmp\"' EXIT",
+    "for d in a b; do rm -rf $d; done",
+    "find . -name node_modules -exec rm -rf {} +",
+    "find . -name x | xargs rm -rf",
+    "cmake -E rm -rf $DIR",
+    "cmake -E remove_directory $DIR",
+    "chmod -R a+r \"$DIR\"",
+    "cd \"$DIR\" && rm -rf build",
     // A shell that is typed at waits for the line that this one goes on with.
     "rm -rf \\",
     "echo hi \\",
