@@ -136,6 +136,37 @@ test('an error of onOutput ends the command and reaches the caller as itself', a
   expect(error).toBe(mine)
 })
 
+/** The time of a command was not looked at while output waited for JavaScript, and timers came every few seconds. */
+test('a slow onOutput holds up neither the timeout of its command nor the event loop', async () => {
+  const backend = await localBackend()
+  let [turns, calls, turnsOfCalls] = [0, 0, 0]
+  let isOver = false
+  let last = -1
+  const turn = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  const started = performance.now()
+  const { timedOut } = await backend.execute('exec yes', {
+    timeout: 500,
+    onOutput: () => {
+      const until = performance.now() + 20
+      while (performance.now() < until);
+      calls += 1
+      if (turns !== last) turnsOfCalls += 1
+      last = turns
+    },
+  })
+  isOver = true
+  expect(timedOut).toBe(true)
+  // 256 pieces that waited would take 5 s alone.
+  expect(performance.now() - started).toBeLessThan(5_000)
+  // Now and then the next piece comes before the turn ends.
+  expect(turnsOfCalls).toBeGreaterThan(calls / 4)
+  await backend.close()
+})
+
 test('a link that leaves the root is refused', async () => {
   const root = await project()
   await symlink('/etc', join(root, 'out'))

@@ -103,6 +103,11 @@ const PROMISED: Held = [
     '__test__/local-backend.test.ts',
     'an error of onOutput ends the command and reaches the caller as itself',
   ],
+  [
+    'a slow onOutput',
+    '__test__/local-backend.test.ts',
+    'a slow onOutput holds up neither the timeout of its command nor the event loop',
+  ],
   ['ceilings', SUPERVISED, 'limits_hold'],
   ['a missing directory says so', SHELL, 'says_that_the_working_directory_is_gone'],
   ['a completion event', BACKGROUND, 'the_end_is_told'],

@@ -1,6 +1,7 @@
 //! Outcomes, errors and cancellation, as JavaScript sees them.
 
 use std::sync::Arc;
+use std::sync::mpsc::sync_channel;
 
 use gloveport_core::backend::{OutputChunk, OutputSink, Stream};
 use gloveport_core::cancel::CancelToken;
@@ -15,8 +16,8 @@ use serde_json::json;
 
 use crate::process::NativeProcess;
 
-/// 256: pieces of output that wait for JavaScript; a faster command waits in turn.
-const OUTPUT_QUEUE: usize = 256;
+/// 1 piece of output waits for JavaScript: the next one comes when it was taken, so that the event loop turns between the two.
+const OUTPUT_QUEUE: usize = 1;
 
 /// A failure, as data.
 #[napi(object)]
@@ -139,8 +140,18 @@ pub(crate) fn output_sink(function: Option<Function<'_, String, ()>>) -> napi::R
             Stream::Stderr => "stderr",
         };
         let message = json!({ "stream": stream, "text": chunk.text }).to_string();
-        // A full queue holds this command back, and only it: other work moves to another thread.
-        tokio::task::block_in_place(|| call.call(message, ThreadsafeFunctionCallMode::Blocking));
+        // Core calls this on a thread that may wait. An environment that ends drops what was not taken, and with it `taken`.
+        let (taken, is_taken) = sync_channel::<()>(1);
+        let tell = move |_, _| {
+            drop(taken);
+            Ok(())
+        };
+        tokio::task::block_in_place(|| {
+            if call.call_with_return_value(message, ThreadsafeFunctionCallMode::Blocking, tell) == Status::Ok {
+                // Always an error: nothing is sent.
+                let _ = is_taken.recv();
+            }
+        });
     };
     Ok(Some(Arc::new(sink)))
 }

@@ -11,7 +11,11 @@ export interface OutputChunk {
   readonly text: string
 }
 
-/** Takes output as it comes, in order. An error that it throws ends the command and rejects the call. */
+/**
+ * Takes output as it comes, in order, piece by piece with turns of the event loop between. While it works what is printed
+ * meanwhile is joined, and a command that prints much waits; the command's end, timeout and abort do not. An error that it throws
+ * ends the command and rejects the call.
+ */
 export type OnOutput = (chunk: OutputChunk) => void
 
 /** Hands chunks to a function of the caller, in the caller's async context, until that function throws. */

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 
-use super::{OutputChunk, OutputSink, Stream};
+use super::outlet::Outlet;
+use super::{OutputSink, Stream};
 use crate::text::encoding::whole_characters;
 use crate::text::head_tail::HeadTail;
 use crate::text::stream::Utf8Stream;
@@ -35,7 +36,7 @@ pub(super) struct Capture {
     stderr: StreamCapture,
     limit: u64,
     spill: Spilling,
-    sink: Option<OutputSink>,
+    outlet: Option<Outlet>,
 }
 
 /// What was caught, bounded.
@@ -73,14 +74,14 @@ impl Capture {
             stderr: stream(),
             limit: limit as u64,
             spill: spill.map_or(Spilling::No, Spilling::Ready),
-            sink,
+            outlet: sink.map(Outlet::new),
         }
     }
 
     /// Takes the next bytes of a stream and hands them on.
     pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) {
         // Text that nobody wants for themselves is not copied to be text.
-        if self.sink.is_none()
+        if self.outlet.is_none()
             && !self.stream(stream).may_be_cut
             && let Ok(text) = std::str::from_utf8(bytes)
         {
@@ -100,10 +101,14 @@ impl Capture {
         text
     }
 
-    /// Everything that was caught. A character that a stream left unfinished becomes U+FFFD.
-    pub(super) fn finish(mut self) -> Captured {
+    /// Everything that was caught, once all of it was handed on. A character that a stream left unfinished becomes U+FFFD.
+    pub(super) async fn finish(mut self) -> Captured {
         for (stream, text) in self.close() {
             self.hand_on(stream, text);
+        }
+        let empty = self.outlet.as_ref().map(Outlet::empty);
+        if let Some(empty) = empty {
+            empty.await;
         }
         self.so_far()
     }
@@ -148,8 +153,18 @@ impl Capture {
     }
 
     fn hand_on(&self, stream: Stream, text: String) {
-        if let (Some(sink), false) = (&self.sink, text.is_empty()) {
-            sink(OutputChunk { stream, text });
+        if let Some(outlet) = &self.outlet {
+            outlet.give(stream, text);
+        }
+    }
+
+    /// Ends when whoever is handed the output has room for more.
+    pub(super) fn room(&self) -> impl Future<Output = ()> + Send + use<> {
+        let room = self.outlet.as_ref().map(Outlet::room);
+        async move {
+            if let Some(room) = room {
+                room.await;
+            }
         }
     }
 
@@ -186,6 +201,11 @@ impl Capture {
 mod tests {
     use super::*;
 
+    fn caught(mut capture: Capture) -> Captured {
+        capture.close();
+        capture.so_far()
+    }
+
     #[test]
     fn keeps_streams_apart_and_in_order_of_arrival() {
         let mut capture = Capture::new(100, None, None);
@@ -193,7 +213,7 @@ mod tests {
         capture.take(Stream::Stderr, b"E\xFF!");
         capture.take(Stream::Stdout, b"\xA9b\xE2\x82");
         assert_eq!(
-            capture.finish(),
+            caught(capture),
             Captured {
                 output: "aE\u{FFFD}!éb\u{FFFD}".into(),
                 stdout: "aéb\u{FFFD}".into(),
@@ -214,7 +234,7 @@ mod tests {
                 for piece in [&bytes[..first], &bytes[first..second], &bytes[second..]] {
                     capture.take(Stream::Stdout, piece);
                 }
-                assert_eq!(capture.finish().stdout, whole, "{first} {second}");
+                assert_eq!(caught(capture).stdout, whole, "{first} {second}");
             }
         }
     }
@@ -228,14 +248,14 @@ mod tests {
             Arc::new(move || Some(SpillFile { file: File::create(&made).unwrap(), path: "/all".into() }));
         let mut short = Capture::new(8, None, Some(Arc::clone(&spill)));
         short.take(Stream::Stdout, b"12345678");
-        assert_eq!(short.finish().spill_path, None);
+        assert_eq!(caught(short).spill_path, None);
         assert!(!path.exists());
         let mut long = Capture::new(8, None, Some(spill));
         for piece in [b"1234", b"5678", b"9abc", b"def\xC3"] {
             long.take(Stream::Stdout, piece);
             long.take(Stream::Stderr, b"!");
         }
-        let captured = long.finish();
+        let captured = caught(long);
         assert_eq!((captured.truncated, captured.spill_path.as_deref()), (true, Some("/all")));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "1234!5678!9abc!def!\u{FFFD}");
     }

@@ -34,6 +34,7 @@ pub mod guest;
 pub mod local;
 pub mod memory;
 pub mod on_timeout;
+mod outlet;
 pub mod process;
 
 pub mod posix;

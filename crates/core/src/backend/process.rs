@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
 use super::capture::{Capture, Captured};
-use super::{ExecuteOutcome, OutputChunk, OutputSink, Stream};
+use super::outlet::Outlet;
+use super::{ExecuteOutcome, OutputSink, Stream};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::encoding::whole_characters;
@@ -137,7 +138,7 @@ pub struct Driver {
 /// Takes output of a process.
 pub struct Recorder {
     output: Arc<Output>,
-    sink: Option<OutputSink>,
+    outlet: Option<Outlet>,
     tap: Option<Tap>,
 }
 
@@ -231,7 +232,7 @@ pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Pro
     });
     let (order, orders) = mpsc::channel(ORDERS);
     let (give, input) = mpsc::channel(INPUTS);
-    let recorder = Recorder { output: Arc::clone(&output), sink: options.sink, tap: options.tap };
+    let recorder = Recorder { output: Arc::clone(&output), outlet: options.sink.map(Outlet::new), tap: options.tap };
     (Process { output, orders: order, input: give }, Driver { recorder, orders, input })
 }
 
@@ -399,8 +400,18 @@ impl Recorder {
         }
     }
 
-    /// Marks the end, after all output was taken; `complete` adds what the backend knows.
-    pub(super) fn finish(self, complete: impl FnOnce(ExecuteOutcome) -> ExecuteOutcome) {
+    /// Ends when whoever is handed the output has room for more.
+    pub(super) fn room(&self) -> impl Future<Output = ()> + Send + use<> {
+        let room = self.outlet.as_ref().map(Outlet::room);
+        async move {
+            if let Some(room) = room {
+                room.await;
+            }
+        }
+    }
+
+    /// Marks the end, after all output was taken and handed on; `complete` adds what the backend knows.
+    pub(super) async fn finish(self, complete: impl FnOnce(ExecuteOutcome) -> ExecuteOutcome) {
         let rest = {
             let mut state = self.output.state.lock();
             let rest = state.capture.as_mut().map(Capture::close);
@@ -412,6 +423,10 @@ impl Recorder {
         for (stream, text) in rest.into_iter().flatten() {
             self.hand_on(stream, text);
         }
+        let empty = self.outlet.as_ref().map(Outlet::empty);
+        if let Some(empty) = empty {
+            empty.await;
+        }
         let mut state = self.output.state.lock();
         // The bounded result is made once; its buffers go.
         let captured = state.capture.take().map(|capture| capture.so_far());
@@ -421,8 +436,8 @@ impl Recorder {
     }
 
     fn hand_on(&self, stream: Stream, text: String) {
-        if let (Some(sink), false) = (&self.sink, text.is_empty()) {
-            sink(OutputChunk { stream, text });
+        if let Some(outlet) = &self.outlet {
+            outlet.give(stream, text);
         }
     }
 }
@@ -529,7 +544,7 @@ mod tests {
         let Driver { mut recorder, orders, input } = driver;
         recorder.take_raw(b"last");
         drop((orders, input));
-        recorder.finish(|outcome| ExecuteOutcome { exit_code: Some(3), ..outcome });
+        recorder.finish(|outcome| ExecuteOutcome { exit_code: Some(3), ..outcome }).await;
         assert_eq!(waiting.await.unwrap().exit_code, Some(3));
         assert_eq!(process.read(0, 9).bytes, b"last");
         assert_eq!(process.order(Order::End).await.unwrap_err().kind(), ErrorKind::Closed);

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::calls::exec_of;
 use super::client::{Engine, Input, Output, Path, Payload};
 use super::engine::refused;
-use crate::backend::capture::Capture;
+use crate::backend::capture::{Capture, Captured};
 use crate::backend::posix::PosixPlace;
 use crate::backend::remote::{RemoteBackend, RemoteOptions};
 use crate::backend::{
@@ -128,7 +128,7 @@ impl ExecShell {
         };
         let (unended, exec, mut output, mut input) = match begun {
             Ok(begun) => begun,
-            Err(stopped) => return Ok(outcome(capture, begin, None, Some(stopped))),
+            Err(stopped) => return Ok(outcome(capture.finish().await, begin, None, Some(stopped))),
         };
         let stdin = request.stdin.unwrap_or_default();
         let fed = async {
@@ -139,6 +139,7 @@ impl ExecShell {
         };
         let heard = async {
             loop {
+                capture.room().await;
                 match output.piece().await {
                     Ok(Some((1, bytes))) => capture.take(Stream::Stdout, &bytes),
                     Ok(Some((_, bytes))) => capture.take(Stream::Stderr, &bytes),
@@ -161,7 +162,7 @@ impl ExecShell {
             ));
         }
         let code = if stopped.is_none() { self.exit_code(&exec).await? } else { None };
-        Ok(outcome(capture, begin, code, stopped))
+        Ok(outcome(capture.finish().await, begin, code, stopped))
     }
 
     /// Starts a command, on a task of its own: what an engine was asked to start it starts, though nobody waits any more, and
@@ -199,12 +200,11 @@ impl ExecShell {
 }
 
 fn outcome(
-    capture: Capture,
+    captured: Captured,
     begin: std::time::Instant,
     exit_code: Option<i32>,
     stopped: Option<ErrorKind>,
 ) -> ExecuteOutcome {
-    let captured = capture.finish();
     ExecuteOutcome {
         output: captured.output,
         stdout: captured.stdout,

@@ -117,7 +117,7 @@ async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, dri
                 input_is_open = bytes.is_some();
                 held = bytes;
             }
-            incoming = inbox.recv() => match incoming {
+            incoming = heard(&mut inbox, recorder.room()) => match incoming {
                 Some((ToHost::Question { question, ask }, body)) => {
                     if hear(shared, running.id, question, &ask, &body, &mut recorder).is_err() {
                         return;
@@ -127,7 +127,7 @@ async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, dri
                 Some((ToHost::Taken, _)) => input_is_pending = false,
                 Some((ToHost::Done { json }, body)) => {
                     running.over = true;
-                    return finish(recorder, json, &body, shared);
+                    return finish(recorder, json, &body, shared).await;
                 }
                 Some((ToHost::Failed(_), _)) => {
                     running.over = true;
@@ -144,6 +144,12 @@ async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, dri
     }
 }
 
+/// What the guest says next, once there is room for what it may say.
+async fn heard(inbox: &mut Inbox, room: impl Future<Output = ()>) -> Option<(ToHost, Vec<u8>)> {
+    room.await;
+    inbox.recv().await
+}
+
 /// Takes what was printed, and lets the command print more.
 fn hear(shared: &Shared, call: u64, question: u64, ask: &Ask, body: &[u8], recorder: &mut Recorder) -> Result<()> {
     match ask {
@@ -158,11 +164,11 @@ fn hear(shared: &Shared, call: u64, question: u64, ask: &Ask, body: &[u8], recor
     Ok(())
 }
 
-fn finish(recorder: Recorder, json: usize, body: &[u8], shared: &Shared) {
+async fn finish(recorder: Recorder, json: usize, body: &[u8], shared: &Shared) {
     let told = (json == body.len() && is_decodable(body)).then(|| serde_json::from_slice(body).ok()).flatten();
     match told.and_then(|told: serde_json::Value| serde_json::from_value(told).ok()) {
         // The text is what came here; what the guest kept of it is bounded by other numbers.
-        Some(told) => recorder.finish(|ours| believe::ending(told, ours)),
+        Some(told) => recorder.finish(|ours| believe::ending(told, ours)).await,
         None => shared.end(),
     }
 }

@@ -19,7 +19,7 @@ use self::pipes::Pipes;
 pub use self::program::SupervisorProgram;
 use self::running::{Ended, Launch, Running};
 pub use self::search_path::WritablePlaces;
-use crate::backend::capture::Capture;
+use crate::backend::capture::{Capture, Captured};
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lent;
@@ -137,7 +137,7 @@ impl CommandRunner {
         let deadline = timeout.map_or_else(|| call.deadline.clone(), |timeout| call.deadline.within(timeout));
         let mut capture = Capture::new(self.output_bytes, on_output, spill);
         if let Err(error) = deadline.check() {
-            return Ok(outcome(capture, Ended::UNKNOWN, Some(stop_of(&error)), begin));
+            return Ok(outcome(capture.finish().await, Ended::UNKNOWN, Some(stop_of(&error)), begin));
         }
 
         let with_stdin = stdin.is_some();
@@ -171,7 +171,7 @@ impl CommandRunner {
             drop(tokio::time::timeout(self.grace, calm).await);
         }
         let ended = self.finish(running, &mut pipes, &mut capture, stop).await?;
-        Ok(outcome(capture, ended, stop, begin))
+        Ok(outcome(capture.finish().await, ended, stop, begin))
     }
 
     #[cfg(target_os = "linux")]
@@ -265,8 +265,7 @@ fn stop_of(error: &Error) -> Stop {
     if error.kind() == ErrorKind::Aborted { Stop::Aborted } else { Stop::TimedOut }
 }
 
-fn outcome(capture: Capture, ended: Ended, stop: Option<Stop>, begin: Instant) -> ExecuteOutcome {
-    let captured = capture.finish();
+fn outcome(captured: Captured, ended: Ended, stop: Option<Stop>, begin: Instant) -> ExecuteOutcome {
     let Ended { status, others, peak_memory, ceiling } = ended;
     ExecuteOutcome {
         output: captured.output,

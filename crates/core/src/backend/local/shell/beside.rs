@@ -143,14 +143,15 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
     let ended = running.end().await.unwrap_or(Ended::UNKNOWN);
     channel.drain(&mut recorder);
     orders.close();
-    recorder.finish(|outcome| ExecuteOutcome {
+    let complete = |outcome| ExecuteOutcome {
         exit_code: ended.status.and_then(|status| status.code()),
         signal: ended.status.and_then(signal_name),
         processes_left: (ended.others > 0 && !is_told_to_end && ended.ceiling.is_none()).then_some(ended.others),
         peak_memory_bytes: ended.peak_memory,
         ceiling: ended.ceiling,
         ..outcome
-    });
+    };
+    recorder.finish(complete).await;
 }
 
 /// Carries out an order; whether the command goes on.

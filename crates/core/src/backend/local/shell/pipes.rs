@@ -16,6 +16,9 @@ pub(super) const READ_BYTES: usize = 64 << 10;
 /// 256 KiB are held by the pipe of a command that prints much, so that it and its reader wait for each other less often.
 #[cfg(target_os = "linux")]
 const PIPE_BYTES: usize = 256 << 10;
+/// 256 KiB are carried before anything else gets its turn: a pipe that is never empty would hide the end of the command, and that
+/// of its time.
+const TURN_BYTES: usize = 256 << 10;
 /// 1 MiB is taken from each pipe after the end: the most that an unprivileged process can have put into one.
 const DRAIN_BYTES: usize = 1 << 20;
 
@@ -28,6 +31,8 @@ pub(super) struct Pipes {
     buffer: Vec<u8>,
     /// Whether the pipe of the first stream that filled a buffer was made larger.
     is_wide: bool,
+    /// Bytes that were carried in this turn.
+    carried: usize,
 }
 
 /// What the command reads.
@@ -48,17 +53,27 @@ impl Input {
 /// Takes output, one piece of one stream after another.
 pub(super) trait Take {
     fn take(&mut self, stream: Stream, bytes: &[u8]);
+    /// Ends when more may be taken; what is taken all the same is not lost.
+    fn room(&self) -> impl Future<Output = ()> + Send;
 }
 
 impl Take for Capture {
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
         Self::take(self, stream, bytes);
     }
+
+    fn room(&self) -> impl Future<Output = ()> + Send {
+        Self::room(self)
+    }
 }
 
 impl Take for Recorder {
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
         Self::take(self, stream, bytes);
+    }
+
+    fn room(&self) -> impl Future<Output = ()> + Send {
+        Self::room(self)
     }
 }
 
@@ -72,6 +87,7 @@ impl Pipes {
             stdin: stdin.transpose()?,
             buffer: vec![0; READ_BYTES],
             is_wide: false,
+            carried: 0,
         })
     }
 
@@ -89,18 +105,30 @@ impl Pipes {
 
     /// Waits until something can be carried, and carries it.
     pub(super) async fn turn(&mut self, capture: &mut impl Take) {
+        let room = capture.room();
+        let output = async {
+            room.await;
+            tokio::select! {
+                () = readable(self.stdout.as_ref()) => {}
+                () = readable(self.stderr.as_ref()) => {}
+            }
+        };
         tokio::select! {
-            () = readable(self.stdout.as_ref()) => {}
-            () = readable(self.stderr.as_ref()) => {}
-            () = writable(self.stdin.as_ref()) => give(&mut self.stdin),
+            () = output => {}
+            () = writable(self.stdin.as_ref()) => return give(&mut self.stdin),
         }
         // Both, whichever woke us: what is there at once comes in a fixed order, and neither starves the other.
         for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
             let count = take(pipe, stream, &mut self.buffer, capture);
+            self.carried += count;
             if count == READ_BYTES && !self.is_wide {
                 self.is_wide = true;
                 widen(pipe.as_ref());
             }
+        }
+        if self.carried >= TURN_BYTES {
+            self.carried = 0;
+            tokio::task::yield_now().await;
         }
     }
 

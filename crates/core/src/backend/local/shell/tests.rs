@@ -8,9 +8,15 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use self::slow::{
+    a_slow_reader_of_output_holds_up_no_abort, a_slow_reader_of_output_holds_up_no_order,
+    a_slow_reader_of_output_holds_up_no_timeout,
+};
 use super::*;
 use crate::backend::{OutputChunk, Stream};
 use crate::cancel::{CancelToken, Deadline};
+
+mod slow;
 
 /// Makes two tests of each function: the contract is the same with and without a supervisor.
 macro_rules! both_ways {
@@ -47,6 +53,9 @@ both_ways! {
     an_abort_ends_the_tree_and_returns_the_output_so_far,
     the_calls_deadline_ends_a_command_without_a_limit_of_its_own,
     ends_the_tree_when_nobody_waits_for_the_result_any_more,
+    a_slow_reader_of_output_holds_up_no_timeout,
+    a_slow_reader_of_output_holds_up_no_abort,
+    a_slow_reader_of_output_holds_up_no_order,
     bounds_output_and_keeps_head_and_tail,
     shows_output_that_is_no_text,
     leaves_nothing_behind_after_many_commands,
