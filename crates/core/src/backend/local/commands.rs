@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Inner;
 use super::inline::Turn;
 use super::options::LocalOptions;
-use super::shell::{CommandRunner, Environment, WritablePlaces};
+use super::shell::{CommandRunner, Environment, SEARCH_PATH, WritablePlaces};
 use super::system::into_std;
 #[cfg(target_os = "linux")]
 use crate::backend::TerminalRequest;
@@ -31,7 +31,9 @@ impl LocalShell {
     pub(super) fn new(options: LocalOptions, inner: &Arc<Inner>) -> Result<Self> {
         let places = WritablePlaces::new(inner.resolver.writable_identities());
         let environment = Environment::outside(&options.environment, &places)?;
-        let searches_writable = environment.search_path().is_some_and(|path| places.any_in(path));
+        // Of the host's own such directories are left out.
+        let is_given = options.environment.iter().any(|(name, _)| name == SEARCH_PATH);
+        let searches_writable = is_given && environment.search_path().is_some_and(|path| places.any_in(path));
         let runner = CommandRunner::new(environment, inner.limits.output_bytes);
         #[cfg(target_os = "linux")]
         let runner = match options.supervisor {

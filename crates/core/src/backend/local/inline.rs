@@ -5,6 +5,8 @@
 //! below the mounts is one of this machine (a dead network share keeps a read forever, and its abort must be answered all
 //! the same); and another thread of the runtime stays free for everybody else.
 
+use std::fs::File;
+use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +23,9 @@ const NEAR: [&str; 15] = [
     "ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs", "bcachefs", "tmpfs", "ramfs", "overlay", "erofs",
     "squashfs", "vfat", "exfat",
 ];
+
+/// 16 KiB: the mounts of an ordinary machine. Its size is not known before, and to guess it step by step took ten reads.
+const TABLE_BYTES: usize = 16 << 10;
 
 /// Threads of the runtime that are reading now: of all backends, because they share the threads.
 static READING: AtomicUsize = AtomicUsize::new(0);
@@ -62,7 +67,11 @@ impl Drop for Turn {
 
 /// Whether everything at and below these directories lies on this machine, as far as the system tells now.
 pub(super) fn are_near<'a>(mut directories: impl Iterator<Item = &'a Path>) -> bool {
-    let Ok(table) = std::fs::read_to_string("/proc/self/mountinfo") else { return false };
+    let mut table = String::with_capacity(TABLE_BYTES);
+    let read = File::open("/proc/self/mountinfo").and_then(|mut file| file.read_to_string(&mut table));
+    if read.is_err() {
+        return false;
+    }
     let mounts: Vec<_> = table.lines().filter_map(mount).collect();
     directories.all(|directory| is_near(directory, &mounts))
 }

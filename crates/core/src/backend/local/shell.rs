@@ -14,6 +14,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 pub use self::environment::Environment;
+pub(super) use self::environment::SEARCH_PATH;
 use self::pipes::Pipes;
 #[cfg(target_os = "linux")]
 pub use self::program::SupervisorProgram;

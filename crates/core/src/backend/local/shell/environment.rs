@@ -9,7 +9,7 @@ use super::search_path::WritablePlaces;
 use crate::error::{Error, Result, Shown};
 
 /// Where programs are looked up.
-const SEARCH_PATH: &str = "PATH";
+pub(in crate::backend::local) const SEARCH_PATH: &str = "PATH";
 
 /// Names that a command inherits; names that begin with `LC_` come on top.
 const INHERITED: [&str; 7] = ["PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "SHELL"];

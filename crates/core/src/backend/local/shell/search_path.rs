@@ -7,6 +7,7 @@
 //!
 //! Judged once, when the backend is made. The host's own later changes to links are the host's.
 
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -31,12 +32,14 @@ impl WritablePlaces {
 
     /// Whether one of the directories of a search path must not be searched.
     pub fn any_in(&self, search_path: &OsStr) -> bool {
-        std::env::split_paths(search_path).any(|directory| !self.is_outside(&directory))
+        let mut seen = Seen::default();
+        std::env::split_paths(search_path).any(|directory| !self.is_outside(&directory, &mut seen))
     }
 
     /// A search path without what must not be searched.
     pub fn without(&self, search_path: &OsStr) -> OsString {
-        let kept = std::env::split_paths(search_path).filter(|directory| self.is_outside(directory));
+        let mut seen = Seen::default();
+        let kept = std::env::split_paths(search_path).filter(|directory| self.is_outside(directory, &mut seen));
         match std::env::join_paths(kept) {
             Ok(kept) if !kept.is_empty() => kept,
             Ok(_) | Err(_) => NOWHERE.into(),
@@ -44,13 +47,13 @@ impl WritablePlaces {
     }
 
     /// Whether nobody but the host says what lies in a directory.
-    fn is_outside(&self, directory: &Path) -> bool {
+    fn is_outside(&self, directory: &Path, seen: &mut Seen) -> bool {
         if !directory.is_absolute() {
             return false;
         }
         let mut path = directory.to_owned();
         for _ in 0..MAX_LINKS {
-            match self.follow(&path) {
+            match self.follow(&path, seen) {
                 Way::Outside => return true,
                 Way::Inside => return false,
                 Way::Linked(next) => path = next,
@@ -60,7 +63,7 @@ impl WritablePlaces {
     }
 
     /// Goes along a path up to its first link. What is missing may be made later, where its name says.
-    fn follow(&self, path: &Path) -> Way {
+    fn follow(&self, path: &Path, seen: &mut Seen) -> Way {
         let mut place = PathBuf::new();
         let mut components = path.components();
         while let Some(component) = components.next() {
@@ -72,22 +75,46 @@ impl WritablePlaces {
                 Component::CurDir => continue,
                 Component::Normal(_) | Component::RootDir | Component::Prefix(_) => place.push(component),
             }
-            let facts = match std::fs::symlink_metadata(&place) {
-                Ok(facts) => facts,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            let is_link = match seen.at(&place) {
+                Facts::Place { identity, .. } if self.0.contains(&identity) => return Way::Inside,
+                Facts::Place { is_link, .. } => is_link,
+                Facts::Missing => continue,
                 // What we cannot look into, the command cannot either.
-                Err(_) => return Way::Outside,
+                Facts::Closed => return Way::Outside,
             };
-            if self.0.contains(&(facts.dev(), facts.ino())) {
-                return Way::Inside;
-            }
-            if facts.is_symlink() {
+            if is_link {
                 let Ok(target) = std::fs::read_link(&place) else { return Way::Inside };
                 place.pop();
                 return Way::Linked(place.join(target).join(components.as_path()));
             }
         }
         Way::Outside
+    }
+}
+
+/// What was found on the way. The directories of a search path have most of theirs in common, and each is looked at once.
+#[derive(Default)]
+struct Seen(HashMap<PathBuf, Facts>);
+
+#[derive(Clone, Copy)]
+enum Facts {
+    Place { identity: (u64, u64), is_link: bool },
+    Missing,
+    Closed,
+}
+
+impl Seen {
+    fn at(&mut self, place: &Path) -> Facts {
+        if let Some(facts) = self.0.get(place) {
+            return *facts;
+        }
+        let facts = match std::fs::symlink_metadata(place) {
+            Ok(facts) => Facts::Place { identity: (facts.dev(), facts.ino()), is_link: facts.is_symlink() },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Facts::Missing,
+            Err(_) => Facts::Closed,
+        };
+        self.0.insert(place.to_owned(), facts);
+        facts
     }
 }
 
@@ -143,7 +170,7 @@ mod tests {
             (PathBuf::from("."), false),
             (PathBuf::new(), false),
         ] {
-            assert_eq!(places.is_outside(&directory), kept, "{}", directory.display());
+            assert_eq!(places.is_outside(&directory, &mut Seen::default()), kept, "{}", directory.display());
         }
     }
 
