@@ -23,6 +23,7 @@ pub mod paint;
 pub mod screen;
 pub mod settle;
 mod shells;
+mod strings;
 pub mod terminal;
 #[cfg(test)]
 mod terminal_tests;

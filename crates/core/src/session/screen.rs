@@ -11,12 +11,15 @@ use serde::Serialize;
 use gloveport_lines::is_plain;
 
 use super::keys::CursorKeys;
+use super::strings::Strings;
 use super::undrawn::{Regions, Undrawn};
 use crate::backend::process::TerminalSize;
 use crate::text::ansi::strip;
 
 /// 200 characters of a title.
 const TITLE_CHARS: usize = 200;
+/// 4 KiB of one operating system command, such as a title: what never ends must not be kept.
+const COMMAND_BYTES: usize = 4 << 10;
 /// 64 KiB of plain text wait to be drawn, or four screens where that is more.
 const UNDRAWN_BYTES: usize = 64 << 10;
 /// 1 KiB at the end of what is printed at once: less plain text is drawn as it comes.
@@ -32,6 +35,7 @@ pub struct Screen {
     parser: vt100::Parser<Told>,
     /// What is still to be drawn; `None` where what comes next may belong to an escape sequence.
     text: Option<Undrawn>,
+    strings: Strings,
     regions: Regions,
     undrawn_bytes: usize,
     worth_keeping: usize,
@@ -43,10 +47,17 @@ pub struct Screen {
 #[derive(Default)]
 struct Told {
     title: String,
+    /// Bytes of the longest title.
+    #[cfg(test)]
+    longest: usize,
 }
 
 impl vt100::Callbacks for Told {
     fn set_window_title(&mut self, _: &mut vt100::Screen, title: &[u8]) {
+        #[cfg(test)]
+        {
+            self.longest = self.longest.max(title.len());
+        }
         self.title = strip(&String::from_utf8_lossy(title)).replace('\n', " ").chars().take(TITLE_CHARS).collect();
     }
 }
@@ -83,6 +94,7 @@ impl Screen {
         Self {
             parser,
             text: None,
+            strings: Strings::new(COMMAND_BYTES),
             regions: Regions::default(),
             undrawn_bytes: UNDRAWN_BYTES,
             worth_keeping: WORTH_KEEPING,
@@ -120,8 +132,13 @@ impl Screen {
     }
 
     fn process(&mut self, bytes: &[u8]) {
-        self.regions.see(bytes);
-        self.parser.process(bytes);
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (drawn, next) = self.strings.split(rest);
+            self.regions.see(drawn);
+            self.parser.process(drawn);
+            rest = next;
+        }
     }
 
     /// Draws a few bytes to see whether they are text; what follows them.
@@ -340,6 +357,23 @@ mod tests {
             plain.set_size(at_least_one(500), at_least_one(120));
             assert_eq!(late.still().state_formatted(), plain.screen().state_formatted());
         }
+    }
+
+    /// A program that never ended a title filled the memory of the host: the parser keeps it until it ends.
+    #[test]
+    fn a_title_without_an_end_is_not_kept() {
+        let mut screen = Screen::new(TerminalSize { columns: 20, rows: 5 });
+        screen.draw(b"\x1b]2;endless ");
+        let piece = vec![b'x'; 64 << 10];
+        for _ in 0..64 {
+            screen.draw(&piece);
+            screen.draw("\r\né".as_bytes());
+        }
+        screen.draw(b"\x07drawn");
+        let view = screen.look();
+        assert_eq!((view.lines, view.title.starts_with("endless xxx")), (vec!["drawn".to_owned()], true));
+        let longest = screen.parser.callbacks().longest;
+        assert!((TITLE_CHARS..=COMMAND_BYTES).contains(&longest), "{longest}");
     }
 
     #[test]
