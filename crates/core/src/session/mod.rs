@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::backend::ExecuteOutcome;
 use crate::backend::process::{Order, Process, TerminalSize};
 use crate::cancel::Deadline;
-use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::error::Result;
 
 mod echo;
 mod help;
@@ -20,6 +20,7 @@ pub mod keys;
 pub mod log;
 pub mod marks;
 pub mod paint;
+mod places;
 pub mod screen;
 pub mod settle;
 mod shells;
@@ -34,6 +35,7 @@ mod undrawn;
 use self::help::Held;
 pub use self::help::{Help, Helper, Hold};
 use self::log::{SessionLog, SessionLogs};
+pub use self::places::Place;
 use self::terminal::{ShellState, Terminal};
 
 /// 100 sessions of one toolset run at once.
@@ -86,6 +88,8 @@ pub struct Sessions {
 #[derive(Default)]
 struct State {
     sessions: Vec<Arc<Session>>,
+    /// The names of those that are started; `None` for one that gets a number.
+    starting: Vec<Option<String>>,
     numbered: u64,
     closed: bool,
 }
@@ -232,54 +236,8 @@ impl Sessions {
         self.logs.as_ref()?.open(id, size)
     }
 
-    /// Whether one more may be started: `Busy` when there are too many.
-    pub fn check(&self) -> Result<()> {
-        let state = self.state.lock();
-        if state.closed {
-            return Err(Error::new(ErrorKind::Closed, "The toolset is closed."));
-        }
-        let running = state.sessions.iter().filter(|session| session.process.ended().is_none()).count();
-        if running >= RUNNING {
-            return Err(Error::new(
-                ErrorKind::Busy,
-                format!("{RUNNING} commands run in the background already; end one of them first."),
-            ));
-        }
-        Ok(())
-    }
-
-    /// Whether `id` can name a new session: not while another of that name runs.
-    pub fn check_id(&self, id: &str) -> Result<()> {
-        let is_id = !id.is_empty()
-            && id.len() <= ID_CHARS
-            && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
-        if !is_id {
-            return Err(Error::invalid(format!(
-                "'{}' cannot name a session: use 1 to {ID_CHARS} letters, digits, '_', '-' and '.'.",
-                Shown(id)
-            )));
-        }
-        match self.find(id) {
-            Some(session) if session.process.ended().is_none() => Err(Error::new(
-                ErrorKind::AlreadyExists,
-                format!("Session '{id}' already exists and is running. Use another id, or end it first."),
-            )),
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    /// Takes a process under the next number: `bg_1`, `bg_2`, …. See [`Sessions::add`].
-    pub fn add_numbered(&self, process: Process, command: &str, starter: Starter<'_>, seen: u64) -> Arc<Session> {
-        let id = {
-            let mut state = self.state.lock();
-            state.numbered += 1;
-            format!("bg_{}", state.numbered)
-        };
-        self.add(id, process, None, command, starter, seen)
-    }
-
-    /// Takes a process under an id, of whose output `seen` bytes were shown. An ended session of that id is forgotten.
-    pub fn add(
+    /// See [`Place::fill`].
+    fn add(
         &self,
         id: String,
         process: Process,

@@ -13,6 +13,7 @@ use crate::backend::local::shell::supervised::tests::program;
 use crate::backend::local::{LocalBackend, LocalOptions};
 use crate::call_info::CallInfo;
 use crate::cancel::CancelToken;
+use crate::error::ErrorKind;
 use crate::hooks::{Hooks, Scope};
 use crate::tool::ToolResult;
 use crate::toolset::{Application, CallOptions, Toolset};
@@ -445,34 +446,29 @@ async fn codes_that_mean_something_say_so_and_escapes_do_not_reach_the_model() {
 }
 
 #[tokio::test]
-async fn as_many_as_may_run_and_not_one_more() {
+async fn a_look_waits_no_longer_than_it_is_told_to() {
     let sessions = Sessions::new(Arc::new(|_| {}), None);
-    let process = || crate::backend::process::tests_support::idle();
-    let starter = Starter { call_id: "c", tool: "t" };
-    let mut drivers = Vec::new();
-    for _ in 0..RUNNING {
-        sessions.check().unwrap();
-        let (process, driver) = process();
-        drivers.push(driver);
-        sessions.add_numbered(process, "x", starter, 0);
-    }
-    assert_eq!(sessions.check().unwrap_err().kind(), ErrorKind::Busy);
-    assert_eq!(sessions.check_id("bg_7").unwrap_err().kind(), ErrorKind::AlreadyExists);
-    for wrong in ["", "a b", "../x", &"x".repeat(41)] {
-        assert_eq!(sessions.check_id(wrong).unwrap_err().kind(), ErrorKind::InvalidInput, "{wrong}");
-    }
-    drivers.clear();
-    sessions.check().unwrap();
-    sessions.check_id("bg_7").unwrap();
-    let (process, _driver) = process();
-    sessions.add("bg_7".into(), process, None, "again", starter, 0);
-    assert_eq!(sessions.all().len(), ENDED + 1, "only the last that ended are remembered");
+    let (process, _driver) = crate::backend::process::tests_support::idle();
+    let session = sessions.numbered_place().unwrap().fill(process, None, "x", Starter { call_id: "c", tool: "t" }, 0);
     let begin = Instant::now();
-    sessions
-        .find("bg_7")
-        .unwrap()
-        .wait_for_fresh(std::time::Duration::from_millis(20), &Deadline::default())
-        .await
-        .unwrap();
+    session.wait_for_fresh(std::time::Duration::from_millis(20), &Deadline::default()).await.unwrap();
     assert!(begin.elapsed() >= std::time::Duration::from_millis(20));
+}
+
+/// A cap that each call looked at before it started something held only for calls one after the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_opened_side_by_side_have_names_of_their_own() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "tools": ["terminal"] }));
+    let input = json!({ "id": "s", "command": "echo x >> ran; sleep 300", "block": false });
+    let open = || toolset.call("shell_exec", input.clone(), CallOptions::default());
+    let (first, second, third) = tokio::join!(open(), open(), open());
+    let refused = [first, second, third]
+        .into_iter()
+        .filter(|call| call.as_ref().is_ok_and(|result| result.code.as_deref() == Some("ALREADY_EXISTS")));
+    assert_eq!(refused.count(), 2);
+    assert_eq!(toolset.sessions().all().len(), 1);
+    toolset.close();
+    toolset.over().await;
+    assert_eq!(fs::read_to_string(world.directory.path().join("ran")).unwrap_or_default().lines().count().min(2), 1);
 }

@@ -62,14 +62,14 @@ impl Tool for RunInBackground {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            view.sessions.check()?;
+            let place = view.sessions.numbered_place()?;
             let request = ExecuteRequest {
                 working_directory: self.cwd.as_deref().map(|cwd| view.path(cwd)).transpose()?,
                 spill: Some(view.spill()),
                 ..ExecuteRequest::new(self.command.clone())
             };
             let process = view.shell()?.start(request, view.call).await?;
-            let session = view.sessions.add_numbered(process, &self.command, view.starter("run_in_background"), 0);
+            let session = place.fill(process, None, &self.command, view.starter("run_in_background"), 0);
             let id = &session.id;
             let pid = session.process.pid();
             let number = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));

@@ -114,14 +114,15 @@ impl Tool for Execute {
             let shell = view.shell()?;
             let (mut outcome, left) = match self.on_timeout {
                 Some(OnTimeout::Background) => {
-                    view.sessions.check()?;
-                    execute_or_leave(shell, request, view.call).await?
+                    let place = view.sessions.numbered_place()?;
+                    let (outcome, left) = execute_or_leave(shell, request, view.call).await?;
+                    (outcome, left.map(|left| (place, left)))
                 }
                 Some(OnTimeout::End) | None => (shell.execute(request, view.call).await?, None),
             };
             outcome.exit_meaning = outcome.exit_code.and_then(|code| meaning(&self.command, code));
-            let Some(Left { process, told }) = left else { return Ok(shape(outcome, timeout)) };
-            let session = view.sessions.add_numbered(process, &self.command, view.starter("execute"), told);
+            let Some((place, Left { process, told })) = left else { return Ok(shape(outcome, timeout)) };
+            let session = place.fill(process, None, &self.command, view.starter("execute"), told);
             Ok(shape_left(&outcome, timeout, &session))
         })
     }

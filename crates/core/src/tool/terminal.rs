@@ -196,8 +196,7 @@ pub(super) fn more_of(fresh: &Fresh) -> &'static str {
 
 /// A new session with a shell that waits for commands.
 async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>) -> Result<Arc<Session>> {
-    view.sessions.check_id(id)?;
-    view.sessions.check()?;
+    let place = view.sessions.place(id)?;
     // The thread of a caller that types at a shell is not held up by the start of one.
     lent::give_back(|| true).await;
     let (terminal, shell, tap) = Terminal::new(SIZE, view.sessions.log(id, SIZE));
@@ -210,7 +209,7 @@ async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>) -> Re
         tap: Some(tap),
     };
     let process = view.shell()?.open_terminal(request, view.call).await?;
-    Ok(view.sessions.add(id.to_owned(), process, Some(terminal), command, view.starter("shell_exec"), 0))
+    Ok(place.fill(process, Some(terminal), command, view.starter("shell_exec"), 0))
 }
 
 /// The terminal of a session, or what to use where it has none.

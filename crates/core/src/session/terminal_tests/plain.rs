@@ -27,7 +27,7 @@ async fn opened(world: &World, program: &str) -> (Sessions, Arc<Session>) {
     };
     let process = world.backend.shell().unwrap().open_terminal(request, &Call::default()).await.unwrap();
     let starter = Starter { call_id: "call", tool: "shell_exec" };
-    let session = sessions.add("s".into(), process, Some(terminal), "", starter, 0);
+    let session = sessions.place("s").unwrap().fill(process, Some(terminal), "", starter, 0);
     (sessions, session)
 }
 

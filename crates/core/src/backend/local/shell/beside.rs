@@ -2,6 +2,7 @@
 //! told, and marks the end when nothing of the command is left and all of its output is in.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use rustix::process::Signal;
@@ -23,7 +24,19 @@ const BESIDE: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Beside {
     tasks: Mutex<JoinSet<()>>,
+    /// Places that are taken and have no task yet. Changed under the lock of the tasks.
+    starting: AtomicUsize,
     end: CancelToken,
+}
+
+/// A place for one command, taken before it is started.
+pub(super) struct BesidePlace<'a>(&'a Beside);
+
+impl Drop for BesidePlace<'_> {
+    fn drop(&mut self) {
+        let _tasks = self.0.tasks.lock();
+        self.0.starting.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// How bytes reach a command and come from it.
@@ -42,29 +55,34 @@ pub(super) trait Channel: Send {
 }
 
 impl Beside {
-    /// Whether one more may be started: `Busy` when there are too many, `Closed` after [`Beside::end`].
-    pub(super) fn check(&self) -> Result<()> {
+    /// A place for one more: `Busy` when there are too many, `Closed` after [`Beside::end`].
+    pub(super) fn place(&self) -> Result<BesidePlace<'_>> {
         if self.end.is_cancelled() {
             return Err(Error::new(ErrorKind::Closed, "The backend is closed."));
         }
         let mut tasks = self.tasks.lock();
         while tasks.try_join_next().is_some() {}
-        if tasks.len() >= BESIDE {
+        if tasks.len() + self.starting.load(Ordering::Relaxed) >= BESIDE {
             return Err(Error::new(
                 ErrorKind::Busy,
                 format!("{BESIDE} commands run in the background or on terminals; end one of them first."),
             ));
         }
-        Ok(())
+        self.starting.fetch_add(1, Ordering::Relaxed);
+        Ok(BesidePlace(self))
     }
+}
 
-    /// Drives a command.
-    pub(super) fn spawn(&self, running: Running, channel: impl Channel + 'static, driver: Driver) {
+impl BesidePlace<'_> {
+    /// Drives a command in it.
+    pub(super) fn spawn(self, running: Running, channel: impl Channel + 'static, driver: Driver) {
         driver.recorder.started(running.pid());
-        let work = drive(running, channel, driver, self.end.clone());
-        self.tasks.lock().spawn(work);
+        let work = drive(running, channel, driver, self.0.end.clone());
+        self.0.tasks.lock().spawn(work);
     }
+}
 
+impl Beside {
     /// Ends all of them.
     pub(super) async fn end(&self) {
         self.end.cancel();
@@ -77,7 +95,7 @@ impl CommandRunner {
     /// Starts a command in an opened directory. See [`crate::backend::Shell::start`].
     pub async fn start_beside(&self, request: ExecuteRequest, directory: std::os::fd::OwnedFd) -> Result<Process> {
         self.check(&request.command, request.limits, Background::End)?;
-        self.beside.check()?;
+        let place = self.beside.place()?;
         let launch = Launch {
             command: request.command,
             directory,
@@ -96,7 +114,7 @@ impl CommandRunner {
         let capture = Capture::new(self.output_bytes, None, request.spill);
         let options = ProcessOptions { sink: request.on_output, tap: None };
         let (process, driver) = process(Some(capture), options);
-        self.beside.spawn(running, pipes, driver);
+        place.spawn(running, pipes, driver);
         Ok(process)
     }
 }
@@ -210,4 +228,21 @@ impl Channel for Pipes {
     }
 
     fn resize(&mut self, _size: TerminalSize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Commands that were started side by side were not counted until they ran.
+    #[test]
+    fn as_many_as_may_run_and_not_one_more_also_while_they_start() {
+        let beside = Beside::default();
+        let mut places: Vec<_> = (0..BESIDE).map(|_| beside.place().unwrap()).collect();
+        assert_eq!(beside.place().err().map(|error| error.kind()), Some(ErrorKind::Busy));
+        places.pop();
+        beside.place().unwrap();
+        drop(places);
+        assert_eq!(beside.starting.load(Ordering::Relaxed), 0);
+    }
 }

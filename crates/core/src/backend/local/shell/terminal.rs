@@ -48,7 +48,7 @@ impl CommandRunner {
         };
         let command = request.command.unwrap_or_else(|| INTERACTIVE_SHELL.to_owned());
         self.check(&command, request.limits, Background::End)?;
-        self.beside.check()?;
+        let place = self.beside.place()?;
         let (master, slave) = pair(request.size)
             .map_err(|_| Error::new(ErrorKind::Io, "No terminal could be opened: the system has no more of them."))?;
         let own = TERMINAL_ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -70,7 +70,7 @@ impl CommandRunner {
         let running = Running::Supervised(command.started().await?);
         let terminal = Terminal::of(master)?;
         let (process, driver) = process(None, ProcessOptions { sink: None, tap: request.tap });
-        self.beside.spawn(running, terminal, driver);
+        place.spawn(running, terminal, driver);
         Ok(process)
     }
 }
