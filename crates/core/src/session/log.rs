@@ -1,5 +1,5 @@
 //! Logs of terminal sessions for the application: plain text without escapes, or recordings that can be played
-//! (asciicast v2). A log is a new file under a name that no other has; nothing that lies in its folder is touched (D63).
+//! (asciicast v2), of what draws ([`super::recording`]). A log is a new file under a name that no other has; nothing that lies in its folder is touched (D63).
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::recording::Drawing;
 use crate::backend::process::TerminalSize;
 use crate::text::ansi::AnsiStripper;
 use crate::text::stream::Utf8Stream;
@@ -39,7 +40,7 @@ pub struct SessionLog {
 
 enum Form {
     Text(AnsiStripper),
-    Asciicast(Utf8Stream),
+    Asciicast(Utf8Stream, Drawing),
 }
 
 impl SessionLogs {
@@ -47,7 +48,11 @@ impl SessionLogs {
     pub fn open(&self, id: &str, size: TerminalSize) -> Option<SessionLog> {
         let suffix = if self.asciicast { "cast" } else { "log" };
         let file = new_file(&self.directory, id, suffix)?;
-        let form = if self.asciicast { Form::Asciicast(Utf8Stream::new()) } else { Form::Text(AnsiStripper::new()) };
+        let form = if self.asciicast {
+            Form::Asciicast(Utf8Stream::new(), Drawing::default())
+        } else {
+            Form::Text(AnsiStripper::new())
+        };
         let mut log = SessionLog { file, left: LOG_BYTES, begin: Instant::now(), form };
         if self.asciicast {
             log.write(&format!("{}\n", json!({ "version": 2, "width": size.columns, "height": size.rows })));
@@ -76,7 +81,7 @@ impl SessionLog {
                 stripper.push(bytes, &mut text);
                 text
             }
-            Form::Asciicast(stream) => match stream.push(bytes) {
+            Form::Asciicast(stream, drawing) => match drawing.keep(&stream.push(bytes)) {
                 text if text.is_empty() => text,
                 text => format!("{}\n", json!([self.begin.elapsed().as_secs_f64(), "o", text])),
             },
@@ -113,10 +118,12 @@ mod tests {
         let recorded = SessionLogs { asciicast: true, ..logs };
         let mut log = recorded.open("a", size).unwrap();
         log.take(b"\x1b[1m\xC3");
-        log.take(b"\xA9");
+        log.take(b"\xA9\x1b]52;c;");
+        log.take(b"aGk=\x07\x1b]133;D;0;word\x07\x1b[6n");
         let cast = read("session_a.cast");
         let lines: Vec<serde_json::Value> = cast.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines[0], json!({ "version": 2, "width": 80, "height": 24 }));
+        assert_eq!(lines.len(), 3, "nothing is recorded where nothing draws: {cast}");
         assert_eq!((&lines[1][1], &lines[1][2], &lines[2][2]), (&json!("o"), &json!("\u{1b}[1m"), &json!("é")));
         assert!(SessionLogs { directory: "/nonexistent".into(), asciicast: false }.open("a", size).is_none());
     }

@@ -21,6 +21,7 @@ pub mod log;
 pub mod marks;
 pub mod paint;
 mod places;
+mod recording;
 pub mod screen;
 pub mod settle;
 mod shells;
