@@ -50,6 +50,7 @@ test('options that are wrong, or open the wall, are refused at once', () => {
     { image: 'x', runtime: 'no-such-runtime' },
     { image: 'x', onProgress: 'text' },
     { image: 'x', sandbox: {} },
+    { image: 'x', builder: 'kaniko' },
   ]) {
     expect(() => new DockerBackend(options as never), JSON.stringify(options)).toThrow(InvalidInputError)
   }

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs
 import { join } from 'node:path'
 import { root, run, StepError } from './steps.mjs'
 
-const PACKAGES = 'bash,coreutils,git,python3'
+const PACKAGES = 'apt,bash,coreutils,git,python3'
 /** What no test reads. */
 const LEFT_OUT = ['/usr/share/doc/*', '/usr/share/man/*', '/usr/share/locale/*']
 const FOLDER = 'target/test-images'

@@ -23,6 +23,12 @@ export interface DockerBackendOptions {
   /** Whether a missing image is pulled. Default `missing`: yes. */
   readonly pull?: 'missing' | 'never' | undefined
   /**
+   * Who builds the image of a `runtime`. Default `auto`: BuildKit where the engine has it (Docker since 20.10), which keeps what
+   * package managers download for the next build of that runtime, as Podman's builder does; else the classic builder, which
+   * makes the same image and keeps nothing. `buildkit` is an error where there is none.
+   */
+  readonly builder?: 'auto' | 'buildkit' | 'classic' | undefined
+  /**
    * A container by name or id: attached to when it exists, whether it runs, is paused or stopped; made under this name
    * otherwise, if there is an image. It is kept when it stops, with its files.
    */

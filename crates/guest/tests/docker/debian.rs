@@ -92,6 +92,53 @@ async fn the_packages_of_a_runtime_reach_their_program_as_they_are() {
     engine.docker(&["rmi", "--force", &images]);
 }
 
+/// Where packages are kept is told to apt by its options, and what images of Debian delete after each run is elsewhere (BE-131).
+#[tokio::test(flavor = "multi_thread")]
+async fn apt_installs_from_what_was_kept() {
+    let engine = engine();
+    let Some(base) = options(&engine).image else { panic!("there is an image") };
+    let name = format!("apt-{}", std::process::id());
+    // A repository of two packages in the image; each says while it is installed which packages apt has kept.
+    let set_up: Vec<String> = ["one", "two"]
+        .iter()
+        .map(|package| {
+            [
+                format!("mkdir -p /repo/{package}/DEBIAN && cd /repo"),
+                format!("printf 'Package: {package}\\nVersion: 1\\nArchitecture: all\\nMaintainer: x\\nDescription: x\\n' >{package}/DEBIAN/control"),
+                format!("printf '#!/bin/sh\\nls /var/cache/gloveport/apt/archives >/seen-{package}\\n' >{package}/DEBIAN/postinst"),
+                format!("chmod 755 {package}/DEBIAN/postinst && dpkg-deb --build {package} {package}.deb"),
+                format!("cat {package}/DEBIAN/control >>Packages"),
+                format!("printf 'Filename: ./{package}.deb\\nSize: %s\\nSHA256: %s\\n\\n' $(stat -c %s {package}.deb) $(sha256sum <{package}.deb | cut -d ' ' -f 1) >>Packages"),
+            ]
+            .join(" && ")
+        })
+        .chain([
+            "rm -f /etc/apt/sources.list.d/* && echo 'deb [trusted=yes] copy:/repo ./' >/etc/apt/sources.list".to_owned(),
+            // As the official images have it.
+            r#"echo 'DPkg::Post-Invoke { "rm -f /var/cache/apt/archives/*.deb || true"; };' >/etc/apt/apt.conf.d/docker-clean"#
+                .to_owned(),
+        ])
+        .collect();
+    for (package, kept) in [("one", "one_1_all.deb"), ("two", "one_1_all.deb\ntwo_1_all.deb")] {
+        let runtime: Runtime = serde_json::from_value(serde_json::json!({
+            "name": name, "baseImage": base, "packageManager": "apt", "packages": [package],
+            "setupCommands": set_up,
+        }))
+        .unwrap();
+        let options = DockerOptions { image: None, runtime: Some(runtime), ..engine.options() };
+        let backend = DockerBackend::new(options, None).unwrap();
+        let seen = run(
+            &backend,
+            &format!("grep deb /seen-{package}; ls -A /var/lib/apt/lists; dpkg -s {package} | grep Status"),
+        )
+        .await;
+        assert_eq!(seen.stdout, format!("{kept}\nStatus: install ok installed\n"), "{}", seen.stderr);
+        backend.close().await.unwrap();
+    }
+    let images = engine.docker(&["images", "--quiet", "--filter", &format!("reference=gloveport-runtime:{name}-*")]);
+    engine.docker(&["rmi", "--force", &images]);
+}
+
 /// One that never gives up making more of itself is ended with its time, whole, and the container lives (R-DK-1, R-DK-3).
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_bomb_ends_with_its_time_in_debian() {

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod beside;
+mod builds;
 mod by_shell;
 #[path = "../../../core/tests/contract/cases.rs"]
 mod cases;

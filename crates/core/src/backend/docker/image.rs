@@ -4,19 +4,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::build::build;
 use super::calls::text;
 use super::client::{Engine, Failure, Path, Payload};
 use super::engine::refused;
 use super::locks;
 use super::options::{DockerOptions, Pull};
-use super::runtime::{REPOSITORY, Runtime, check_image, dockerfile, image_tag};
+use super::runtime::{REPOSITORY, Runtime, check_image, image_tag};
 use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::text::ansi;
 
 /// Is handed what a build or a pull says.
 pub type BuildProgress = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// 4 KiB of what a failed build said last go into the error.
-const TAIL_BYTES: usize = 4 << 10;
 
 /// The image that `options` ask for, built if it must be; whether it can be pulled is found out when it is used.
 pub(super) async fn image(
@@ -30,14 +29,19 @@ pub(super) async fn image(
             check_image(image)?;
             Ok(Some(image.clone()))
         }
-        (None, Some(runtime)) => build_runtime(engine, runtime, progress).await.map(Some),
+        (None, Some(runtime)) => build_runtime(engine, runtime, options, progress).await.map(Some),
         (None, None) => Ok(None),
     }
 }
 
 /// The image of a runtime: its `image` as it is, or one built from its `baseImage`, unless that was done before. Images of
 /// the same name with other content that nothing uses are removed.
-async fn build_runtime(engine: &Engine, runtime: &Runtime, progress: Option<&BuildProgress>) -> Result<String> {
+async fn build_runtime(
+    engine: &Engine,
+    runtime: &Runtime,
+    options: &DockerOptions,
+    progress: Option<&BuildProgress>,
+) -> Result<String> {
     runtime.check()?;
     if let Some(image) = &runtime.image {
         return Ok(image.clone());
@@ -52,43 +56,27 @@ async fn build_runtime(engine: &Engine, runtime: &Runtime, progress: Option<&Bui
             Err(failure) => return Err(refused("look for an image", &failure)),
         }
     }
-    build(engine, runtime, &tag, progress).await?;
+    build(engine, runtime, &tag, options, progress).await?;
     remove_superseded(engine, runtime, &tag).await;
     Ok(tag)
 }
 
-async fn build(engine: &Engine, runtime: &Runtime, tag: &str, progress: Option<&BuildProgress>) -> Result<()> {
-    let context = super::guest::archive_of("Dockerfile", dockerfile(runtime)?.as_bytes());
-    let path = Path::new("/build").with("dockerfile", "Dockerfile").with("t", tag).with("rm", "1").with("forcerm", "1");
-    let path = if runtime.cache_image { path } else { path.with("nocache", "1") };
-    let mut tail = String::new();
-    let hear = |said: &Value| {
-        tell(progress, text(said, "stream").or_else(|| text(said, "status")).unwrap_or_default(), &mut tail);
-    };
-    match engine.follow(&path, Payload::Archive(&context), hear).await {
-        Ok(()) => Ok(()),
-        Err(Failure::Broken(why)) => Err(Error::new(
-            ErrorKind::BackendUnavailable,
-            // The engine says the whole command that failed, with whatever is secret in it: not for a model.
-            format!("The image of the runtime '{}' cannot be built; the error's details say why.", runtime.name),
-        )
-        .with_details(json!({ "message": why.trim(), "output": tail }))),
-        Err(failure) => Err(refused("build an image", &failure)),
+/// What the engine says of the image that a runtime builds on, pulled when it is missing and that is wanted; nothing of `scratch`,
+/// which is none. A builder that pulls by itself asks nobody whether it may.
+pub(super) async fn fetch_base(
+    engine: &Engine,
+    runtime: &Runtime,
+    options: &DockerOptions,
+    progress: Option<&BuildProgress>,
+) -> Result<Option<Value>> {
+    let Some(base) = runtime.base_image.as_deref().filter(|base| *base != "scratch") else { return Ok(None) };
+    let path = Path::new("/images").name(base).then("json");
+    let mut image = engine.ask("GET", &path, Payload::Nothing).await;
+    if image.as_ref().is_err_and(Failure::is_missing) {
+        pull(engine, base, options, progress).await?;
+        image = engine.ask("GET", &path, Payload::Nothing).await;
     }
-}
-
-fn tell(progress: Option<&BuildProgress>, text: &str, tail: &mut String) {
-    if text.is_empty() {
-        return;
-    }
-    if let Some(progress) = progress {
-        progress(text);
-    }
-    tail.push_str(text);
-    if tail.len() > TAIL_BYTES {
-        let cut = tail.ceil_char_boundary(tail.len() - TAIL_BYTES);
-        tail.drain(..cut);
-    }
+    image.map(Some).map_err(|failure| refused("look for an image", &failure))
 }
 
 /// Best effort: an image that a container uses stays, and the next build tries again.
@@ -122,7 +110,7 @@ pub(super) async fn fetch(
     progress: Option<&BuildProgress>,
 ) -> Result<()> {
     match &options.runtime {
-        Some(runtime) if runtime.image.is_none() => build_runtime(engine, runtime, progress).await.map(drop),
+        Some(runtime) if runtime.image.is_none() => build_runtime(engine, runtime, options, progress).await.map(drop),
         _ => pull(engine, image, options, progress).await,
     }
 }
@@ -141,7 +129,7 @@ async fn pull(engine: &Engine, image: &str, options: &DockerOptions, progress: O
     let path = if let Some(tag) = tag { path.with("tag", &tag) } else { path };
     let hear = |said: &Value| {
         if let (Some(progress), Some(status)) = (progress, text(said, "status")) {
-            progress(&format!("{status}\n"));
+            progress(&format!("{}\n", ansi::strip(status)));
         }
     };
     engine.follow(&path, Payload::Nothing, hear).await.map_err(|failure| {

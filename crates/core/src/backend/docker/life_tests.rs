@@ -27,7 +27,7 @@ use crate::sandbox::{Mount, Sandbox};
 use crate::search::GrepQuery;
 
 /// What is said to a question: an answer, or nothing but the end.
-enum Says {
+pub(super) enum Says {
     Answer(&'static str, &'static str),
     Ends,
     /// An answer once the test wants it.
@@ -37,7 +37,7 @@ enum Says {
 }
 
 /// An engine that hears each question in turn; `Container`s of it, and what it was asked.
-struct Fake {
+pub(super) struct Fake {
     _folder: tempfile::TempDir,
     host: String,
     asked: mpsc::UnboundedReceiver<String>,
@@ -48,6 +48,11 @@ struct Fake {
 
 impl Fake {
     fn new(says: impl Fn(&str, usize) -> Says + Send + Sync + 'static) -> Self {
+        Self::that_is(r#"{"Arch":"none"}"#, says)
+    }
+
+    /// One that says this of itself.
+    pub(super) fn that_is(version: &'static str, says: impl Fn(&str, usize) -> Says + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("engine.sock");
         let host = format!("unix://{}", path.display());
@@ -61,7 +66,7 @@ impl Fake {
             while let Ok((stream, _)) = listener.accept().await {
                 let (tell, says, count, late) =
                     (tell.clone(), Arc::clone(&says), Arc::clone(&count), Arc::clone(&wanted));
-                tokio::spawn(async move { answer(stream, &tell, &*says, &count, &late).await });
+                tokio::spawn(async move { answer(stream, &tell, version, &*says, &count, &late).await });
             }
         });
         Self { _folder: folder, host, asked, late, container: None }
@@ -77,7 +82,7 @@ impl Fake {
         Container::new(options, VirtualPath::absolute("/workspace").unwrap(), "ab".to_owned(), None)
     }
 
-    async fn engine(&self) -> Engine {
+    pub(super) async fn engine(&self) -> Engine {
         Engine::hello(Address::parse(&self.host, None).unwrap()).await.unwrap()
     }
 
@@ -90,6 +95,7 @@ impl Fake {
 async fn answer(
     mut stream: UnixStream,
     tell: &mpsc::UnboundedSender<String>,
+    version: &'static str,
     says: &(dyn Fn(&str, usize) -> Says + Send + Sync),
     count: &Mutex<std::collections::HashMap<String, usize>>,
     late: &Notify,
@@ -115,7 +121,7 @@ async fn answer(
     };
     let said = match question.as_str() {
         "GET /_ping" => Says::Answer("200 OK\r\nApi-Version: 1.44", "OK"),
-        "GET /version" => Says::Answer("200 OK", r#"{"Arch":"none"}"#),
+        "GET /version" => Says::Answer("200 OK", version),
         question => says(question, times),
     };
     let _ = tell.send(question);

@@ -19,8 +19,11 @@
 //! owner.rs      whose container it is; removes what processes that died left behind
 //! usage.rs      memory, processor and processes
 //! runtime.rs    an image described by its packages, as a Dockerfile that nothing can be injected into
+//! install.rs    the part of it that installs the packages
 //! builtin.rs    descriptions that come along
 //! image.rs      images: pulled, or built once and kept by their content
+//! build.rs      who builds them, and how it is asked
+//! trace.rs      what BuildKit says meanwhile
 //! backend.rs    the traits
 //! ```
 //!
@@ -31,6 +34,7 @@
 //! only: putting the guest into a container in which nothing runs (R-DK-4).
 
 mod backend;
+mod build;
 mod builtin;
 mod by_shell;
 mod calls;
@@ -42,6 +46,7 @@ mod guest;
 mod handed_out;
 mod idle;
 mod image;
+mod install;
 #[cfg(test)]
 mod life_tests;
 mod locks;
@@ -52,9 +57,11 @@ mod options;
 mod owner;
 mod runtime;
 mod spec;
+mod trace;
 mod usage;
 
 pub use self::backend::{DockerBackend, Health};
+pub use self::build::Builder;
 pub use self::builtin::{builtin_runtime, builtin_runtimes};
 #[cfg(fuzzing)]
 pub use self::client::fuzzing;

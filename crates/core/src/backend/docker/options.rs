@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::build::Builder;
 use super::guest::GuestProgram;
 use super::runtime::Runtime;
 use crate::limits::Limits;
@@ -25,6 +26,8 @@ pub struct DockerOptions {
     pub runtime: Option<Runtime>,
     /// Whether a missing image is pulled.
     pub pull: Pull,
+    /// Who builds the image of `runtime`.
+    pub builder: Builder,
     /// A container by name or id: attached to when it exists, however it is; made under this name otherwise, if there
     /// is an image. Such a container is kept when it stops.
     pub container: Option<String>,
@@ -125,6 +128,7 @@ impl Default for DockerOptions {
             image: None,
             runtime: None,
             pull: Pull::default(),
+            builder: Builder::default(),
             container: None,
             work_dir: None,
             sandbox: None,

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::install::{self, Keep};
 use crate::error::{Error, Result, Shown};
 use crate::path::VirtualPath;
 
@@ -107,6 +108,11 @@ const HOME: &str = "/home/agent";
 
 /// The Dockerfile of a runtime with a `baseImage`. `InvalidInput`, naming what cannot be taken (BE-133).
 pub fn dockerfile(runtime: &Runtime) -> Result<String> {
+    written(runtime, None)
+}
+
+/// The same for a builder that can keep what is downloaded; the image that it makes is the same one.
+pub(super) fn written(runtime: &Runtime, keep: Option<&Keep>) -> Result<String> {
     check_name(&runtime.name)?;
     let Some(base) = &runtime.base_image else {
         return Err(Error::invalid(format!("The runtime '{}' has no `baseImage` to build on.", Shown(&runtime.name))));
@@ -121,42 +127,27 @@ pub fn dockerfile(runtime: &Runtime) -> Result<String> {
                 Shown(command)
             )));
         }
-        lines.push(run(&["/bin/sh", "-c", command]));
+        lines.push(run("", &["/bin/sh", "-c", command]));
     }
     for package in &runtime.packages {
         check_package(package)?;
     }
-    let packages: Vec<&str> = runtime.packages.iter().map(String::as_str).collect();
     let uid = check_user(runtime.run_as_uid)?;
     let venv = uid.is_some() && runtime.package_manager == PackageManager::Pip;
     if venv {
-        lines.push(run(&["python3", "-m", "venv", "--system-site-packages", VENV]));
+        lines.push(run("", &["python3", "-m", "venv", "--system-site-packages", VENV]));
     }
-    if !packages.is_empty() {
-        let pip = if venv { "/opt/venv/bin/pip" } else { "pip" };
-        match runtime.package_manager {
-            PackageManager::Pip => {
-                lines.push(run(&[&[pip, "install", "--no-cache-dir", "--"], &packages[..]].concat()))
-            }
-            PackageManager::Npm => {
-                lines.push(format!("WORKDIR {}", quoted(work_dir.as_str())));
-                lines.push(run(&[&["npm", "install", "--no-audit", "--no-fund", "--"], &packages[..]].concat()));
-            }
-            PackageManager::Apt => {
-                // The lists are of no use later, and old ones in a cached layer would do harm: one layer for all three.
-                let script = "apt-get update && apt-get install -y --no-install-recommends -- \"$@\" && \
-                              rm -rf /var/lib/apt/lists/*";
-                lines.push(run(&[&["/bin/sh", "-c", script, "sh"], &packages[..]].concat()));
-            }
-            PackageManager::Cargo => {
-                lines.push(run(&[&["cargo", "install", "--locked", "--"], &packages[..]].concat()))
-            }
+    if !runtime.packages.is_empty() {
+        if runtime.package_manager == PackageManager::Npm {
+            lines.push(format!("WORKDIR {}", quoted(work_dir.as_str())));
         }
+        let pip = if venv { "/opt/venv/bin/pip" } else { "pip" };
+        lines.push(install::instruction(runtime, pip, keep));
     }
     if let Some(uid) = uid {
         let owned = if venv { VENV } else { HOME };
         let script = "mkdir -p \"$2\" \"$3\" && chown -R \"$1:$1\" \"$2\" \"$3\" \"$4\"";
-        lines.push(run(&["/bin/sh", "-c", script, "sh", &uid.to_string(), HOME, work_dir.as_str(), owned]));
+        lines.push(run("", &["/bin/sh", "-c", script, "sh", &uid.to_string(), HOME, work_dir.as_str(), owned]));
         lines.push(format!("ENV HOME={HOME}"));
         if venv {
             lines.push(format!("ENV PATH={VENV}/bin:$PATH"));
@@ -174,7 +165,7 @@ pub fn dockerfile(runtime: &Runtime) -> Result<String> {
     Ok(lines.join("\n"))
 }
 
-/// The name of the image that [`dockerfile`] makes: the same content has the same name, other content another.
+/// The name of the image that [`dockerfile`] makes: the same content has the same name, other content another, whoever builds it.
 pub fn image_tag(runtime: &Runtime) -> Result<String> {
     let digest = md5::compute(dockerfile(runtime)?);
     Ok(format!("{REPOSITORY}:{}-{digest:x}", runtime.name))
@@ -246,9 +237,9 @@ fn check_variable(name: &str, value: &str) -> Result<()> {
     Ok(())
 }
 
-/// An instruction that runs a program without a shell.
-fn run(arguments: &[&str]) -> String {
-    format!("RUN {}", serde_json::Value::from(arguments.to_vec()))
+/// An instruction that runs a program without a shell, with `options` of the builder, each after a blank.
+pub(super) fn run(options: &str, arguments: &[&str]) -> String {
+    format!("RUN{options} {}", serde_json::Value::from(arguments.to_vec()))
 }
 
 /// A word of a Dockerfile in double quotes, in which `\`, `"` and `$` mean something.

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf, sink};
 
+use super::super::trace::Trace;
 use super::http::Answer;
 use super::{Output, message};
 
@@ -43,4 +44,8 @@ pub async fn hear(bytes: &[u8], piece: usize) {
     let _ = Output::new(Box::new(pieces()), Vec::new()).read_to_end(&mut output).await;
     assert!(output.len() <= bytes.len(), "output is what is in frames");
     let _ = message(bytes, &mut |_| ());
+    let mut trace = Trace::default();
+    for _ in 0..2 {
+        assert!(trace.said(bytes).len() <= bytes.len(), "a message says what is in it");
+    }
 }

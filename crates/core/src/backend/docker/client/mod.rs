@@ -36,8 +36,9 @@ const SILENCE: Duration = Duration::from_mins(10);
 const BYTES_PER_SECOND: u64 = 64 << 10;
 /// 16 MiB of one answer: a list of thousands of containers.
 const ANSWER_BYTES: usize = 16 << 20;
-/// 1 MiB of one message of a build or a pull.
-const MESSAGE_BYTES: usize = 1 << 20;
+/// 4 MiB of one message of a build or a pull: BuildKit sends up to 1 MiB of what programs print in one, in letters and with what
+/// belongs to it.
+const MESSAGE_BYTES: usize = 4 << 20;
 /// 4 KiB of why something was refused.
 const REASON_BYTES: usize = 4 << 10;
 /// The version of the interface that is spoken, unless the engine's is older: engines refuse what they are much newer than.
