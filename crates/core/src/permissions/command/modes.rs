@@ -50,7 +50,7 @@ pub(super) fn set(arguments: &[Argument]) -> Option<String> {
             }
             continue;
         }
-        let Some(letters) = text.strip_prefix('-') else { return None };
+        let letters = text.strip_prefix('-')?;
         let takes_name = letters.contains('o');
         let is_known = |name: &Argument| name.exact().is_some_and(|name| NAMES.contains(&name));
         let named = !takes_name || words.next().is_none_or(is_known);
@@ -77,8 +77,7 @@ pub(super) fn expands_history(text: &str) -> bool {
             return true;
         }
         // Versions differ in whether a quote goes on from one line to the next.
-        let found = expands(line, &mut carried) || expands(line, &mut false);
-        found
+        expands(line, &mut carried) || expands(line, &mut false)
     })
 }
 
