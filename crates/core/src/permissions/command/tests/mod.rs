@@ -418,8 +418,7 @@ fn serialises_for_typescript() {
 #[test]
 fn a_shell_that_goes_on_is_not_handed_other_input() {
     let later = CommandContext { continues: true, ..context() };
-    for command in ["exec </dev/tcp/127.0.0.1/9", "exec < x", "exec 0<>x", "exec <&3", "exec <<E\nls\nE", "exec <<<ls"]
-    {
+    for command in ["exec < x", "exec 0<>x", "exec <&3", "exec <<E\nls\nE", "exec <<<ls"] {
         assert_eq!(analyze(command, &later).verdict.action, Action::Ask, "{command}");
         assert_eq!(action(command), Action::Allow, "{command}");
     }
