@@ -11,8 +11,11 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 
 /** A file of records. */
 export declare class NativeAuditLog {
-  /** Opens a file for appending. `on_error` is told, as JSON `{ code, message }`, what could not be written. */
-  static open(path: string, onError: (arg: string) => void): NativeAuditLogMade
+  /**
+   * Opens a file for appending, beyond the reach of the backend. `on_error` is told, as JSON `{ code, message }`, what could
+   * not be written.
+   */
+  static open(path: string, backend: NativeBackend, onError: (arg: string) => void): NativeAuditLogMade
   /** Hands over one record, as JSON; never waits. */
   append(record: string): void
   /** Ends when all records are in the file. */
@@ -325,3 +328,6 @@ export interface NativeWriterMade {
 
 /** All presets by name, as JSON in `value`. */
 export declare function presets(): NativeOutcome
+
+/** Texts that a model chose as a person is shown them. */
+export declare function shownToPerson(texts: Array<string>): Array<string>

@@ -855,3 +855,4 @@ module.exports.formatHashlineOutput = nativeBinding.formatHashlineOutput
 module.exports.lineHash = nativeBinding.lineHash
 module.exports.maskJson = nativeBinding.maskJson
 module.exports.presets = nativeBinding.presets
+module.exports.shownToPerson = nativeBinding.shownToPerson

@@ -1,8 +1,16 @@
 import { chmod, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { type AuditEvent, createToolset, defineTool } from 'gloveport'
-import { expect, test, vi } from 'vitest'
+import {
+  type AuditEvent,
+  CompositeBackend,
+  createToolset,
+  defineTool,
+  GuardedBackend,
+  LocalBackend,
+  StateBackend,
+} from 'gloveport'
+import { expect, onTestFinished, test, vi } from 'vitest'
 
 import { localBackend, project, rejection } from './support.js'
 
@@ -96,6 +104,53 @@ test('the audit log says whose yes let a call run that somebody must be asked ab
   expect(await ends({})).toBeUndefined()
   expect(await ends({ requireWriteApproval: false })).toBeUndefined()
   await backend.close()
+})
+
+test('the trail tells what ran, where hooks or whoever was asked made it something else', async () => {
+  const events: AuditEvent[] = []
+  let change: unknown
+  const toolset = createToolset({
+    backend: await localBackend({ 'a.txt': 'a\n' }),
+    approve: () => (change === undefined ? { approved: true } : { approved: true, input: change }),
+    onEvent: (event) => events.push(event),
+    hooks: {
+      pre: ({ tool, input }) => (tool === 'ls' ? { ...(input as object), depth: 2 } : undefined),
+      tools: { glob: { around: async (_call, next) => next({ input: { pattern: '*.txt' } }) } },
+    },
+  })
+  const told = async (tool: string, input: object): Promise<unknown[]> => {
+    events.length = 0
+    await toolset.call(tool, input)
+    return events.map((event) => ['input' in event ? event.input : undefined, event.type])
+  }
+  const asked = { command: 'echo asked' }
+  expect(await told('execute', asked)).toEqual([
+    [asked, 'call-started'],
+    [undefined, 'approval-requested'],
+    [undefined, 'approval-decided'],
+    [undefined, 'call-ended'],
+  ])
+  change = { command: 'echo changed' }
+  expect(await told('execute', asked)).toEqual([
+    [asked, 'call-started'],
+    [undefined, 'approval-requested'],
+    [change, 'approval-decided'],
+    [change, 'call-ended'],
+  ])
+  expect(events.at(-1)).toMatchObject({ verdict: { action: 'ask', approvedBy: 'approver' } })
+  expect(await told('ls', {})).toEqual([
+    [{}, 'call-started'],
+    [{ depth: 2 }, 'call-ended'],
+  ])
+  expect(await told('glob', { pattern: '*' })).toEqual([
+    [{ pattern: '*' }, 'call-started'],
+    [{ pattern: '*.txt' }, 'call-ended'],
+  ])
+  expect(await told('read_file', { path: 'a.txt' })).toEqual([
+    [{ path: 'a.txt' }, 'call-started'],
+    [undefined, 'call-ended'],
+  ])
+  await toolset.close()
 })
 
 test('secrets appear neither in events nor in the log', async () => {
@@ -233,6 +288,21 @@ test('masking hides no command (R-CMD-1)', async () => {
     ])
   }
   await toolset.close()
+})
+
+/** `write_file` over it forged the log, and ended it. */
+test('a log that the agent could write is refused', async () => {
+  const root = await project()
+  const backend = new LocalBackend({ root })
+  onTestFinished(() => backend.close())
+  const guarded = new GuardedBackend(backend, { permissions: 'permissive' })
+  const memory = new StateBackend()
+  const routes = new CompositeBackend({ default: memory, routes: { '/work/': backend } })
+  for (const over of [backend, guarded, routes])
+    expect(() => createToolset({ backend: over, auditLog: join(root, 'audit.jsonl') })).toThrow(
+      /auditLog.*agent may write/,
+    )
+  await createToolset({ backend: memory, auditLog: join(root, 'audit.jsonl') }).close()
 })
 
 test('a log that cannot be opened is an error at once, one that cannot be written reaches onError', async () => {

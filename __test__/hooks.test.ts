@@ -219,3 +219,51 @@ test('events tell what happened, in order, and a listener that throws harms noth
   })
   expect(errors[0]).toBe(mine)
 })
+
+/** The tool's post hook threw, then the global one: the first error reached nobody. */
+test('an error of a hook that another one stands for before the caller goes to onError', async () => {
+  const [first, second] = [new Error('first'), new Error('second')]
+  const errors: unknown[] = []
+  let again: Error = second
+  const toolset = await toolsetOver(
+    {},
+    {
+      onError: (error) => errors.push(error),
+      hooks: {
+        post: () => {
+          throw again
+        },
+        tools: {
+          ls: {
+            post: () => {
+              throw first
+            },
+          },
+        },
+      },
+    },
+  )
+  expect(await rejection(toolset.call('ls', {}))).toBe(second)
+  expect(errors).toEqual([first])
+  // The same one thrown on is told once, to the caller.
+  again = first
+  expect(await rejection(toolset.call('ls', {}))).toBe(first)
+  expect(errors).toEqual([first])
+})
+
+/** `assess` shows a call as it came, and a hook that changed its input made every grant one for another call. */
+test('a grant holds where hooks change the input and not what the call touches', async () => {
+  const pre = ({ input }: { readonly input: unknown }) => ({ ...(input as object), timeout: 5 })
+  const toolset = await toolsetOver({}, { hooks: { tools: { execute: { pre } } } })
+  const input = { command: 'echo hi' }
+  expect((await toolset.assess('execute', input, { callId: 'c' })).status).toBe('needs-approval')
+  expect(await toolset.call('execute', input, { callId: 'c', approval: { approved: true } })).toMatchObject({
+    text: 'hi',
+    data: { approvalBoundTo: 'content' },
+  })
+  const other = await toolsetOver({}, { hooks: { tools: { execute: { pre: () => ({ command: 'touch x' }) } } } })
+  await other.assess('execute', input, { callId: 'c' })
+  expect(await other.call('execute', input, { callId: 'c', approval: { approved: true } })).toMatchObject({
+    code: 'STALE_FILE',
+  })
+})

@@ -22,7 +22,7 @@ mod stream;
 mod supervisor;
 mod toolset;
 
-pub use audit::{NativeAuditLog, NativeAuditLogMade, mask_json};
+pub use audit::{NativeAuditLog, NativeAuditLogMade, mask_json, shown_to_person};
 pub use backend::{NativeBackend, NativeBackendMade};
 pub use convert::{NativeCancel, NativeError, NativeOutcome};
 pub use docker::{NativeDocker, NativeDockerMade, builtin_runtimes_json, define_runtime};

@@ -19,5 +19,6 @@ export {
   NativeState,
   NativeToolset,
   presets,
+  shownToPerson,
 } from '../binding.js'
 export type { NativeAnswer, NativeError, NativeOutcome, NativeReader, NativeWriter } from '../binding.js'

@@ -3,7 +3,7 @@
 
 import { errorFromNative } from '../errors/from-native.js'
 import { GloveportError } from '../errors/gloveport-error.js'
-import { maskJson, NativeAuditLog, type NativeError } from '../native.js'
+import { maskJson, NativeAuditLog, type NativeBackend, type NativeError } from '../native.js'
 import type { AuditEvent, EventError } from './events.js'
 
 /** 64 KiB of one text: enough to show what happened, and little enough to mask while others wait. */
@@ -30,10 +30,11 @@ export class Audit {
   static open(
     onEvent: ((event: AuditEvent) => void) | undefined,
     path: string | undefined,
+    backend: NativeBackend,
     onError: (error: unknown) => void,
   ): Audit {
     if (path === undefined) return new Audit(onEvent, undefined)
-    const made = NativeAuditLog.open(path, (json) => onError(errorFromNative(JSON.parse(json) as NativeError)))
+    const made = NativeAuditLog.open(path, backend, (json) => onError(errorFromNative(JSON.parse(json) as NativeError)))
     if (!made.log)
       throw errorFromNative(made.error ?? { code: 'INTERNAL', message: 'The audit log could not be opened.' })
     return new Audit(onEvent, made.log)

@@ -28,8 +28,10 @@ export class CallRunner {
 
   /** The around hooks, the outermost first, and in their middle the run. */
   async around(call: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
-    let next = (input: unknown, signal: AbortSignal | undefined): Promise<ToolResult> =>
-      this.#run(call, name, input, signal, options)
+    let next = async (given: unknown, signal: AbortSignal | undefined): Promise<ToolResult> => {
+      const refusal = this.#host.custom(call.tool) ? await this.#refusal(call, name, signal) : undefined
+      return refusal ?? this.#run(call, name, { input: given, isOther: given !== input }, signal, options)
+    }
     for (const hook of this.#host.around(call.tool).toReversed()) {
       const inner = next
       next = async (input, signal) =>
@@ -73,15 +75,14 @@ export class CallRunner {
   async #run(
     call: Call,
     name: string,
-    input: unknown,
+    { input, isOther }: { readonly input: unknown; readonly isOther: boolean },
     signal: AbortSignal | undefined,
     { approval, onOutput }: CallOptions,
   ): Promise<ToolResult> {
     let inputJson: string
-    const refusal = this.#host.custom(call.tool) ? await this.#refusal(call, name, signal) : undefined
-    if (refusal) return refusal
     try {
       inputJson = encodeJson(input, 'input')
+      this.#host.noteInput(call, isOther ? inputJson : undefined)
     } catch (error) {
       // A model can send half a surrogate pair; what it did wrong is for it to read.
       if (error instanceof InvalidInputError) return failure(error)

@@ -39,6 +39,7 @@ export function createToolset<Own extends string = never>(options: ToolsetOption
     tools: custom,
     onHelp: checkFunction(onHelp, 'onHelp'),
     onEvent: checkFunction(onEvent, 'onEvent'),
+    backend: native,
     auditLog: auditLog === undefined ? undefined : checkString(auditLog, 'auditLog'),
     onError: checkFunction(onError, 'onError'),
     isControlFlow: checkFunction(isControlFlow, 'isControlFlow'),

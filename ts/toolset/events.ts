@@ -41,6 +41,8 @@ export type AuditEvent =
   | (EventOfCall & {
       readonly type: 'approval-decided'
       readonly approved: boolean
+      /** What is to run instead, where whoever was asked changed the input. */
+      readonly input?: unknown
       readonly reason?: string
       readonly remember?: 'none' | 'session'
     })
@@ -48,6 +50,8 @@ export type AuditEvent =
       readonly type: 'call-ended'
       /** Absent where the call ended before it was judged. */
       readonly verdict?: CallVerdict
+      /** What ran, where hooks or whoever was asked made it something else than what `call-started` tells. */
+      readonly input?: unknown
       readonly isError: boolean
       readonly code?: ErrorCode
       /** Bytes of the text for the model. */
@@ -69,6 +73,8 @@ export type AuditEvent =
       /** The call rejected. */
       readonly type: 'call-failed'
       readonly verdict?: CallVerdict
+      /** As of `call-ended`. */
+      readonly input?: unknown
       readonly error: EventError
       readonly durationMs: number
     })

@@ -7,18 +7,20 @@ import type { AsyncResource } from 'node:async_hooks'
 import { checkDecision } from '../approval/check-decision.js'
 import type { ApprovalRequest, Approver } from '../approval/types.js'
 import type { TerminalSession } from '../backend/terminal-session.js'
-import { describe, encodeJson } from '../encode.js'
+import { encodeJson } from '../encode.js'
 import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
+import type { NativeBackend } from '../native.js'
 import type { Action, CommandAnalysis } from '../permissions.js'
-import { Audit, textOf } from './audit.js'
+import { Audit } from './audit.js'
 import { bounded, Closing } from './bounded.js'
 import { checkResult } from './check-result.js'
 import { failureText, isWithheld, type Planned, planCustom, runCustom } from './custom-run.js'
 import type { CustomTool } from './custom-tool.js'
 import type { AuditEvent, CallVerdict } from './events.js'
+import { checkAction, checkHelp, ended, type Failure } from './host-values.js'
 import { ToolSayings } from './tool-sayings.js'
-import type { Ended, HelpHandler, HelpRequest, HookCall, Hooks, TookOver, ToolHooks, ToolResult } from './types.js'
+import type { HelpHandler, HelpRequest, HookCall, Hooks, ToolHooks, ToolResult } from './types.js'
 
 /** One call of the application, whatever its number of runs. */
 export interface Call extends HookCall {
@@ -27,6 +29,8 @@ export interface Call extends HookCall {
   readonly scope: AsyncResource
   /** How its last run was judged. */
   verdict?: CallVerdict
+  /** What hooks or an approver made of its input. */
+  changed?: { readonly input: unknown }
   /** A signal for the program around that ended it, see `isControlFlow`. */
   interruption?: { readonly error: unknown }
 }
@@ -35,7 +39,7 @@ export interface Call extends HookCall {
 export interface Run {
   readonly key: string
   /** What the application's code threw last in this run. */
-  failure?: { readonly error: unknown }
+  failure?: { readonly error: unknown; readonly isHook: boolean }
   /** What a custom tool made of the input. */
   planned?: Planned
   /** Stops a custom tool, and whoever is asked for help. */
@@ -53,6 +57,8 @@ export interface HostOptions {
   readonly onHelp: HelpHandler | undefined
   readonly onEvent: ((event: AuditEvent) => void) | undefined
   readonly auditLog: string | undefined
+  /** What the toolset is over: the log lies beyond its reach. */
+  readonly backend: NativeBackend
   readonly onError: ((error: unknown) => void) | undefined
   readonly isControlFlow: ((error: unknown) => boolean) | undefined
   readonly skipsUnavailable: boolean
@@ -87,12 +93,6 @@ type Request = { readonly callKey: string; readonly tool: string } & (
   | { readonly type: 'help'; readonly request: HelpRequest }
 )
 type Scope = 'global' | 'tool'
-interface Failure {
-  readonly code: string
-  readonly message: string
-  readonly path?: string | null
-  readonly details?: unknown
-}
 
 type DistributiveOmit<Union, Keys extends PropertyKey> = Union extends unknown ? Omit<Union, Keys> : never
 /** An event without what its call says about itself. */
@@ -114,7 +114,7 @@ export class Host {
 
   constructor(options: HostOptions) {
     this.#options = options
-    this.#audit = Audit.open(options.onEvent, options.auditLog, (error) => this.report(error))
+    this.#audit = Audit.open(options.onEvent, options.auditLog, options.backend, (error) => this.report(error))
   }
 
   /** For the addon: which hooks there are, so that absent ones cost nothing. */
@@ -244,6 +244,16 @@ export class Host {
     }
   }
 
+  /**
+   * Notes what is handed on instead of the input that a call came with, or that it is that one again. As it is now: the
+   * application's own object may change later.
+   */
+  noteInput(call: Call, inputJson: string | undefined): void {
+    if (!this.#audit.listens) return
+    if (inputJson === undefined) delete call.changed
+    else call.changed = { input: JSON.parse(inputJson) as unknown }
+  }
+
   /** No call runs any more that could give its async context. */
   #sessionEnded(ended: SessionEnded): void {
     if (!this.#audit.listens) return
@@ -285,7 +295,11 @@ export class Host {
     try {
       return await call.scope.runInAsyncScope(() => this.#handle(request, call, run))
     } catch (error) {
-      run.failure = { error }
+      // A hook that fails after another one stands for it before the caller; the other is not lost.
+      const earlier = run.failure
+      const isHook = request.type === 'pre' || request.type === 'post'
+      if (isHook && earlier?.isHook && earlier.error !== error) this.report(earlier.error)
+      run.failure = { error, isHook }
       if (this.isControlFlow(error)) call.interruption ??= { error }
       else if (request.type === 'approve' || request.type === 'judge') this.report(error)
       if (request.type !== 'plan' && request.type !== 'run') return FAILED
@@ -299,7 +313,10 @@ export class Host {
       case 'pre': {
         const hook = this.#hook(request)?.pre
         const input = await hook?.({ ...shown(call), tool: request.tool, input: request.input })
-        return input === undefined ? UNCHANGED : `{"input":${encodeJson(input, 'input')}}`
+        if (input === undefined) return UNCHANGED
+        const json = encodeJson(input, 'input')
+        this.noteInput(call, json)
+        return `{"input":${json}}`
       }
       case 'post': {
         const hook = this.#hook(request)?.post
@@ -325,9 +342,15 @@ export class Host {
         this.tell(call, { type: 'approval-requested', request: request.request })
         const decision = checkDecision(await this.#options.approve?.(request.request, { context, metadata, signal }))
         const { approved, reason, remember } = decision
-        const told = { ...(reason === undefined ? {} : { reason }), ...(remember === undefined ? {} : { remember }) }
+        const json = encodeJson(decision, 'decision')
+        if (approved && decision.input !== undefined) this.noteInput(call, encodeJson(decision.input, 'decision.input'))
+        const told = {
+          ...(approved && decision.input !== undefined ? { input: decision.input } : {}),
+          ...(reason === undefined ? {} : { reason }),
+          ...(remember === undefined ? {} : { remember }),
+        }
         this.tell(call, { type: 'approval-decided', approved, ...told })
-        return `{"decision":${encodeJson(decision, 'decision')}}`
+        return `{"decision":${json}}`
       }
       case 'judge':
         return JSON.stringify({ action: checkAction(await this.#options.allowCommand?.(request.analysis)) })
@@ -376,34 +399,4 @@ export function throwInterruption({ interruption }: Call): void {
 
 function shown({ callId, context, metadata, signal }: Call): Omit<HookCall, 'tool'> {
   return { callId, context, metadata, signal }
-}
-
-/** How the run ended; an error of the application's own code is that very error. */
-function ended(request: { readonly result?: ToolResult | null; readonly error?: Failure | null }, run: Run): Ended {
-  const { result, error } = request
-  if (result) return { result }
-  if ((error?.code === 'HOOK_FAILED' || error?.code === 'TOOL_FAILED') && run.failure) {
-    const own = run.failure.error
-    return { error: own instanceof Error ? own : new Error(textOf(own), { cause: own }) }
-  }
-  const { code = 'INTERNAL', message = '', path, details } = error ?? {}
-  const failure = {
-    code,
-    message,
-    ...(path == null ? {} : { path }),
-    ...(details == null ? {} : { details: JSON.stringify(details) }),
-  }
-  return { error: errorFromNative(failure) }
-}
-
-function checkAction(action: unknown): Action {
-  if (action === 'allow' || action === 'deny' || action === 'ask') return action
-  throw new InvalidInputError(`\`allowCommand\` must answer 'allow', 'deny' or 'ask', not ${describe(action)}.`)
-}
-
-function checkHelp(help: unknown): { help: string } | TookOver {
-  if (typeof help === 'string') return { help }
-  if (typeof help === 'object' && help !== null && 'tookOver' in help && help.tookOver === true)
-    return { tookOver: true }
-  throw new InvalidInputError(`\`onHelp\` must return a string, { tookOver: true } or nothing, not ${describe(help)}.`)
 }

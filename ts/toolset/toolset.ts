@@ -175,12 +175,12 @@ export class Toolset {
         const { isError, code, truncated } = result
         const durationMs = performance.now() - started
         const facts = { isError, ...(code ? { code } : {}), textBytes: Buffer.byteLength(result.text), truncated }
-        this.#host.tell(call, { type: 'call-ended', ...verdictOf(call), ...facts, durationMs })
+        this.#host.tell(call, { type: 'call-ended', ...toldOf(call), ...facts, durationMs })
       }
       return result
     } catch (error) {
       const durationMs = performance.now() - started
-      this.#host.tell(call, { type: 'call-failed', ...verdictOf(call), error: eventError(error), durationMs })
+      this.#host.tell(call, { type: 'call-failed', ...toldOf(call), error: eventError(error), durationMs })
       throw error
     }
   }
@@ -325,9 +325,9 @@ export class Toolset {
   }
 }
 
-/** How a call was judged, where it was. */
-function verdictOf({ verdict }: Call): { verdict?: CallVerdict } {
-  return verdict ? { verdict } : {}
+/** How a call was judged, where it was, and what ran, where that is something else than what was asked for. */
+function toldOf({ verdict, changed }: Call): { verdict?: CallVerdict; input?: unknown } {
+  return { ...(verdict ? { verdict } : {}), ...(changed ? { input: changed.input } : {}) }
 }
 
 function checkNames(names: readonly string[]): string[] {

@@ -58,6 +58,25 @@ pub(super) fn visible(command: &str, spans: Vec<Range<usize>>) -> Vec<Range<usiz
     kept
 }
 
+/// The same of text that is typed: whatever reads it may take each line by itself, so each must show what it runs, too.
+pub(super) fn visible_lines(text: &str, spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut kept = visible(text, spans);
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.len();
+        let (inside, outside): (Vec<_>, Vec<_>) =
+            kept.into_iter().partition(|span| span.start >= start && span.start < end);
+        kept = outside;
+        // A secret of several lines would hide whole ones.
+        let of_line =
+            inside.into_iter().filter(|span| span.end <= end).map(|span| span.start - start..span.end - start);
+        kept.extend(visible(line, of_line.collect()).into_iter().map(|span| span.start + start..span.end + start));
+        start = end;
+    }
+    kept.sort_by_key(|span| span.start);
+    kept
+}
+
 /// Whether a value could be a command, for a line of which not all is known: `eval "$PASSWORD"` runs it. Words of small letters
 /// and paths are names of programs, and what holds a blank is a command with its words.
 fn may_run(value: &str) -> bool {

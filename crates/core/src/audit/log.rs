@@ -1,8 +1,8 @@
 //! [`AuditLog`]: records as lines of a file, written by a thread of their own.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -11,6 +11,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use super::mask::mask_json;
+use crate::backend::FileSystem;
 use crate::error::{Error, ErrorKind, Result};
 
 /// 4,096 records that wait to be written; a slow disk loses what comes on top, and says how many.
@@ -41,8 +42,14 @@ enum Message {
 }
 
 impl AuditLog {
-    /// Opens `path` for appending, and makes it where it does not exist.
-    pub fn open(path: &Path, on_error: OnError) -> Result<Self> {
+    /// Opens `path` for appending, and makes it where it does not exist. Refuses one that lies where files are changed through
+    /// `watched`: whom the log is about would write it.
+    pub fn open(path: &Path, watched: &dyn FileSystem, on_error: OnError) -> Result<Self> {
+        if directory_of(path).is_some_and(|directory| watched.changes_host(&directory)) {
+            return Err(Error::invalid(
+                "`auditLog` lies in a directory that the agent may write, and so could be forged; put it elsewhere.",
+            ));
+        }
         let file = open(path).map_err(|error| {
             Error::invalid(format!("`auditLog` cannot be opened for appending ({}).", error.kind()))
         })?;
@@ -76,6 +83,13 @@ impl AuditLog {
             let _ = written.await;
         }
     }
+}
+
+/// The canonical directory that a file is in, or will be made in.
+fn directory_of(path: &Path) -> Option<PathBuf> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::canonicalize(parent).ok()
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -78,18 +78,37 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     Cow::Owned(mask_repeated(&masked, &found).unwrap_or(masked))
 }
 
+/// A text that says what is touched loses nothing but what is a secret by its own shape: a model chooses what stands beside it
+/// and what else the record says, and could call any name a token.
+fn mask_place(text: &str) -> Option<String> {
+    let shapes = shapes()?;
+    let spans: Vec<Range<usize>> = shapes.find_iter(text).map(|found| found.range()).collect();
+    (!spans.is_empty()).then(|| without(text, &spans, MASKED))
+}
+
+fn shapes() -> Option<&'static Regex> {
+    static SHAPE: OnceLock<Option<Regex>> = OnceLock::new();
+    SHAPE.get_or_init(|| Regex::new(&format!(r"(?-u:\b)(?:{SHAPES})")).ok()).as_ref()
+}
+
 /// Takes the secrets out of a record: values by the names of their fields, texts as [`mask`] does, and what was found in
 /// one place wherever else it stands. Commands are masked first, and stand masked in the same way in other texts.
 pub fn mask_json(record: &mut Value) {
     let mut commands = Vec::new();
     let mut found = BTreeSet::new();
     collect_commands(record, &mut commands, &mut found);
-    walk(record, &mut |text| mask_around(text, &commands, &mut found));
+    walk(record, Says::Anything, &mut |text, says| match says {
+        Says::Anything => mask_around(text, &commands, &mut found),
+        Says::Place => mask_place(text),
+    });
     for (_, masked) in &commands {
         command::keep_visible(masked, &mut found, MASKED);
     }
     if !found.is_empty() {
-        walk(record, &mut |text| mask_repeated(text, &found));
+        walk(record, Says::Anything, &mut |text, says| match says {
+            Says::Anything => mask_repeated(text, &found),
+            Says::Place => None,
+        });
     }
 }
 
@@ -98,14 +117,18 @@ fn collect_commands(value: &Value, commands: &mut Vec<(String, String)>, found: 
     match value {
         Value::Array(items) => items.iter().for_each(|item| collect_commands(item, commands, found)),
         Value::Object(fields) => {
-            // What is touched by running it is a command line too.
+            // What is touched by running it is a command line too, and so is what is typed at what may be a shell.
+            let typed = fields.contains_key("shell_id") || fields.contains_key("id");
             let executes = fields.get("operation").is_some_and(|operation| operation == "execute");
             for (name, value) in fields {
                 match value {
-                    Value::String(text) if name == "command" || (executes && name == "target") => {
+                    Value::String(text)
+                        if name == "command" || (executes && name == "target") || (typed && name == "text") =>
+                    {
                         let spans = secrets(text);
                         if !spans.is_empty() && !commands.iter().any(|(known, _)| known == text) {
-                            let spans = command::visible(text, spans);
+                            let spans =
+                                if typed { command::visible_lines(text, spans) } else { command::visible(text, spans) };
                             learn(text, &spans, found);
                             commands.push((text.clone(), without(text, &spans, MASKED)));
                         }
@@ -126,34 +149,49 @@ fn is_secret_name(name: &str) -> bool {
     NAMES.get_or_init(pattern).as_ref().is_none_or(|pattern| pattern.is_match(name))
 }
 
+/// What a text of a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Anything,
+    /// Which file or directory is touched.
+    Place,
+}
+
+/// Fields of tools and requests that say what is touched.
+const TOUCHED: [&str; 8] = ["path", "paths", "source", "destination", "target", "resolved", "cwd", "link"];
+
 /// Runs `change` on every text of a value, names included, and masks what secret names hold. Goes as deep as the record,
 /// which the reader of JSON bounds.
-fn walk(value: &mut Value, change: &mut impl FnMut(&str) -> Option<String>) {
+fn walk(value: &mut Value, says: Says, change: &mut impl FnMut(&str, Says) -> Option<String>) {
     match value {
         Value::String(text) => {
-            if let Some(changed) = change(text) {
+            if let Some(changed) = change(text, says) {
                 *text = changed;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, change)),
+        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, says, change)),
         Value::Object(fields) => walk_fields(fields, change),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-fn walk_fields(fields: &mut Map<String, Value>, change: &mut impl FnMut(&str) -> Option<String>) {
+fn walk_fields(fields: &mut Map<String, Value>, change: &mut impl FnMut(&str, Says) -> Option<String>) {
+    // What is touched by running it is a command line.
+    let executes = fields.get("operation").is_some_and(|operation| operation == "execute");
     for (name, value) in fields.iter_mut() {
         if is_secret_name(name) && !matches!(value, Value::Null | Value::Bool(_)) {
             // The text of the pair teaches `change` what the secret is.
             if let Value::String(secret) = value {
-                change(&format!("token={}", Value::from(secret.as_str())));
+                change(&format!("token={}", Value::from(secret.as_str())), Says::Anything);
             }
             *value = Value::from(MASKED);
         } else {
-            walk(value, change);
+            let is_place = TOUCHED.contains(&name.as_str()) && !(executes && name == "target");
+            walk(value, if is_place { Says::Place } else { Says::Anything }, change);
         }
     }
-    let renamed: Vec<_> = fields.keys().filter_map(|name| Some((name.clone(), change(name)?))).collect();
+    let renamed: Vec<_> =
+        fields.keys().filter_map(|name| Some((name.clone(), change(name, Says::Anything)?))).collect();
     for (name, mut masked) in renamed {
         if let Some(value) = fields.remove(&name) {
             // Two names that are the same without their secrets are two fields all the same.

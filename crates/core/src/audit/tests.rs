@@ -9,7 +9,11 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::backend::Backend;
+use crate::backend::local::{LocalBackend, LocalOptions};
+use crate::backend::memory::{StateBackend, StateOptions};
 use crate::error::ErrorKind;
+use crate::limits::Limits;
 
 #[test]
 fn masks_values_by_the_names_beside_them() {
@@ -195,7 +199,8 @@ proptest! {
         place in select(PLACES),
         before in "[ -~\n]{0,40}",
         after in "[ -~\n]{0,40}",
-        field in select(vec!["text", "content", "path", "x"]),
+        // What a path says is told, see below.
+        field in select(vec!["text", "content", "note", "x"]),
         repeated in any::<bool>(),
     ) {
         // An open quote before it makes a quoted value of all that follows, to the end: that is masked too.
@@ -226,7 +231,7 @@ async fn appends_masked_and_shortened_lines_that_only_the_owner_reads() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("audit.jsonl");
     fs::write(&path, "{\"old\":1}\n").unwrap();
-    let log = AuditLog::open(&path, Box::new(|error| panic!("{error}"))).unwrap();
+    let log = AuditLog::open(&path, nothing().files(), Box::new(|error| panic!("{error}"))).unwrap();
     log.append(json!({ "command": "TOKEN=abcdef ls" }).to_string());
     log.append(json!({ "content": "x".repeat(10_000) }).to_string());
     log.flush().await;
@@ -247,7 +252,7 @@ async fn a_full_queue_loses_records_and_says_how_many() {
     let path = directory.path().join("audit.jsonl");
     let errors = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&errors);
-    let log = AuditLog::open(&path, Box::new(move |error| told.lock().push(error.kind()))).unwrap();
+    let log = AuditLog::open(&path, nothing().files(), Box::new(move |error| told.lock().push(error.kind()))).unwrap();
     // A record that is larger than the whole queue.
     log.append(json!("x".repeat(17 << 20)).to_string());
     log.append(json!({ "kept": 1 }).to_string());
@@ -261,7 +266,9 @@ async fn a_full_queue_loses_records_and_says_how_many() {
 async fn a_full_disk_is_reported_once_and_fails_no_append() {
     let errors = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&errors);
-    let log = AuditLog::open("/dev/full".as_ref(), Box::new(move |error| told.lock().push(error.kind()))).unwrap();
+    let log =
+        AuditLog::open("/dev/full".as_ref(), nothing().files(), Box::new(move |error| told.lock().push(error.kind())))
+            .unwrap();
     log.append("{}".to_owned());
     log.append("{}".to_owned());
     log.flush().await;
@@ -270,7 +277,89 @@ async fn a_full_disk_is_reported_once_and_fails_no_append() {
 
 #[test]
 fn a_log_that_cannot_be_opened_is_an_error_without_its_path() {
-    let error = AuditLog::open("/nowhere/at/all.jsonl".as_ref(), Box::new(|_| {})).err().unwrap();
+    let error = AuditLog::open("/nowhere/at/all.jsonl".as_ref(), nothing().files(), Box::new(|_| {})).err().unwrap();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(!error.message().contains("nowhere"));
+}
+
+/// A backend that reaches nothing of this machine.
+fn nothing() -> StateBackend {
+    StateBackend::new(StateOptions::default(), Limits::default()).unwrap()
+}
+
+/// Whom a log is about could write it, and rename another file over it.
+#[cfg(unix)]
+#[test]
+fn a_log_lies_where_the_agent_does_not_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = fs::canonicalize(folder.path()).unwrap();
+    let (work, inner, beside) = (folder.join("work"), folder.join("work/inner"), folder.join("beside"));
+    for directory in [&inner, &beside] {
+        fs::create_dir_all(directory).unwrap();
+    }
+    std::os::unix::fs::symlink(&inner, beside.join("link")).unwrap();
+    std::os::unix::fs::symlink(inner.join("log.jsonl"), beside.join("log.jsonl")).unwrap();
+    fs::write(inner.join("log.jsonl"), "").unwrap();
+    let backend = |root: &std::path::Path, read_only| {
+        let options = LocalOptions { root: Some(root.to_owned()), read_only, ..LocalOptions::default() };
+        LocalBackend::new(options).unwrap()
+    };
+    let opens = |backend: &dyn Backend, path: &std::path::Path| {
+        AuditLog::open(path, backend.files(), Box::new(|_| {})).map(drop).map_err(|error| error.kind())
+    };
+    let refused = Err(ErrorKind::InvalidInput);
+    let writable = backend(&work, false);
+    for path in
+        ["work/a.jsonl", "work/inner/log.jsonl", "work/inner/../a.jsonl", "beside/link/a.jsonl", "beside/log.jsonl"]
+    {
+        assert_eq!(opens(&writable, &folder.join(path)), refused, "{path}");
+    }
+    assert!(!work.join("a.jsonl").exists());
+    assert_eq!(opens(&writable, &beside.join("a.jsonl")), Ok(()));
+    assert_eq!(opens(&backend(&work, true), &work.join("b.jsonl")), Ok(()));
+    assert_eq!(opens(&backend("/".as_ref(), false), &beside.join("c.jsonl")), Ok(()));
+}
+
+/// `write_file { path: 'build1.sh', content: '# token=build1.sh' }` was told without its path.
+#[test]
+fn what_a_call_touches_is_told_whatever_it_calls_a_token() {
+    let mut record = json!({
+        "tool": "write_file",
+        "input": { "path": "build1.sh", "content": "# token=build1.sh", "paths": ["token=evil1.sh", ".git/hooks/pre-commit"] },
+        "request": {
+            "touches": [{ "operation": "write", "target": "build1.sh", "resolved": "/w/token=build1.sh" }],
+            "input": { "source": "password=a1b2c3", "destination": "b" },
+        },
+    });
+    let told = record["request"].clone();
+    mask_json(&mut record);
+    assert_eq!(record["input"]["path"], "build1.sh");
+    assert_eq!(record["input"]["paths"], json!(["token=evil1.sh", ".git/hooks/pre-commit"]));
+    assert_eq!(record["input"]["content"], "# token=[masked]");
+    assert_eq!(record["request"], told);
+    // What is a secret by itself is none of a path.
+    let mut record = json!({ "path": "/w/ghp_abcdefghijklmnopqrstuvwxyz0123456789" });
+    mask_json(&mut record);
+    assert_eq!(record["path"], "/w/[masked]");
+}
+
+/// Text that is typed may be taken line by line, whatever a shell would make of the whole.
+#[test]
+fn typed_text_shows_every_command_of_every_line() {
+    for (text, masked) in [
+        ("PASSWORD= rm -rf x", "PASSWORD= rm -rf x"),
+        ("PASSWORD=hunter2 ./deploy", "PASSWORD=[masked] ./deploy"),
+        ("cat <<E\nPASSWORD= rm -rf x\nE", "cat <<E\nPASSWORD= rm -rf x\nE"),
+        ("cat <<E\nAPI_KEY=abc123\nE", "cat <<E\nAPI_KEY=[masked]\nE"),
+        (
+            "-----BEGIN PRIVATE KEY-----\nrm -rf x\n-----END PRIVATE KEY-----",
+            "-----BEGIN PRIVATE KEY-----\nrm -rf x\n-----END PRIVATE KEY-----",
+        ),
+    ] {
+        for (field, id) in [("text", "shell_id"), ("command", "id")] {
+            let mut record = json!({ "input": { id: "s1", field: text } });
+            mask_json(&mut record);
+            assert_eq!(record["input"][field], masked, "{field}: {text}");
+        }
+    }
 }

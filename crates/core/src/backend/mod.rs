@@ -6,6 +6,7 @@
 //! the call's [`Guard`] about every path as it really resolved, with the opened handle in its hand.
 
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,6 +83,12 @@ pub trait FileSystem: Send + Sync {
 
     /// The roots that can be written, as paths, for messages.
     fn writable_roots(&self) -> Vec<String>;
+
+    /// Whether `host`, a canonical directory of this machine, is one whose files are changed through this backend.
+    fn changes_host(&self, host: &Path) -> bool {
+        let _ = host;
+        false
+    }
 
     /// Whether any mount asks somebody before reads or writes, so that each call must resolve its paths first.
     fn mounts_ask(&self) -> bool;

@@ -201,8 +201,12 @@ impl Toolset {
                 return Err(refused(tool, grant.reason.as_deref()));
             }
             let shown = self.shared.assessed.lock().take(&prepared.call_id);
+            // `assess` runs no hook: what it showed is the input as the call came. What the application's own hooks make of that
+            // was said yes to with it, as long as the call touches the same for the same reasons.
+            let is_shown =
+                |shown: &str| shown == key || prepared.came.as_ref().is_some_and(|came| shown == plan.key(tool, came));
             return match shown {
-                Some((shown_key, bindings)) if shown_key == key => {
+                Some((shown_key, bindings)) if is_shown(&shown_key) => {
                     Ok(Approved { bindings, input: None, bound: Some(Bound::Content), by: ApprovedBy::Grant })
                 }
                 Some(_) => Err(Error::new(

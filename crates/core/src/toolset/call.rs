@@ -50,6 +50,8 @@ pub struct CallOptions {
 pub(super) struct Prepared<'a> {
     pub(super) exposed: &'a Exposed,
     pub(super) decoded: Box<dyn DecodedCall>,
+    /// The input as the call came, before hooks, where it brought a grant along.
+    pub(super) came: Option<Value>,
     pub(super) call_id: String,
     pub(super) key: String,
     /// For looking, not for running: no rules apply to where a path leads.
@@ -162,7 +164,8 @@ impl Toolset {
         call.deadline.check()?;
         let info = CallInfo { id: &call_id, key: &key, tool: exposed.ours() };
         let decoded = decode(exposed, info, input, &call.deadline).await?;
-        Ok(Prepared { exposed, decoded, call_id, key, call })
+        let came = options.approval.as_ref().map(|_| input.clone());
+        Ok(Prepared { exposed, decoded, came, call_id, key, call })
     }
 
     /// A call that looks and does not run: no rules apply to where a path leads.
@@ -250,6 +253,9 @@ impl Toolset {
                     *verdict = CallVerdict::of(&replanned);
                 }
                 plan = replanned?;
+                if let Some(verdict) = verdict.as_mut().filter(|_| !plan.asks.is_empty()) {
+                    verdict.reason = plan.asks.join("; ");
+                }
                 bindings = plan.bindings.clone();
             }
         }

@@ -198,6 +198,10 @@ impl FileSystem for CompositeBackend {
         self.routes.parts().iter().any(|part| part.backend.files().mounts_ask())
     }
 
+    fn changes_host(&self, host: &std::path::Path) -> bool {
+        self.routes.parts().iter().any(|part| part.backend.files().changes_host(host))
+    }
+
     fn resolve<'a>(&'a self, path: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<Resolution>> {
         Box::pin(self.resolve_routed(path, call))
     }

@@ -79,6 +79,10 @@ impl FileSystem for Mounts {
         self.files().writable_roots()
     }
 
+    fn changes_host(&self, host: &std::path::Path) -> bool {
+        self.files().changes_host(host)
+    }
+
     fn mounts_ask(&self) -> bool {
         self.files().mounts_ask()
     }

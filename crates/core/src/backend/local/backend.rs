@@ -318,6 +318,10 @@ impl FileSystem for LocalBackend {
         self.inner.resolver.table().writable_roots()
     }
 
+    fn changes_host(&self, host: &std::path::Path) -> bool {
+        self.inner.writable && self.inner.resolver.holds_writable(host)
+    }
+
     fn mounts_ask(&self) -> bool {
         self.inner.resolver.table().mounts().iter().any(|mount| mount.read_approval || mount.write_approval)
     }

@@ -24,6 +24,10 @@ impl FileSystem for GuardedBackend {
         if self.policy.denies_all(Operation::Write) { Vec::new() } else { self.inner.files().writable_roots() }
     }
 
+    fn changes_host(&self, host: &std::path::Path) -> bool {
+        self.inner.files().changes_host(host)
+    }
+
     fn mounts_ask(&self) -> bool {
         self.inner.files().mounts_ask()
     }

@@ -48,12 +48,12 @@ use self::steps::{Last, Walked, walk};
 use super::errors::{explain, no_windows_name, not_text_name, other_spelling, spelled_otherwise};
 use super::facts::identity;
 use super::windows_names;
+#[cfg(unix)]
+use crate::backend::local::system::fstat;
 use crate::backend::local::system::{AsFd, Errno, OFlags, OwnedFd, Stat};
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
-use crate::sandbox::{Located, MountId, MountTable};
-#[cfg(unix)]
-use crate::{backend::local::system::fstat, sandbox::MountMode};
+use crate::sandbox::{Located, MountId, MountMode, MountTable};
 
 pub(crate) use self::beneath::Strategy;
 pub(crate) use self::root::Root;
@@ -185,6 +185,18 @@ impl Resolver {
         let writable =
             self.table.mounts().iter().zip(self.roots.iter()).filter(move |(mount, _)| is_writable(mount.mode));
         writable.filter_map(|(_, root)| fstat(root.handle()).ok().map(|facts| identity(&facts)))
+    }
+
+    /// Whether a canonical directory of the host is a mount that may be written, or lies in one.
+    pub(crate) fn holds_writable(&self, host: &Path) -> bool {
+        let mounts = self.table.mounts().iter().zip(self.roots.iter());
+        let inside = mounts.filter(|(_, root)| host.starts_with(&root.host));
+        // A directory may be mounted in another one that is read-only: the innermost says.
+        inside
+            .max_by_key(|(_, root)| root.host.components().count())
+            // `/` has no outside.
+            .filter(|(_, root)| root.host.parent().is_some())
+            .is_some_and(|(mount, _)| mount.mode == MountMode::ReadWrite && !self.table.writable_roots().is_empty())
     }
 
     /// The place of `asked` in the table, if it may be read (or written).
