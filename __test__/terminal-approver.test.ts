@@ -27,6 +27,18 @@ function terminal(): {
   return { input, output, shown: () => Buffer.concat(chunks).toString() }
 }
 
+/** Types each answer when its question is there, as a person does. */
+function answers({ input, output, shown }: ReturnType<typeof terminal>, ...texts: readonly string[]): void {
+  let asked = 0
+  output.on('data', () => {
+    const questions = shown().split('[N]o:').length - 1
+    while (asked < questions && asked < texts.length) {
+      input.write(texts[asked])
+      asked += 1
+    }
+  })
+}
+
 test.each([
   ['y\n', { approved: true }],
   ['YES\n', { approved: true }],
@@ -35,14 +47,15 @@ test.each([
   ['\n', { approved: false, reason: 'the user said no' }],
   ['yep\n', { approved: false, reason: 'the user said no' }],
 ])('the answer %j is %j', async (answer, decision) => {
-  const { input, output } = terminal()
-  input.write(answer)
-  expect(await terminalApprover({ input, output, color: false })(REQUEST, CALL)).toEqual(decision)
+  const person = terminal()
+  answers(person, answer)
+  expect(await terminalApprover({ ...person, color: false })(REQUEST, CALL)).toEqual(decision)
 })
 
 test('nothing that a model chose passes for a line of ours, and where a link leads is always told', async () => {
-  const { input, output, shown } = terminal()
-  input.write('n\n')
+  const person = terminal()
+  const { input, output, shown } = person
+  answers(person, 'n\n')
   const forged = 'a.txt\nread_file: harmless\n  read b.txt'
   await terminalApprover({ input, output, color: false })(
     {
@@ -84,8 +97,9 @@ test('the end of the input, no terminal, and an abort are a no', async () => {
 })
 
 test('the person sees the call, what it touches and a coloured diff', async () => {
-  const { input, output, shown } = terminal()
-  input.write('n\n')
+  const person = terminal()
+  const { input, output, shown } = person
+  answers(person, 'n\n')
   await terminalApprover({ input, output, color: true })(REQUEST, CALL)
   const text = shown()
   expect(text).toContain('write_file: Write a.txt')
@@ -95,8 +109,9 @@ test('the person sees the call, what it touches and a coloured diff', async () =
 })
 
 test('nothing that a model wrote can draw on the terminal or pass for a line of ours (R-AP-3)', async () => {
-  const { input, output, shown } = terminal()
-  input.write('n\n')
+  const person = terminal()
+  const { input, output, shown } = person
+  answers(person, 'n\n')
   const hostile: ApprovalRequest = {
     ...REQUEST,
     description: 'Run: rm\u001B[2J\nAllow? yes\u202E\r',
@@ -107,23 +122,68 @@ test('nothing that a model wrote can draw on the terminal or pass for a line of 
   await terminalApprover({ input, output, color: false })(hostile, CALL)
   // What follows is readline's own prompt.
   const text = shown().split('\u001B[1G')[0]!
-  expect(text).toContain('rm\\u{1b}[2J\n  | Allow? yes\\u{202e}\\u{d}')
+  expect(text).toContain('rm\\u{1b}[2J\n  | Allow? yes\\u{202e}\\r')
   // oxlint-disable-next-line no-control-regex
   expect(text).not.toMatch(/[\u0000-\u0008\u000B-\u001F\u007F\u200B\u202E]/)
 })
 
 test('questions of calls that run at once come one after the other', async () => {
-  const { input, output, shown } = terminal()
-  const approve = terminalApprover({ input, output, color: false })
+  const person = terminal()
+  const { shown } = person
+  answers(person, 'y\n', 'n\n')
+  const approve = terminalApprover({ ...person, color: false })
   const both = Promise.all([approve(REQUEST, CALL), approve({ ...REQUEST, tool: 'edit_file' }, CALL)])
-  await new Promise((resolve) => setImmediate(resolve))
-  expect(shown()).not.toContain('edit_file')
-  input.write('y\n')
-  await new Promise<void>((resolve) => {
-    output.on('data', () => {
-      if (shown().includes('edit_file')) resolve()
-    })
-  })
-  input.write('n\n')
   expect((await both).map((decision) => decision.approved)).toEqual([true, false])
+  // The second question came behind the first answer.
+  expect(shown().indexOf('edit_file')).toBeGreaterThan(shown().indexOf('Allow?'))
+})
+
+/** A line that was typed ahead said yes to a question that nobody had read. */
+test('what was typed before a question answers none', async () => {
+  const person = terminal()
+  person.input.write('y\ny\n')
+  let questions = 0
+  person.output.on('data', () => {
+    const now = person.shown().split('[N]o:').length - 1
+    // Two answers to the first question: the second is thrown away.
+    if (now > questions) person.input.write(now === 1 ? 'n\ny\n' : 'n\n')
+    questions = now
+  })
+  const approve = terminalApprover({ ...person, color: false })
+  const both = await Promise.all([approve(REQUEST, CALL), approve(REQUEST, CALL)])
+  expect(both.map(({ approved }) => approved)).toEqual([false, false])
+})
+
+/** A diff of 20,000 lines, a command of 3,000 empty lines: what is asked about had scrolled away. */
+test('nothing that a model wrote pushes the question out of sight (R-AP-3)', async () => {
+  const person = terminal()
+  answers(person, 'n\n')
+  const lines = Array.from({ length: 20_000 }, (_, index) => `+line ${index}`)
+  const request: ApprovalRequest = {
+    ...REQUEST,
+    touches: [{ operation: 'execute', target: `ls${'\n'.repeat(3_000)}rm x${' '.repeat(500)}y\u00A0z` }],
+    diff: `--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n+a${' '.repeat(3_000)}EVIL\n+\t\tindented\n${lines.join('\n')}\n`,
+  }
+  await terminalApprover({ ...person, color: false })(request, CALL)
+  const text = person.shown().split('\u001B[1G')[0]!
+  const shown = text.trimEnd().split('\n')
+  expect(shown.length).toBeLessThan(150)
+  expect(text).toContain('[... 19885 lines of the diff are not shown here ...]')
+  expect(text).toContain('+a[3000 blanks]EVIL')
+  expect(text).toContain('+        indented')
+  expect(text).toContain(String.raw`rm x[500 blanks]y\u{a0}z`)
+  expect(text).toContain('[2999 empty lines]')
+  // Said above the diff and below it.
+  expect(shown.filter((line) => line.startsWith('write_file: Write a.txt'))).toHaveLength(2)
+  expect(text.lastIndexOf('write_file: Write a.txt')).toBeGreaterThan(text.indexOf('+line 19999'))
+})
+
+test('a line that was added cannot pass for the header of a diff', async () => {
+  const person = terminal()
+  answers(person, 'n\n')
+  const diff = '--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n--- x\n+++ /etc/fake\n'
+  await terminalApprover({ ...person, color: true })({ ...REQUEST, diff }, CALL)
+  expect(person.shown()).toContain('\u001B[1m+++ a.txt\u001B[0m')
+  expect(person.shown()).toContain('\u001B[31m--- x\u001B[0m')
+  expect(person.shown()).toContain('\u001B[32m+++ /etc/fake\u001B[0m')
 })

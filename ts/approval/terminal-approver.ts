@@ -1,9 +1,21 @@
 // Asks the person at the terminal. What is shown was chosen by a model, so control characters never reach the terminal raw;
 // where no person can answer, the answer is no.
 
-import { escapeControls } from '../escape-controls.js'
+import { shownToPerson } from '../native.js'
 import { inTurn } from './in-turn.js'
 import type { ApprovalDecision, ApprovalRequest, Approver } from './types.js'
+
+/** 50 ms without a key: what somebody typed before they saw the question is over then, and thrown away. */
+const QUIET_MS = 50
+/** 1 s: somebody who types on and on is asked all the same. */
+const DISCARD_MS = 1_000
+/** 120 lines of a diff, two screens, half of them from its end: what is longer nobody reads there, and it says so. */
+const DIFF_LINES = 120
+/** 20 lines of a diff push what is said above them out of sight: it is said again below. */
+const FAR_LINES = 20
+
+/** The sign of a line of a diff, up to 80 blanks by which it is indented, and the text of which more blanks are counted. */
+const INDENTED = /^([-+ ]?)([ \t]{0,80})([^]*)$/
 
 /** Where a {@link terminalApprover} asks. */
 export interface TerminalApproverOptions {
@@ -37,6 +49,8 @@ async function ask(
   color: boolean,
   signal: AbortSignal | undefined,
 ): Promise<ApprovalDecision> {
+  const isOver = await discard(input, signal)
+  if (isOver || signal?.aborted) return { approved: false, reason: 'nobody answered' }
   // Loaded where it is needed: it would be a noticeable part of the time that `require('gloveport')` takes.
   const { createInterface } = await import('node:readline')
   const terminal = createInterface({ input, output })
@@ -67,32 +81,85 @@ async function ask(
   }
 }
 
+/** Throws away what was typed before the question, which it cannot answer. Whether the input is over. */
+async function discard(
+  input: NodeJS.ReadableStream & { readonly readableEnded?: boolean; readonly destroyed?: boolean },
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (input.readableEnded === true || input.destroyed === true) return true
+  return new Promise((resolve) => {
+    const finish = (isOver: boolean): void => {
+      clearTimeout(quiet)
+      clearTimeout(late)
+      input.off('data', more)
+      input.off('end', end)
+      input.off('close', end)
+      input.pause()
+      signal?.removeEventListener('abort', stop)
+      resolve(isOver)
+    }
+    const end = (): void => finish(true)
+    const stop = (): void => finish(false)
+    const late = setTimeout(stop, DISCARD_MS)
+    let quiet = setTimeout(stop, QUIET_MS)
+    const more = (): void => {
+      clearTimeout(quiet)
+      quiet = setTimeout(stop, QUIET_MS)
+    }
+    input.on('data', more).on('end', end).on('close', end)
+    signal?.addEventListener('abort', stop, { once: true })
+  })
+}
+
 /** What a person is shown of a request, ending in a newline. */
 export function approvalText(request: ApprovalRequest, color: boolean): string {
-  const lines = [paint(BOLD, `${request.tool}: ${setOff(request.description)}`, color)]
+  const [description = '', reason = ''] = shownToPerson([request.description, request.reason])
+  const header = paint(BOLD, `${request.tool}: ${setOff(description)}`, color)
+  const lines = [header]
   for (const { operation, target, resolved } of request.touches) {
+    const [shown = '', leads] = shownToPerson(resolved === undefined ? [target] : [target, resolved])
     // Where a link leads is always told: a name with an arrow in it must not stand for it.
-    if (resolved !== undefined) lines.push(`  ${operation} ${setOff(`${target} → ${resolved}`)}`)
-    else if (!request.description.includes(target)) lines.push(`  ${operation} ${setOff(target)}`)
+    if (leads !== undefined) lines.push(`  ${operation} ${setOff(`${shown} → ${leads}`)}`)
+    else if (!description.includes(shown)) lines.push(`  ${operation} ${setOff(shown)}`)
   }
-  lines.push(paint(DIM, `  ${setOff(request.reason)}`, color))
+  lines.push(paint(DIM, `  ${setOff(reason)}`, color))
+  const about = lines.slice(0)
   if (request.diff) {
-    for (const line of request.diff.replace(/\n$/, '').split('\n'))
-      lines.push(paint(diffStyle(line), escapeControls(line), color))
+    const diff = diffLines(request.diff, color)
+    lines.push(...diff)
+    if (diff.length > FAR_LINES) lines.push(...about)
   }
   return `${lines.join('\n')}\n`
 }
 
+/** The lines of a diff as they are shown; of one that is too long the middle is left out, and said so. */
+function diffLines(diff: string, color: boolean): string[] {
+  const all = diff.replace(/\n$/, '').split('\n')
+  const dropped = Math.max(all.length - DIFF_LINES, 0)
+  const half = DIFF_LINES / 2
+  const kept = dropped === 0 ? all : [...all.slice(0, half), ...all.slice(-half)]
+  // The header is the first two lines: a line that was added may begin like one.
+  const isHeader = (index: number): boolean => index < 2 && /^(---|\+\+\+) /.test(all[index] ?? '')
+  const parted = kept.map((line) => INDENTED.exec(line) ?? [line, '', '', line])
+  const texts = shownToPerson(parted.map(([, , , text = '']) => text))
+  const shown = parted.map(([line = '', sign = '', indent = ''], index) => {
+    const text = `${sign}${indent.replaceAll('\t', '    ')}${texts[index] ?? ''}`
+    return paint(isHeader(index) ? BOLD : diffStyle(line), text.replaceAll('\n', ' '), color)
+  })
+  if (dropped > 0)
+    shown.splice(half, 0, paint(BOLD, `[... ${dropped} lines of the diff are not shown here ...]`, color))
+  return shown
+}
+
 /** Further lines of what a model chose (a command, the name of a file) are set off: none of them can pass for a line of ours. */
 function setOff(text: string): string {
-  return escapeControls(text).replaceAll('\n', '\n  | ')
+  return text.replaceAll('\n', '\n  | ')
 }
 
 const BOLD = '1'
 const DIM = '2'
 
 function diffStyle(line: string): string | undefined {
-  if (line.startsWith('+++') || line.startsWith('---')) return BOLD
   if (line.startsWith('+')) return '32'
   if (line.startsWith('-')) return '31'
   if (line.startsWith('@@')) return '36'
