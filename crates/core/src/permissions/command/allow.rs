@@ -73,6 +73,14 @@ const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
             "--trace",
             "--trace-ascii",
             "--output-dir",
+            "--libcurl",
+            "--etag-save",
+            "--hsts",
+            "--alt-svc",
+            "--stderr",
+            "--remote-name-all",
+            "--remote-header-name",
+            "-J",
         ],
     ),
     ("go", &["-C", "-exec", "-toolexec", "-vettool", "-overlay", "-modfile"]),
@@ -182,7 +190,9 @@ impl AllowList {
             let text = word.marked();
             // A variable of make may hold the command that a rule runs.
             let is_variable = base == "make" && text.contains('=');
-            (is_variable || options.iter().any(|option| is_option(text, option)))
+            // `-w '%output{file}'`
+            let names_output = base == "curl" && text.contains("%output{");
+            (is_variable || names_output || options.iter().any(|option| is_option(text, option)))
                 && !matching.iter().any(|entry| entry.words.iter().any(|known| known == text))
         })?;
         Some(format!("the option '{}' of '{name}' can run or write something else", dangerous.shown()))

@@ -2,6 +2,13 @@
 
 /// D51, D97 and issue E: what has to run without a question.
 pub(super) const HARMLESS: &[&str] = &[
+    // awk: comparisons, and signs in its texts.
+    "awk '$3 > 10' f",
+    "awk '{ if ($1 > 2) print }' f",
+    "awk -F'|' '{print $2}' f",
+    "awk -F '|' '{print $2}' f",
+    "awk '/a|b/ { print \"x > y\" }' f",
+    "awk '$1 ~ /a>b/ || $2 > 1 { n++ } END { print n / 2 }' f",
     "set -euo pipefail; make",
     "set +H; set +o histexpand; set +o; set -- a -H",
     "set -x",

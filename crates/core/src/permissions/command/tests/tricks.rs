@@ -1,6 +1,14 @@
 //! Lines that were allowed once and must not be: what a model tries that looks for a way around the list.
 
 pub(super) const STOPPED: &[&str] = &[
+    "awk '{ print > \"x\" }' f",
+    "awk '{ print $1 | \"sh\" }' f",
+    "awk 'BEGIN { x = 4 / 2 | \"sh\" / 1 }'",
+    "awk 'BEGIN { print 1 # \"\n | \"sh\" }'",
+    "awk 'BEGIN { \"date\" | getline }'",
+    "awk 'BEGIN { printf(\"a\") >> \"x\" }'",
+    "awk 'BEGIN { print /#/; print \"a\" | \"sh\" }'",
+    "awk 'BEGIN { print \"a\\\" | \"sh\" }'",
     // git takes the beginning of an option for the whole.
     "git rebase --exe='rm -rf /' main",
     "git ls-remote --exec='touch x;' .",
