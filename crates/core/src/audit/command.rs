@@ -14,6 +14,8 @@ use crate::permissions::{CommandContext, analyze};
 /// 256 KiB are parsed at most to find the secrets of a command that can be masked, about 80 ms of the worst text; beyond that
 /// they are shown.
 const MAX_PARSED_BYTES: usize = 256 << 10;
+/// 16 MiB are searched at most for the words that were found elsewhere, a few milliseconds; beyond that they are shown.
+const MAX_SEARCHED_BYTES: usize = 16 << 20;
 /// A word in the place of a secret that no shell takes for anything else.
 const PLACEHOLDER: &str = "MASKED";
 
@@ -89,6 +91,10 @@ fn may_run(value: &str) -> bool {
 pub(super) fn keep_visible(masked: &str, found: &mut BTreeSet<String>, instead: &str) {
     let mut parsed_bytes = 0;
     let before = masked.replace(instead, PLACEHOLDER);
+    if found.len().saturating_mul(before.len()) > MAX_SEARCHED_BYTES {
+        found.clear();
+        return;
+    }
     let whole = Picture::of(&before);
     found.retain(|word| {
         if !before.contains(word.as_str()) {

@@ -14,12 +14,16 @@ use regex_automata::meta::Regex;
 use serde_json::{Map, Value};
 
 use super::command;
+use super::repeated::Repeated;
 
 /// What stands in the place of a secret.
-const MASKED: &str = "[masked]";
+pub(super) const MASKED: &str = "[masked]";
 /// 6 characters: a value that stood beside a telling name is masked wherever else it stands, unless it is shorter or holds
 /// only letters, as words do.
 const REPEATED_CHARS: usize = 6;
+
+/// 4 commands of a record are masked so that they show what they run; what else is called a command is a text.
+const COMMANDS: usize = 4;
 
 /// The endings of names whose values are secrets, in lower case and without what separates words.
 const NAME: &str = r"(?:passw(?:or)?d[a-z0-9_-]*|passphrase|passcode|[_-]pwd|[_-]pass|secret|token|credentials?|(?:api|access|auth|account|private|secret|signing|encryption|master|shared|ssh|session|service|client|storage|license|deploy|admin|app)[_-]?key|[_-]key|[_-]auth|connection[_-]?string|dsn)(?:[_-]?(?:[0-9]+|base|b64|base64|hash|value|raw))?";
@@ -75,7 +79,7 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     let mut found = BTreeSet::new();
     learn(text, &spans, &mut found);
     let masked = without(text, &spans, MASKED);
-    Cow::Owned(mask_repeated(&masked, &found).unwrap_or(masked))
+    Cow::Owned(Repeated::of(&found).and_then(|repeated| repeated.mask(&masked)).unwrap_or(masked))
 }
 
 /// A text that says what is touched loses nothing but what is a secret by its own shape: a model chooses what stands beside it
@@ -104,9 +108,9 @@ pub fn mask_json(record: &mut Value) {
     for (_, masked) in &commands {
         command::keep_visible(masked, &mut found, MASKED);
     }
-    if !found.is_empty() {
+    if let Some(repeated) = Repeated::of(&found) {
         walk(record, Says::Anything, &mut |text, says| match says {
-            Says::Anything => mask_repeated(text, &found),
+            Says::Anything => repeated.mask(text),
             Says::Place => None,
         });
     }
@@ -125,7 +129,8 @@ fn collect_commands(value: &Value, commands: &mut Vec<(String, String)>, found: 
                     Value::String(text)
                         if name == "command" || (executes && name == "target") || (typed && name == "text") =>
                     {
-                        let spans = secrets(text);
+                        // A model can nest what looks like commands; those of tools come first.
+                        let spans = if commands.len() < COMMANDS { secrets(text) } else { Vec::new() };
                         if !spans.is_empty() && !commands.iter().any(|(known, _)| known == text) {
                             let spans =
                                 if typed { command::visible_lines(text, spans) } else { command::visible(text, spans) };
@@ -293,17 +298,5 @@ pub(super) fn without(text: &str, spans: &[Range<usize>], instead: &str) -> Stri
         kept = span.end;
     }
     masked.push_str(&text[kept..]);
-    masked
-}
-
-/// Masks what was found elsewhere in the same record.
-fn mask_repeated(text: &str, found: &BTreeSet<String>) -> Option<String> {
-    let mut masked: Option<String> = None;
-    for secret in found {
-        let current = masked.as_deref().unwrap_or(text);
-        if current.contains(secret.as_str()) {
-            masked = Some(current.replace(secret.as_str(), MASKED));
-        }
-    }
     masked
 }

@@ -8,6 +8,7 @@
 mod command;
 mod log;
 mod mask;
+mod repeated;
 #[cfg(test)]
 mod tests;
 
