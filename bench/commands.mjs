@@ -1,32 +1,85 @@
 // What commands cost through the package: one at a time beside a bare `posix_spawn` of a small program, with an ordinary and
 // with a 2 GB heap, eight at a time beside `child_process`, a command in a session that lasts, and much output.
+//
+// What a machine does in a moment differs from the next moment: floor and figure take turns, and each is the median of all of its
+// runs. Beside the figures stand facts of the same minute: what the least is that such a thing costs without this package.
 
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { LocalBackend, Terminals } from 'gloveport'
 import { figure, median, temporaryFolder } from './support.mjs'
 
-const RUNS = 200
+const ROUNDS = 10
+/** Of each thing in each round. */
+const RUNS = 20
 const root = temporaryFolder()
 
-/** A small program that starts `sh -c true` by `posix_spawn` and waits for it: microseconds of each run. */
-const FLOOR = `
-import os, time
-for _ in range(${RUNS}):
-    begin = time.perf_counter_ns()
+/**
+ * A small program. It starts `sh -c true` by `posix_spawn` and waits for it, or types `true` at a bash on a terminal and waits for
+ * its next prompt, as often as a line says, and answers with the microseconds of each run; or does the former once and says so.
+ */
+const SMALL = `
+import os, pty, sys, time
+def start():
     os.waitpid(os.posix_spawn('/bin/sh', ['sh', '-c', 'true'], {'PATH': '/usr/bin:/bin'}), 0)
-    print((time.perf_counter_ns() - begin) / 1000)
+PROMPT = b'at-the-prompt>'
+child, terminal = pty.fork()
+if child == 0:
+    os.execve('/bin/bash', ['bash', '--noprofile', '--norc', '-i'],
+              {'PATH': '/usr/bin:/bin', 'TERM': 'xterm-256color', 'PS1': PROMPT.decode()})
+def prompt():
+    seen = b''
+    while not seen.endswith(PROMPT):
+        seen = (seen + os.read(terminal, 65536))[-200:]
+def type_true():
+    os.write(terminal, b'\\x1b[200~true\\x1b[201~\\r')
+    prompt()
+prompt()
+for line in sys.stdin:
+    what, count = line.split()
+    work = {'start': start, 'type': type_true, 'once': start}[what]
+    times = []
+    for _ in range(int(count)):
+        begin = time.perf_counter_ns()
+        work()
+        times.append((time.perf_counter_ns() - begin) / 1000)
+    os.write(1, ('[]' if what == 'once' else str(times)).encode() + b'\\n')
 `
-const floor = () => median(execFileSync('python3', ['-c', FLOOR], { encoding: 'utf8' }).trim().split('\n').map(Number))
+const small = spawn('python3', ['-c', SMALL], { stdio: ['pipe', 'pipe', 'inherit'] })
+const bash = spawn('/bin/bash', { stdio: ['pipe', 'pipe', 'inherit'] })
+/** Asks a program by a line, and waits for a line. */
+const asker = (program) => {
+  let told
+  createInterface({ input: program.stdout }).on('line', (line) => told(line))
+  return (line) =>
+    new Promise((resolve) => {
+      told = resolve
+      program.stdin.write(`${line}\n`)
+    })
+}
+const [askSmall, askBash] = [asker(small), asker(bash)]
 
-async function timed(runs, work) {
+async function timed(work) {
+  const begin = performance.now()
+  await work()
+  return (performance.now() - begin) * 1_000
+}
+/** Times of some runs of one thing. */
+const here = (work) => async () => {
   const times = []
-  for (let run = 0; run < runs; run += 1) {
-    const begin = performance.now()
-    await work()
-    times.push((performance.now() - begin) * 1_000)
+  for (let run = 0; run < RUNS; run += 1) times.push(await timed(work))
+  return times
+}
+const there = (what) => async () => JSON.parse(await askSmall(`${what} ${RUNS}`))
+
+/** The median of each thing, in microseconds, after rounds in which they take turns. */
+async function inTurns(things) {
+  const times = Object.fromEntries(Object.keys(things).map((name) => [name, []]))
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const [name, some] of Object.entries(things)) times[name].push(...(await some()))
   }
-  return median(times)
+  return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]))
 }
 
 const ready = new LocalBackend({ root })
@@ -37,26 +90,42 @@ const cold = async () => {
   await backend.close()
 }
 const terminals = new Terminals({ backend: ready, requireExecuteApproval: false })
-await timed(20, once)
+await here(once)()
 await terminals.exec('s', 'true')
 
-const bare = median([floor(), floor(), floor()])
-console.log(`     bare posix_spawn of sh -c true: ${bare.toFixed(0)} µs (median)`)
-figure('sh -c true, supervisor started for it', (await timed(RUNS, cold)) / bare, 3, 'x bare')
-figure('sh -c true, supervisor ready', (await timed(RUNS, once)) / bare, 1.2, 'x bare')
-figure(
-  'a command in a session that lasts',
-  (await timed(RUNS, () => terminals.exec('s', 'true'))) / bare,
-  0.2,
-  'x bare',
-)
+const bare = there('start')
+const ordinary = await inTurns({
+  bare,
+  cold: here(cold),
+  ready: here(once),
+  session: here(() => terminals.exec('s', 'true')),
+  typed: there('type'),
+  ordered: here(() => askSmall('once 1')),
+  piped: here(() => askBash('true; echo $?')),
+  spawned: here(
+    () => new Promise((resolve) => spawn('/bin/sh', ['-c', 'true'], { stdio: 'ignore' }).once('exit', resolve)),
+  ),
+})
+const fact = (name, micros, bare = ordinary.bare) => console.log(`     ${name}: ${(micros / bare).toFixed(2)} x bare`)
+console.log(`     bare posix_spawn of sh -c true: ${ordinary.bare.toFixed(0)} µs (median)`)
+figure('sh -c true, supervisor started for it', ordinary.cold / ordinary.bare, 3, 'x bare')
+figure('sh -c true, supervisor ready', ordinary.ready / ordinary.bare, 1.2, 'x bare')
+fact('least: Node has a small program do it that stands ready', ordinary.ordered)
+fact('child_process', ordinary.spawned)
+figure('a command in a session that lasts', ordinary.session / ordinary.bare, 0.2, 'x bare')
+fact('least: a small program types it at a bash on a terminal', ordinary.typed)
+fact('least: Node gives it to a bash on pipes', ordinary.piped)
 
 // Touched, so that the pages are there to be copied by whoever forks.
 const heap = Array.from({ length: 2_000 }, () => new Float64Array(131_072).fill(1.5))
-figure('sh -c true, ready, 2 GB heap', (await timed(RUNS, once)) / bare, 1.2, 'x bare')
-figure('sh -c true, cold, 2 GB heap', (await timed(RUNS, cold)) / bare, 3, 'x bare')
+const ordered = here(() => askSmall('once 1'))
+const large = await inTurns({ bare, ready: here(once), cold: here(cold), ordered })
+figure('sh -c true, ready, 2 GB heap', large.ready / large.bare, 1.2, 'x bare')
+fact('least: Node has a small program do it, 2 GB heap', large.ordered, large.bare)
+figure('sh -c true, cold, 2 GB heap', large.cold / large.bare, 3, 'x bare')
 console.log(`     heap ${(process.memoryUsage().rss / 2 ** 30).toFixed(1)} GB, ${heap.length} blocks`)
 heap.length = 0
+for (const program of [small, bash]) program.stdin.end()
 
 const run = promisify(execFile)
 const eight = async (work) => {
