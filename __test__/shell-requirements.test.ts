@@ -30,7 +30,7 @@ const HELD: Held = [
   ['TS-31', BACKGROUND, 'a_background_shell_is_answered_line_by_line_and_its_input_ended'],
   ['TS-31', BACKGROUND, 'what_a_background_shell_is_given_is_judged_line_by_line_and_as_a_whole'],
   ['TS-31', BACKGROUND, 'a_signal_reaches_the_group_and_ends_nothing_by_itself'],
-  ['TS-31', BACKGROUND, 'as_many_as_may_run_and_not_one_more'],
+  ['TS-31', 'crates/core/src/session/places.rs', 'as_many_as_may_run_and_not_one_more_also_while_they_start'],
   [
     'TT-1',
     'crates/core/src/permissions/command/tests/mod.rs',
