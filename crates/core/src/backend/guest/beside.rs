@@ -134,7 +134,7 @@ async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, dri
                     return;
                 }
                 // Not in the middle of such a call. Dropping the recorder tells whoever waits that it is over.
-                Some((ToHost::Ready { .. } | ToHost::Unusable(_) | ToHost::Began { .. }, _)) => {
+                Some((ToHost::Ready { .. } | ToHost::Unusable(_) | ToHost::Began { .. } | ToHost::Here, _)) => {
                     shared.end();
                     return;
                 }

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::answers::{Answers, Ours};
 use super::message::{Failure, Method, Setup, ToGuest, ToHost, VERSION, is_decodable};
-use super::pipe::{Shared, Times, lost};
+use super::pipe::{Shared, Times, Watch, lost};
 use crate::backend::{BoxFuture, Call};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
@@ -44,11 +44,21 @@ impl Connection {
         writer: impl AsyncWrite + Send + Unpin + 'static,
         setup: Setup,
     ) -> Result<Self> {
-        Self::open_within(reader, writer, setup, Times::default()).await
+        Self::open_patient(reader, writer, setup, Times::default()).await
+    }
+
+    /// The same, of a guest that has so long to begin.
+    pub async fn open_within(
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        setup: Setup,
+        start: Duration,
+    ) -> Result<Self> {
+        Self::open_patient(reader, writer, setup, Times { start, ..Times::default() }).await
     }
 
     /// The same with other patience.
-    pub(super) async fn open_within(
+    pub(super) async fn open_patient(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
         setup: Setup,
@@ -144,6 +154,8 @@ impl Connection {
         let deadline = || bound.map_or_else(|| call.deadline.clone(), |bound| call.deadline.within(bound));
         let (mut running, mut inbox) = self.shared.begin(method.most_bytes())?;
         let within = call.deadline.at.map(|at| at.saturating_duration_since(std::time::Instant::now()));
+        // A command may be silent for as long as it runs, in a container that somebody has paused; files answer.
+        let mut watch = (!matches!(method, Method::Execute(_))).then(|| Watch::of(&self.shared));
         let message = ToGuest::Call { method, within, guarded: !call.guard.is_open() };
         let taken = deadline();
         tokio::select! {
@@ -165,6 +177,13 @@ impl Connection {
                     // It is no guest any more: whatever holds it would hold the next call as well.
                     self.shared.end();
                     return Err(stopping.map_or_else(lost, |stopping| stopping.error));
+                }
+                () = at(watch.as_ref().map(|watch| watch.next)) => {
+                    if watch.as_mut().is_some_and(|watch| !watch.look(&self.shared, running.id)) {
+                        self.shared.end();
+                        return Err(lost());
+                    }
+                    None
                 }
                 room = self.shared.room(), if held.is_some() => {
                     let room = room?;
@@ -203,7 +222,8 @@ impl Connection {
                         | ToHost::Unusable(_)
                         | ToHost::Began { .. }
                         | ToHost::Obeyed
-                        | ToHost::Taken,
+                        | ToHost::Taken
+                        | ToHost::Here,
                         _,
                     ))
                     | None => {

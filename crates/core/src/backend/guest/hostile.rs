@@ -103,7 +103,7 @@ where
         play(peer).await;
     });
     let (reader, writer) = split(ours);
-    Connection::open_within(reader, writer, setup(), times).await.unwrap()
+    Connection::open_patient(reader, writer, setup(), times).await.unwrap()
 }
 
 /// The same with ordinary patience, for a peer that answers every call with this.
@@ -366,4 +366,31 @@ async fn whoever_gives_up_to_open_leaves_nothing() {
         heard = peer.hear() => assert!(heard.is_some()),
     }
     assert!(peer.hear().await.is_none());
+}
+
+/// A guest that a command had stopped held each read for ten minutes.
+#[tokio::test(start_paused = true)]
+async fn a_guest_that_has_stopped_is_given_up_soon_and_one_that_works_is_not() {
+    let silent = connected(Times::default(), async |mut peer| while peer.hear().await.is_some() {}).await;
+    let began = tokio::time::Instant::now();
+    assert_eq!(asked(&silent, &Call::default()).await.unwrap_err().kind(), ErrorKind::BackendUnavailable);
+    assert_eq!(began.elapsed().as_secs(), 40);
+    assert!(silent.has_ended());
+
+    let alive = connected(Times::default(), async |mut peer| {
+        let mut pings = 0;
+        while let Some(heard) = peer.hear().await {
+            if matches!(heard.message, ToGuest::Ping) {
+                pings += 1;
+                peer.say(heard.call, &ToHost::Here, b"").await;
+                if pings == 20 {
+                    let (message, body) = done(b"7".to_vec());
+                    peer.say(heard.call, &message, &body).await;
+                }
+            }
+        }
+    })
+    .await;
+    assert_eq!(asked(&alive, &Call::default()).await.unwrap(), 7);
+    assert!(!alive.has_ended());
 }

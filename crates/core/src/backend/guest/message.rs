@@ -18,7 +18,7 @@ use crate::search::{FindQuery, GlobQuery, GrepQuery, OutlineQuery};
 
 /// Which protocol this is; raised with every change of what is said, as a container may hold a guest of another release.
 /// `Start`, `Unusable` and [`Failure`] stay as they are in all of them.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 /// 4 KiB: no message of ours, and no facts beside it, are longer; what a guest sends is cut there.
 const MESSAGE_BYTES: usize = 4 << 10;
 /// 1 MiB of output goes with one question at most.
@@ -79,6 +79,8 @@ pub(super) enum ToGuest {
     Input,
     /// Answers a question; the body is a file's new content.
     Answer { question: u64, failure: Option<Failure> },
+    /// Is somebody there?
+    Ping,
 }
 
 /// From the inside to the outside.
@@ -108,6 +110,8 @@ pub(super) enum ToHost {
     Failed(Failure),
     /// Asks in the middle of a call; the body is content.
     Question { question: u64, ask: Ask },
+    /// Answers [`ToGuest::Ping`], whatever becomes of the call.
+    Here,
 }
 
 /// What the inside cannot know.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::frame::{Decoder, Frame, MAX_BYTES, SPEECH_BYTES, encode};
 use super::message::{Ask, Failure, PIECE_BYTES, ToGuest, ToHost};
@@ -28,6 +28,10 @@ const INBOX: usize = 256;
 /// 64 KiB: what a pipe holds.
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// 3 times a guest is asked whether it is there. Counted, and not only timed: a process that was stopped itself has heard nothing
+/// meanwhile.
+pub(super) const PINGS: u32 = 3;
+
 /// How long the outside is patient.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Times {
@@ -37,6 +41,9 @@ pub(super) struct Times {
     pub(super) grace: Duration,
     /// For a guest to take a pipe full of bytes.
     pub(super) stall: Duration,
+    /// For a guest to say anything at all while a call of files waits for it, before it is asked whether it is there; and
+    /// then as long again, [`PINGS`] times.
+    pub(super) life: Duration,
     /// For a guest to obey an order, and to end a command that it was told to end.
     pub(super) order: Duration,
 }
@@ -49,6 +56,7 @@ impl Default for Times {
             grace: Duration::from_secs(5),
             // A machine that does much else may stand still for some seconds.
             stall: Duration::from_secs(30),
+            life: Duration::from_secs(10),
             // A command is asked first, and killed after a moment.
             order: Duration::from_secs(10),
         }
@@ -64,12 +72,14 @@ pub(super) struct Shared {
     next: AtomicU64,
     pub(super) ended: CancelToken,
     pub(super) times: Times,
+    /// Raised with everything that is heard, and with all content that is taken.
+    signs: Arc<AtomicU64>,
 }
 
 struct Outgoing {
     bytes: Vec<u8>,
     /// Given back when it is written.
-    _room: Option<OwnedSemaphorePermit>,
+    room: Option<OwnedSemaphorePermit>,
 }
 
 /// Room for one frame.
@@ -138,8 +148,9 @@ impl Shared {
             next: AtomicU64::new(1),
             ended: CancelToken::new(),
             times,
+            signs: Arc::default(),
         });
-        tokio::spawn(write(frames, writer, shared.ended.clone(), times.stall));
+        tokio::spawn(write(frames, writer, shared.ended.clone(), times.stall, Arc::clone(&shared.signs)));
         tokio::spawn(Arc::clone(&shared).read(reader, started));
         (shared, start)
     }
@@ -167,7 +178,7 @@ impl Shared {
         let bytes = encode(call, message, body)
             .ok_or_else(|| Error::new(ErrorKind::FileTooLarge, "This is too much for one call."))?;
         // Whoever has room finds room: the queue is longer by what is said without.
-        self.outgoing.try_send(Outgoing { bytes, _room: Some(room.0) }).map_err(|_| {
+        self.outgoing.try_send(Outgoing { bytes, room: Some(room.0) }).map_err(|_| {
             self.end();
             lost()
         })
@@ -182,7 +193,7 @@ impl Shared {
     /// Says something short without waiting. A peer that has not taken the last thousand of such is none any more.
     pub(super) fn say(&self, call: u64, message: &ToGuest) {
         if let Some(bytes) = encode(call, message, &[])
-            && let Err(mpsc::error::TrySendError::Full(_)) = self.outgoing.try_send(Outgoing { bytes, _room: None })
+            && let Err(mpsc::error::TrySendError::Full(_)) = self.outgoing.try_send(Outgoing { bytes, room: None })
         {
             self.end();
         }
@@ -201,6 +212,7 @@ impl Shared {
             if count == 0 {
                 break;
             }
+            self.signs.fetch_add(1, Ordering::Relaxed);
             decoder.push(&buffer[..count]);
             if !self.deliver(&mut decoder, &mut started) {
                 break;
@@ -219,6 +231,9 @@ impl Shared {
             };
             if body.len() > most_bytes(&message) {
                 return false;
+            }
+            if matches!(message, ToHost::Here) {
+                continue;
             }
             if call == 0 {
                 match started.take() {
@@ -268,6 +283,7 @@ async fn write(
     mut writer: impl AsyncWrite + Unpin,
     ended: CancelToken,
     stall: Duration,
+    signs: Arc<AtomicU64>,
 ) {
     loop {
         let frame = tokio::select! {
@@ -285,6 +301,10 @@ async fn write(
                 if !matches!(timeout(stall, put).await, Ok(Ok(()))) {
                     return false;
                 }
+                // Content finds room as long as somebody takes it; a question alone goes into a pipe that nobody reads.
+                if frame.room.is_some() {
+                    signs.fetch_add(1, Ordering::Relaxed);
+                }
             }
             true
         };
@@ -299,6 +319,34 @@ async fn write(
     ended.cancel();
     // The guest ends when its input does.
     let _ = timeout(stall, writer.shutdown()).await;
+}
+
+/// Whether anything is heard while a call waits.
+pub(super) struct Watch {
+    pub(super) next: Instant,
+    signs: u64,
+    asked: u32,
+}
+
+impl Watch {
+    pub(super) fn of(shared: &Shared) -> Self {
+        Self { next: Instant::now() + shared.times.life, signs: shared.signs.load(Ordering::Relaxed), asked: 0 }
+    }
+
+    /// Asks a guest of which nothing was heard since the last look whether it is there; false once it was asked in vain.
+    pub(super) fn look(&mut self, shared: &Shared, call: u64) -> bool {
+        let signs = shared.signs.load(Ordering::Relaxed);
+        if signs != self.signs {
+            (self.signs, self.asked) = (signs, 0);
+        }
+        if self.asked == PINGS {
+            return false;
+        }
+        self.asked += 1;
+        shared.say(call, &ToGuest::Ping);
+        self.next = Instant::now() + shared.times.life;
+        true
+    }
 }
 
 pub(super) fn lost() -> Error {

@@ -95,6 +95,8 @@ pub fn serve<B: Backend + 'static>(
                         }
                     });
                 }
+                // Where there is no room something is on its way, which says the same.
+                (ToGuest::Ping, _) => drop(encode(call, &ToHost::Here, &[]).map(|bytes| outgoing.try_send(bytes))),
                 (ToGuest::Cancel, _) => calls.cancel(call),
                 (ToGuest::Order(order), _) => {
                     if !calls.tell(call, Told::Order(order)) {
