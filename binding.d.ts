@@ -75,10 +75,12 @@ export declare class NativeDocker {
   /** The same container as a backend. */
   backend(): NativeBackend
   /**
-   * `start`, `stop`, `purge` (also where it has a name), `health` (`{ alive, idleMs, containerId }`) or `usage`; but for
-   * the first, without starting it.
+   * `start`, `stop`, `purge` (also where it has a name), `alive`, `id` or `usage`; but for the first, without starting it.
+   * What was begun goes on when the caller gives up.
    */
-  invoke(method: string): Promise<NativeOutcome>
+  invoke(method: string, cancel?: NativeCancel | undefined | null): Promise<NativeOutcome>
+  /** Stops it unless a call runs or has run within so many milliseconds; `value` says whether it did. */
+  stopIfIdle(mostMs: number): Promise<NativeOutcome>
   /** Counts as a call. */
   touch(): void
   /** Milliseconds since the last call ended, and parts of them: 0 only while one runs. */

@@ -123,7 +123,12 @@ impl NativeBackend {
         } else {
             Begin::of(wire::answers_at_once(&*backend, &request), request.bytes())
         };
-        start_at(env, begin, async move { wire::invoke(&*backend, request, &call).await.into() })
+        // From now on, not from when a thread has time for it: an idle container is ended under nobody.
+        let used = backend.in_use();
+        start_at(env, begin, async move {
+            let _used = used;
+            wire::invoke(&*backend, request, &call).await.into()
+        })
     }
 
     /// Opens a file to be read piece by piece. `arguments_json` is `{ path, offset?, length? }`.
@@ -135,7 +140,11 @@ impl NativeBackend {
         cancel: Option<&NativeCancel>,
     ) -> napi::Result<PromiseRaw<'env, NativeReaderMade>> {
         let (backend, call) = (Arc::clone(&self.inner), call_of(cancel));
-        start_opening(env, async move { wire::Reading::open(&*backend, &arguments_json, &call).await })
+        let used = backend.in_use();
+        start_opening(env, async move {
+            let _used = used;
+            wire::Reading::open(&*backend, &arguments_json, &call).await
+        })
     }
 
     /// Opens a file to be written piece by piece. `arguments_json` is `{ path }`.
@@ -147,7 +156,11 @@ impl NativeBackend {
         cancel: Option<&NativeCancel>,
     ) -> napi::Result<PromiseRaw<'env, NativeWriterMade>> {
         let (backend, call) = (Arc::clone(&self.inner), call_of(cancel));
-        start_opening(env, async move { wire::Writing::open(backend, &arguments_json, &call).await })
+        let used = backend.in_use();
+        start_opening(env, async move {
+            let _used = used;
+            wire::Writing::open(backend, &arguments_json, &call).await
+        })
     }
 
     /// Ends what the backend started.

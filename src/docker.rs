@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gloveport_core::backend::docker::{
     BuildProgress, DockerBackend, DockerOptions, GuestProgram, Notices, Runtime, builtin_runtime, builtin_runtimes,
     dockerfile, image_tag,
 };
+use gloveport_core::cancel::Deadline;
 use gloveport_core::error::{Error, Result};
 use napi::Status;
 use napi::bindgen_prelude::{Env, Function, PromiseRaw};
@@ -15,7 +17,7 @@ use napi_derive::napi;
 use serde_json::{Value, json};
 
 use crate::backend::NativeBackend;
-use crate::convert::{NativeError, NativeOutcome, parse};
+use crate::convert::{NativeCancel, NativeError, NativeOutcome, parse, token_of};
 use crate::sandbox::NativeSandbox;
 
 /// 1,024: pieces of progress that wait for JavaScript; what does not fit is dropped, as nobody reads that fast.
@@ -70,12 +72,32 @@ impl NativeDocker {
         NativeBackend { inner: Arc::clone(&self.inner) as _ }
     }
 
-    /// `start`, `stop`, `purge` (also where it has a name), `health` (`{ alive, idleMs, containerId }`) or `usage`; but for
-    /// the first, without starting it.
+    /// `start`, `stop`, `purge` (also where it has a name), `alive`, `id` or `usage`; but for the first, without starting it.
+    /// What was begun goes on when the caller gives up.
     #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
-    pub fn invoke<'env>(&self, env: &'env Env, method: String) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+    pub fn invoke<'env>(
+        &self,
+        env: &'env Env,
+        method: String,
+        cancel: Option<&NativeCancel>,
+    ) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
         let docker = Arc::clone(&self.inner);
-        env.spawn_future(async move { Ok(invoke(&docker, &method).await) })
+        let deadline = Deadline { cancel: token_of(cancel), at: None };
+        env.spawn_future(async move {
+            Ok(tokio::select! {
+                biased;
+                outcome = invoke(&docker, &method) => outcome,
+                error = deadline.reached() => value(Err(error)),
+            })
+        })
+    }
+
+    /// Stops it unless a call runs or has run within so many milliseconds; `value` says whether it did.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn stop_if_idle<'env>(&self, env: &'env Env, most_ms: f64) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let docker = Arc::clone(&self.inner);
+        let most = Duration::try_from_secs_f64(most_ms / 1_000.0).unwrap_or(Duration::MAX);
+        env.spawn_future(async move { Ok(value(docker.stop_if_idle(most).await.map(Value::from))) })
     }
 
     /// Counts as a call.
@@ -96,11 +118,8 @@ async fn invoke(docker: &DockerBackend, method: &str) -> NativeOutcome {
         "start" => docker.start().await.into(),
         "stop" => docker.stop(false).await.into(),
         "purge" => docker.stop(true).await.into(),
-        "health" => {
-            let health = docker.health().await;
-            let idle = u64::try_from(health.idle.as_millis()).unwrap_or(u64::MAX);
-            value(Ok(json!({ "alive": health.alive, "idleMs": idle, "containerId": docker.container_id().await })))
-        }
+        "alive" => value(docker.health().await.map(|health| health.alive.into())),
+        "id" => value(Ok(json!(docker.container_id().await))),
         "usage" => value(docker.usage().await.map(|usage| json!(usage))),
         _ => value(Err(Error::internal("There is no such method."))),
     }

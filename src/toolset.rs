@@ -146,7 +146,9 @@ impl NativeToolset {
         } else {
             Begin::of(toolset.answers_at_once(&name), input_json.len())
         };
+        let used = toolset.in_use();
         start_at(env, begin, async move {
+            let _used = used;
             let (input, options) = match (input(&input_json), options) {
                 (Ok(input), Ok(options)) => (input, options),
                 (Err(error), _) | (_, Err(error)) => return Result::<ToolResult>::Err(error).into(),

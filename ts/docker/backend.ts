@@ -132,28 +132,47 @@ export class DockerBackend extends NativeFiles {
   }
 
   /**
-   * Starts the container now, and resolves when it answers.
+   * Starts the container now, and resolves when it answers. Who gives up gets an `AbortError`; what was begun, such as a pull,
+   * goes on for the next call, until it is stopped.
    *
    * @throws {BackendUnavailableError} no engine, no image, or no start; says what was tried
    */
   async start(options?: CallSignal): Promise<void> {
-    await runNative(checkOptions(options), () => this.#docker.invoke('start'))
+    await runNative(checkOptions(options), (cancel) => this.#docker.invoke('start', cancel))
   }
 
   /** Stops it: gone with its files, but kept when it has a name and `purge` is not set. Twice is once. */
   async stop(options?: { readonly purge?: boolean | undefined } & CallSignal): Promise<void> {
     const { purge, ...rest } = checkOptions(options)
-    await runNative(rest, () => this.#docker.invoke(purge === true ? 'purge' : 'stop'))
+    await runNative(rest, (cancel) => this.#docker.invoke(purge === true ? 'purge' : 'stop', cancel))
   }
 
-  /** Whether the container runs. Starts nothing. */
+  /**
+   * Stops it, as {@link DockerBackend.stop} does, unless a call runs or has run within so many milliseconds, and says whether it did.
+   * A call that was made before this one keeps it.
+   */
+  async stopIfIdle(milliseconds: number): Promise<boolean> {
+    if (typeof milliseconds !== 'number' || !(milliseconds >= 0)) {
+      throw new InvalidInputError(`The idle time is a number that is not negative, not ${describe(milliseconds)}.`)
+    }
+    const { value } = await runNative({}, () => this.#docker.stopIfIdle(milliseconds))
+    return value === 'true'
+  }
+
+  /**
+   * Whether the container runs, or goes on at the next call as one that is paused does. Starts nothing.
+   *
+   * @throws {BackendUnavailableError} its engine does not say; the container may well run
+   */
   async isAlive(): Promise<boolean> {
-    return (await this.#health()).alive
+    const { value } = await runNative({}, () => this.#docker.invoke('alive'))
+    return value === 'true'
   }
 
   /** The engine's number of the container while it runs. For people and logs, never for a model. */
   async containerId(): Promise<string | null> {
-    return (await this.#health()).containerId
+    const { value } = await runNative({}, () => this.#docker.invoke('id'))
+    return JSON.parse(value ?? 'null') as string | null
   }
 
   /** Milliseconds since the last call ended, and parts of them; 0 only while one runs. Any call counts. */
@@ -168,12 +187,7 @@ export class DockerBackend extends NativeFiles {
 
   /** What it uses, or null where it does not run. */
   async usage(options?: CallSignal): Promise<DockerUsage | null> {
-    const { value } = await runNative(checkOptions(options), () => this.#docker.invoke('usage'))
+    const { value } = await runNative(checkOptions(options), (cancel) => this.#docker.invoke('usage', cancel))
     return JSON.parse(value ?? 'null') as DockerUsage | null
-  }
-
-  async #health(): Promise<{ alive: boolean; containerId: string | null }> {
-    const { value } = await runNative({}, () => this.#docker.invoke('health'))
-    return JSON.parse(value ?? 'null') as { alive: boolean; containerId: string | null }
   }
 }

@@ -46,6 +46,9 @@ mod temp;
 /// A future that a trait object returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Held while a backend is used.
+pub type InUse = Box<dyn Send + Sync>;
+
 /// A place with files, and perhaps a shell.
 pub trait Backend: Send + Sync {
     /// Names this backend in logs; unique within the process.
@@ -68,6 +71,11 @@ pub trait Backend: Send + Sync {
     /// The same of reads alone.
     fn reads_at_hand(&self) -> bool {
         self.is_immediate()
+    }
+    /// Says that a call is about to begin, where that keeps the backend from ending as idle: until what this returns is dropped.
+    /// Whoever puts a call off to another thread asks first.
+    fn in_use(&self) -> Option<InUse> {
+        None
     }
     /// Ends what the backend started and refuses later calls with `Closed`. A second close does nothing.
     fn close(&self) -> BoxFuture<'_, Result<()>>;

@@ -24,7 +24,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::approval::{ApprovalMemory, ApprovalMode, ApprovalOrder, Approver};
-use crate::backend::{Backend, Shell};
+use crate::backend::{Backend, InUse, Shell};
 use crate::custom::{CustomTools, Instruction};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::{CommandJudge, Hooks, NoHooks};
@@ -207,6 +207,11 @@ impl Toolset {
     /// Whether calls end when they are first polled; see [`Backend::is_immediate`].
     pub fn is_immediate(&self) -> bool {
         self.shared.scratch.backend().is_immediate()
+    }
+
+    /// See [`Backend::in_use`].
+    pub fn in_use(&self) -> Option<InUse> {
+        self.shared.backend.in_use()
     }
 
     /// Whether calls of the tool `name` do.

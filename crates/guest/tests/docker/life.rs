@@ -15,14 +15,14 @@ async fn starts_by_itself_and_leaves_nothing() {
     let engine = engine();
     let backend = engine.backend();
     assert_eq!(backend.container_id().await, None);
-    assert!(!backend.health().await.alive);
+    assert!(!backend.health().await.unwrap().alive);
     let outcome = run(&backend, "pwd; echo oops >&2; exit 3").await;
     assert_eq!(
         (outcome.stdout.as_str(), outcome.stderr.as_str(), outcome.exit_code),
         ("/workspace\n", "oops\n", Some(3))
     );
     let id = backend.container_id().await.unwrap();
-    assert!(engine.exists(&id) && backend.health().await.alive);
+    assert!(engine.exists(&id) && backend.health().await.unwrap().alive);
     let usage = backend.usage().await.unwrap().unwrap();
     assert!(usage.memory_bytes.unwrap() > 0 && usage.memory_limit_bytes == Some(2 << 30), "{usage:?}");
     assert!(usage.processes.unwrap() >= 2, "{usage:?}");

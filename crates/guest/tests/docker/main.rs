@@ -15,6 +15,7 @@ mod debian;
 mod far;
 mod held;
 mod life;
+mod revived;
 #[path = "../../../core/tests/contract/run.rs"]
 mod run;
 mod runtimes;

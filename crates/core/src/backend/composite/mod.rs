@@ -21,7 +21,8 @@ use serde::Deserialize;
 use self::routes::Routes;
 use super::process::Process;
 use super::{
-    Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, Shell, TerminalRequest, WritableFileSystem,
+    Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, InUse, Shell, TerminalRequest,
+    WritableFileSystem,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -126,6 +127,11 @@ impl Backend for CompositeBackend {
 
     fn reads_at_hand(&self) -> bool {
         self.routes.parts().iter().all(|part| part.backend.reads_at_hand())
+    }
+
+    fn in_use(&self) -> Option<InUse> {
+        let parts: Vec<_> = self.routes.parts().iter().filter_map(|part| part.backend.in_use()).collect();
+        (!parts.is_empty()).then(|| Box::new(parts) as InUse)
     }
 
     /// Refuses later calls. The backends are left open: whoever made them closes them.

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use super::container::Container;
+use super::idle::Busy;
 use super::image::BuildProgress;
 use super::mounts::Mounts;
 use super::options::DockerOptions;
@@ -11,7 +12,7 @@ use super::runtime::work_dir;
 use super::usage::Usage;
 use crate::backend::guest::Remote;
 use crate::backend::local::{Confinement, LocalBackend, LocalOptions};
-use crate::backend::{Backend, BoxFuture, FileSystem, Shell, WritableFileSystem};
+use crate::backend::{Backend, BoxFuture, FileSystem, InUse, Shell, WritableFileSystem};
 use crate::error::Result;
 use crate::path::VirtualPath;
 use crate::sandbox::Sandbox;
@@ -28,7 +29,7 @@ pub struct DockerBackend {
 /// What is known of a container without starting it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Health {
-    /// Whether it runs.
+    /// Whether it runs, or goes on at the next call: one that is paused is alive.
     pub alive: bool,
     /// Time since the last call ended; zero while one runs.
     pub idle: Duration,
@@ -82,9 +83,15 @@ impl DockerBackend {
         self.container.stop(purge).await
     }
 
-    /// Whether it runs, and for how long nobody called.
-    pub async fn health(&self) -> Health {
-        Health { alive: self.container.is_alive().await, idle: self.container.idle_for() }
+    /// Stops it as [`DockerBackend::stop`] does if no call runs and none has run for so long, and says whether it did. A call
+    /// that begins at this moment keeps it.
+    pub async fn stop_if_idle(&self, most: Duration) -> Result<bool> {
+        self.container.stop_if_idle(most).await
+    }
+
+    /// Whether it runs, and for how long nobody called. `BackendUnavailable` where its engine does not say.
+    pub async fn health(&self) -> Result<Health> {
+        Ok(Health { alive: self.container.is_alive().await?, idle: self.container.idle_for() })
     }
 
     /// Counts as a call.
@@ -146,6 +153,10 @@ impl Backend for DockerBackend {
 
     fn shell(&self) -> Option<&dyn Shell> {
         Some(&self.remote)
+    }
+
+    fn in_use(&self) -> Option<InUse> {
+        Some(Box::new(Busy::new(&self.container)))
     }
 
     fn close(&self) -> BoxFuture<'_, Result<()>> {

@@ -114,9 +114,8 @@ impl ExecShell {
         if let Some(environment) = config["Env"].as_array_mut() {
             environment.extend(request.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
         }
-        if let Some(directory) = &request.working_directory {
-            config["WorkingDir"] = directory.as_str().into();
-        }
+        // What runs anywhere must not need a directory that a command may have removed.
+        config["WorkingDir"] = request.working_directory.as_ref().map_or("/", VirtualPath::as_str).into();
         if let Some(user) = &self.user {
             config["User"] = user.as_str().into();
         }
@@ -189,6 +188,7 @@ impl ExecShell {
         let config = json!({
             "Cmd": ["sh", "-c", END_MARKED, "sh", mark],
             "AttachStdout": true,
+            "WorkingDir": "/",
             "User": self.user.as_deref().unwrap_or_default(),
         });
         let ended = async {

@@ -80,6 +80,8 @@ pub(super) async fn exec(engine: &Engine, id: &str, command: &[&str], user: Opti
         "AttachStdout": true,
         "AttachStderr": true,
         "Tty": false,
+        // The container's own directory may be gone by now, and then no program of ours would start any more.
+        "WorkingDir": "/",
     });
     if let Some(user) = user {
         config["User"] = user.into();

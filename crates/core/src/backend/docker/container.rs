@@ -9,9 +9,12 @@
 //! What changes the state runs to its end, whoever stops waiting for it: a container that was made is always known here.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::by_shell;
@@ -19,15 +22,21 @@ use super::calls::{Status, exec, status, unpause};
 use super::client::{Engine, Input, Output};
 use super::idle::{Busy, Idleness};
 use super::image::BuildProgress;
+use super::interrupt::Interrupt;
 use super::options::DockerOptions;
 use crate::backend::guest::{Connection, Lease, Line, Link, Setup};
 use crate::backend::{BoxFuture, Call};
-use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 
 /// 30 min to make and start a container: a pull or the build of an image is a part of it.
 const START: Duration = Duration::from_mins(30);
+/// 60 s for the first guest of a container, perhaps beside fifty others.
+const BEGIN: Duration = Duration::from_secs(60);
+/// 10 s for the first process to end all others.
+const END_ALL: Duration = Duration::from_secs(10);
+/// 20 s for a later one: it has only to start. What a command has put in its place may say nothing for ever.
+const BEGIN_AGAIN: Duration = Duration::from_secs(20);
 
 /// A container, whether there is one yet or not. Clones are the same container.
 #[derive(Clone)]
@@ -42,8 +51,8 @@ pub(super) struct Inner {
     pub(super) state: tokio::sync::Mutex<State>,
     /// The container that runs, for whoever only looks and does not wait.
     pub(super) seen: Mutex<Option<(Engine, String)>>,
-    /// Ends the starts that are under way; a later start has another one.
-    pub(super) interrupt: Mutex<CancelToken>,
+    /// Ends what is under way to a connection, and whatever waits for it; what comes later has another one.
+    pub(super) interrupt: Interrupt,
     pub(super) idleness: Idleness,
     home: Mutex<Option<String>>,
 }
@@ -65,12 +74,45 @@ pub(super) struct Running {
     /// Our end of its first process's input: dropped, the container ends. Without one somebody else holds it.
     pub(super) hold: Option<Mutex<Hold>>,
     pub(super) line: Option<Line>,
+    /// Tells this run of the container from earlier and later ones.
+    pub(super) life: u64,
+    /// When the last attempt at a new connection came to nothing, and why.
+    pub(super) failed: Option<Box<(Instant, Error)>>,
+}
+
+impl Running {
+    /// Ends everything in a container of ours but its first process, which does it: a guest that was killed could end
+    /// nothing of what it had started, and the next one knows nothing of that. Where another process holds the container, or it is
+    /// not ours, there is nobody to ask.
+    async fn end_all(&mut self) -> Result<()> {
+        let (Some(_), Some(hold)) = (&self.program, &mut self.hold) else { return Ok(()) };
+        let Hold { input, output } = hold.get_mut();
+        let ended = async {
+            input.write_all(b"\n").await.ok()?;
+            input.flush().await.ok()?;
+            output.piece().await.ok()?
+        };
+        match timeout(END_ALL, ended).await {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) | Err(_) => Err(Error::new(
+                ErrorKind::BackendUnavailable,
+                "What ran in the container could not be ended, and nothing new is started beside it; stop the container.",
+            )),
+        }
+    }
+
+    /// A container that runs by now, with no way into it yet.
+    pub(super) fn new(engine: Engine, id: String, ours: bool, program: Option<String>, hold: Option<Hold>) -> Self {
+        static LIVES: AtomicU64 = AtomicU64::new(0);
+        let life = LIVES.fetch_add(1, Ordering::Relaxed);
+        Self { engine, id, ours, program, hold: hold.map(Mutex::new), line: None, life, failed: None }
+    }
 }
 
 /// Both directions: the engine closes the input when either end is closed.
 pub(super) struct Hold {
-    pub(super) _input: Input,
-    pub(super) _output: Output,
+    pub(super) input: Input,
+    pub(super) output: Output,
 }
 
 impl Container {
@@ -87,7 +129,7 @@ impl Container {
             progress,
             state: tokio::sync::Mutex::new(State::Idle),
             seen: Mutex::new(None),
-            interrupt: Mutex::new(CancelToken::new()),
+            interrupt: Interrupt::default(),
             idleness: Idleness::new(),
             home: Mutex::new(None),
         }))
@@ -111,14 +153,36 @@ impl Container {
 
     async fn lend(&self) -> Result<Lease> {
         let this = self.clone();
-        self.settled(START, async move { this.connected().await }).await
+        let (stays, left) = oneshot::channel();
+        let lent = self.settled(START, async move { this.connected(left).await }).await;
+        drop::<oneshot::Sender<()>>(stays);
+        lent
     }
 
-    /// A connection that works, by whatever must be done for it.
-    async fn connected(&self) -> Result<Lease> {
+    /// A connection that works, by whatever must be done for it. `left` ends when nobody wants it any more.
+    async fn connected(&self, left: oneshot::Receiver<()>) -> Result<Lease> {
+        let (interrupt, asked) = (self.0.interrupt.token(), Instant::now());
         let busy = Busy::new(self);
-        let interrupt = self.0.interrupt.lock().clone();
-        let mut state = self.0.state.lock().await;
+        tokio::select! {
+            biased;
+            line = self.line(asked, left) => Ok(Lease::new(line?, Some(Box::new(busy)))),
+            // Whoever stops or closes it waits neither for a pull nor for a guest that says nothing: what was begun goes with
+            // the future.
+            () = interrupt.cancelled() => {
+                Err(Error::new(ErrorKind::Closed, "The container was stopped before it had started."))
+            }
+        }
+    }
+
+    /// `asked` is when the call began to wait for its turn: it shares an attempt that failed meanwhile, as ten calls that
+    /// each wait for a guest that says nothing would wait for ten times as long.
+    async fn line(&self, asked: Instant, left: oneshot::Receiver<()>) -> Result<Line> {
+        let mut state = tokio::select! {
+            biased;
+            state = self.0.state.lock() => state,
+            // Nothing was begun for who has gone.
+            _ = left => return Err(Error::new(ErrorKind::Aborted, "The call was given up.")),
+        };
         if let State::Ended(why, kind) = &*state {
             return Err(Error::new(*kind, *why));
         }
@@ -127,38 +191,40 @@ impl Container {
             if let Some(line @ Line::Guest(connection)) = &running.line
                 && !connection.has_ended()
             {
-                return Ok(Lease::new(line.clone(), Some(Box::new(busy))));
+                return Ok(line.clone());
             }
-            match self.revive(running).await? {
-                Some(line) => return Ok(Lease::new(line, Some(Box::new(busy)))),
-                None => drop(self.put(&mut state, self.after_the_end())),
+            if let Some((_, error)) = running.failed.as_deref().filter(|(at, _)| asked < *at) {
+                return Err(same(error));
+            }
+            match self.revive(running).await {
+                Ok(Some(line)) => return Ok(line),
+                Ok(None) => drop(self.put(&mut state, self.after_the_end())),
+                Err(error) => {
+                    running.failed = Some(Box::new((Instant::now(), same(&error))));
+                    return Err(error);
+                }
             }
             if let State::Ended(why, kind) = &*state {
                 return Err(Error::new(*kind, *why));
             }
         }
-        // Whoever stops or closes it does not wait for a pull: what was begun goes with the future.
-        let running = tokio::select! {
-            running = self.brought_up() => running?,
-            () = interrupt.cancelled() => {
-                return Err(Error::new(ErrorKind::Closed, "The container was stopped before it had started."));
-            }
-        };
+        let running = self.brought_up().await?;
         let line = running.line.clone().ok_or_else(|| Error::internal("A container came up without a line."))?;
+        let life = running.life;
         self.put(&mut state, State::Running(running));
-        self.watch_idleness();
-        Ok(Lease::new(line, Some(Box::new(busy))))
+        self.watch_idleness(life);
+        Ok(line)
     }
 
     /// A container that runs, and the way into it. Where that fails, one that nobody needs goes.
     async fn brought_up(&self) -> Result<Running> {
         let (mut running, mut unfinished) = self.bring_up().await?;
-        let mut line = self.connect(&running).await;
+        let mut line = self.connect(&running, BEGIN).await;
         if line.is_err() && running.ours && running.hold.is_none() {
             // It may have been about to end, as the host that held it has died: then it is resumed.
             if status(&running.engine, &running.id).await? != Some(Status::Running) {
                 (running, unfinished) = self.bring_up().await?;
-                line = self.connect(&running).await;
+                line = self.connect(&running, BEGIN).await;
             }
         }
         running.line = Some(line?);
@@ -185,14 +251,17 @@ impl Container {
         }
         let line = match running.line.take() {
             Some(line @ Line::Here(_)) => line,
-            Some(Line::Guest(_)) | None => self.connect(running).await?,
+            Some(Line::Guest(_)) | None => {
+                running.end_all().await?;
+                self.connect(running, BEGIN_AGAIN).await?
+            }
         };
         running.line = Some(line.clone());
         Ok(Some(line))
     }
 
-    /// Starts the guest and speaks with it; without one, takes the container's shell.
-    async fn connect(&self, running: &Running) -> Result<Line> {
+    /// Starts the guest, which has so long to answer; without one, takes the container's shell.
+    async fn connect(&self, running: &Running, most: Duration) -> Result<Line> {
         let user = self.0.options.user.as_deref();
         let (work_dir, limits) = (self.0.work_dir.clone(), self.0.options.limits.clone());
         let Some(program) = &running.program else {
@@ -200,9 +269,18 @@ impl Container {
         };
         let setup = Setup { working_directory: work_dir, limits, environment: Vec::new() };
         let (output, input) = exec(&running.engine, &running.id, &[program, "serve"], user).await?;
-        let connection = Connection::open(output, input, setup).await?;
+        let connection = Connection::open_within(output, input, setup, most).await?;
         *self.0.home.lock() = connection.home();
         Ok(Line::Guest(Arc::new(connection)))
+    }
+}
+
+/// The same error for one more call.
+fn same(error: &Error) -> Error {
+    let again = Error::new(error.kind(), error.message().to_owned());
+    match error.details() {
+        Some(details) => again.with_details(details.clone()),
+        None => again,
     }
 }
 

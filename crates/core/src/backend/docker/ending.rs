@@ -29,10 +29,11 @@ impl Container {
 
     /// Stops it: gone with its files, unless it has a name; then `purge` removes it too. Twice is once.
     pub(super) async fn stop(&self, purge: bool) -> Result<()> {
-        self.interrupt();
+        let turn = Turn::of(self);
         let this = self.clone();
         self.settled(STOP, async move {
             let mut state = this.0.state.lock().await;
+            drop(turn);
             if !matches!(&*state, State::Running(_)) {
                 return if purge { this.purge_stopped().await } else { Ok(()) };
             }
@@ -47,10 +48,14 @@ impl Container {
     /// Stops it if nobody has called for so long, and says whether it did. Looked at under the lock: a call that has
     /// begun by then keeps it.
     pub(super) async fn stop_if_idle(&self, most: Duration) -> Result<bool> {
+        // Whoever holds the lock for long is a call.
+        if !self.is_idle_for(most) {
+            return Ok(false);
+        }
         let this = self.clone();
         self.settled(STOP, async move {
             let mut state = this.0.state.lock().await;
-            if this.idle_for() < most {
+            if !this.is_idle_for(most) {
                 return Ok(false);
             }
             if matches!(&*state, State::Running(_))
@@ -61,12 +66,6 @@ impl Container {
             Ok(true)
         })
         .await
-    }
-
-    /// Ends the starts that are under way.
-    fn interrupt(&self) {
-        let interrupted = std::mem::take(&mut *self.0.interrupt.lock());
-        interrupted.cancel();
     }
 
     fn stopped(&self) -> State {
@@ -122,8 +121,7 @@ impl Container {
 
     /// Ends what was started here, for good. A container with a name is stopped and kept.
     pub(super) async fn close(&self) -> Result<()> {
-        // Not taken out: no later start is begun either.
-        self.0.interrupt.lock().cancel();
+        self.0.interrupt.for_ever();
         let this = self.clone();
         self.settled(STOP, async move {
             let mut state = this.0.state.lock().await;
@@ -134,5 +132,21 @@ impl Container {
             }
         })
         .await
+    }
+}
+
+/// A stop that waits for its turn. Who comes meanwhile does not begin: its turn might be before.
+struct Turn(Container);
+
+impl Turn {
+    fn of(container: &Container) -> Self {
+        container.0.interrupt.begin();
+        Self(container.clone())
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.0.0.interrupt.over();
     }
 }

@@ -156,7 +156,7 @@ async fn who_closes_or_stops_does_not_wait_for_a_pull() {
         });
         fake.until(PULL).await;
         // Whoever only looks does not wait either.
-        assert!(!container.is_alive().await && container.id().is_none());
+        assert!(!container.is_alive().await.unwrap() && container.id().is_none());
         assert_eq!(container.usage().await.unwrap(), None);
         if close {
             container.close().await.unwrap()
@@ -236,15 +236,8 @@ async fn a_container_that_does_not_take_the_guest_is_an_error_and_does_not_stay(
 fn running(engine: &Engine, held: bool) -> State {
     use super::client::Output;
     use super::container::Hold;
-    let hold = Hold { _input: Box::new(sink()), _output: Output::new(Box::new(empty()), Vec::new()) };
-    State::Running(Running {
-        engine: engine.clone(),
-        id: "feed".to_owned(),
-        ours: true,
-        program: None,
-        hold: held.then(|| Mutex::new(hold)),
-        line: None,
-    })
+    let hold = Hold { input: Box::new(sink()), output: Output::new(Box::new(empty()), Vec::new()) };
+    State::Running(Running::new(engine.clone(), "feed".to_owned(), true, None, held.then_some(hold)))
 }
 
 #[tokio::test]
@@ -277,6 +270,124 @@ async fn only_who_holds_a_container_ends_it() {
         let ended = asked.iter().any(|question| question.starts_with("DELETE"));
         assert_eq!(ended, held || purge, "{asked:?}");
     }
+}
+
+const EXEC: &str = "POST /containers/feed/exec";
+
+const LOOK: &str = "GET /containers/feed/json";
+
+/// A container that runs, and `exec` as the answer to whoever begins something in it, the first time and later.
+fn that_runs(exec: fn(usize) -> Says) -> Fake {
+    Fake::new(move |question, times| match question {
+        LOOK => Says::Answer("200 OK", r#"{"State":{"Status":"running"}}"#),
+        EXEC => exec(times),
+        _ => Says::Answer("204 No Content", ""),
+    })
+}
+
+fn starts(container: &Container) -> tokio::task::JoinHandle<crate::error::Result<()>> {
+    let container = container.clone();
+    tokio::spawn(async move { container.start().await })
+}
+
+async fn until_calls(container: &Container, count: usize) {
+    while container.calls() != count {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Each call waited its turn for a new connection, a minute each, and whoever stopped the container waited for all of them.
+#[tokio::test]
+async fn who_closes_or_stops_does_not_wait_for_a_connection_that_nobody_answers() {
+    for close in [true, false] {
+        let mut fake = that_runs(|_| Says::Nothing);
+        let container = fake.container();
+        container.put(&mut *container.0.state.lock().await, running(&fake.engine().await, true));
+        let calls = [(); 3].map(|()| starts(&container));
+        fake.until(EXEC).await;
+        until_calls(&container, 3).await;
+        let ended = async { if close { container.close().await } else { container.stop(false).await } };
+        tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap().unwrap();
+        for call in calls {
+            assert_eq!(call.await.unwrap().unwrap_err().kind(), ErrorKind::Closed);
+        }
+        fake.until("DELETE /containers/feed").await;
+    }
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_the_same_connection_share_its_failure_and_who_leaves_waits_no_more() {
+    let mut fake = that_runs(|times| match times {
+        1 => Says::Late("500 Oh", r#"{"message":"none"}"#),
+        _ => Says::Answer("500 Oh", r#"{"message":"again"}"#),
+    });
+    let container = fake.container();
+    container.put(&mut *container.0.state.lock().await, running(&fake.engine().await, true));
+    let first = starts(&container);
+    fake.until(EXEC).await;
+    let [second, third, leaves] = [(); 3].map(|()| starts(&container));
+    until_calls(&container, 4).await;
+    leaves.abort();
+    until_calls(&container, 3).await;
+    fake.late.notify_one();
+    for call in [first, second, third] {
+        assert_eq!(call.await.unwrap().unwrap_err().details().unwrap()["message"], "none");
+    }
+    while let Ok(question) = fake.asked.try_recv() {
+        assert_ne!(question, LOOK);
+    }
+    // A later one tries again.
+    assert_eq!(container.start().await.unwrap_err().details().unwrap()["message"], "again");
+    fake.until(LOOK).await;
+}
+
+/// An engine that was slow or away for a moment, and a container that was paused, were taken for its end.
+#[tokio::test]
+async fn only_what_has_ended_is_not_alive() {
+    let status = |status: &'static str, body: &'static str| Some((status, body));
+    for (said, alive) in [
+        (status("200 OK", r#"{"State":{"Status":"running"}}"#), Some(true)),
+        (status("200 OK", r#"{"State":{"Status":"paused"}}"#), Some(true)),
+        (status("200 OK", r#"{"State":{"Status":"exited"}}"#), Some(false)),
+        (status("404 Not Found", "{}"), Some(false)),
+        (status("500 Oh", "{}"), None),
+        (None, None),
+    ] {
+        let fake = Fake::new(move |_, _| match said {
+            Some((status, body)) => Says::Answer(status, body),
+            None => Says::Ends,
+        });
+        let container = fake.container();
+        container.put(&mut *container.0.state.lock().await, running(&fake.engine().await, true));
+        let answer = container.is_alive().await;
+        match alive {
+            Some(alive) => assert_eq!(answer.unwrap(), alive, "{said:?}"),
+            None => {
+                let error = answer.unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::BackendUnavailable);
+                assert_eq!(error.details().unwrap()["engine"], fake.host, "{said:?}");
+            }
+        }
+    }
+}
+
+/// One that was stopped while its engine was asked is not handed out as one that lives.
+#[tokio::test]
+async fn what_is_stopped_while_it_is_looked_at_is_not_alive() {
+    let mut fake = Fake::new(|question, _| match question {
+        LOOK => Says::Late("200 OK", r#"{"State":{"Status":"running"}}"#),
+        _ => Says::Answer("204 No Content", ""),
+    });
+    let container = fake.container();
+    container.put(&mut *container.0.state.lock().await, running(&fake.engine().await, true));
+    let looking = tokio::spawn({
+        let container = container.clone();
+        async move { container.is_alive().await }
+    });
+    fake.until(LOOK).await;
+    container.stop(false).await.unwrap();
+    fake.late.notify_one();
+    assert!(!looking.await.unwrap().unwrap());
 }
 
 /// A search over a mount may take longer than an idle container is left alone, and so may a file that is read in pieces.

@@ -1,5 +1,7 @@
 //! What is seen of a container from outside. Nothing here waits for a container that is just being made or ended.
 
+use serde_json::json;
+
 use super::calls::{Status, of, status};
 use super::client::{Engine, Payload};
 use super::container::Container;
@@ -8,10 +10,22 @@ use super::usage::Usage;
 use crate::error::Result;
 
 impl Container {
-    /// Whether it runs and answers, without starting it.
-    pub(super) async fn is_alive(&self) -> bool {
-        let Some((engine, id)) = self.seen() else { return false };
-        matches!(status(&engine, &id).await, Ok(Some(Status::Running)))
+    /// Whether it runs, or would go on at the next call as one that is paused does; nothing is started. An error where its
+    /// engine does not say: that is no end of it.
+    pub(super) async fn is_alive(&self) -> Result<bool> {
+        let Some((engine, id)) = self.seen() else { return Ok(false) };
+        let found = status(&engine, &id).await;
+        let found = found.map_err(|error| {
+            let mut details = error.details().cloned().unwrap_or_else(|| json!({}));
+            details["engine"] = engine.address().into();
+            error.with_details(details)
+        })?;
+        let lives = match found {
+            Some(Status::Running | Status::Paused) => true,
+            Some(Status::Still) | None => false,
+        };
+        // Not one that was stopped while its engine was asked.
+        Ok(lives && self.id().is_some_and(|now| now == id))
     }
 
     /// What it uses; nothing where none runs.

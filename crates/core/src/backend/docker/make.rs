@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -110,7 +109,7 @@ impl Container {
             Some("none") => None,
             _ => Some(GUEST_PROGRAM.to_owned()),
         };
-        Ok(Running { engine, id, ours, program, hold: hold.map(Mutex::new), line: None })
+        Ok(Running::new(engine, id, ours, program, hold))
     }
 
     async fn create(&self, engine: Engine) -> Result<(Running, Unfinished)> {
@@ -143,7 +142,7 @@ impl Container {
         let program = program.map(|_| GUEST_PROGRAM.to_owned());
         // One with a name has its files from now on, whatever becomes of the way into it.
         let unfinished = if remove { unfinished } else { unfinished.finish() };
-        Ok((Running { engine, id, ours: true, program, hold: hold.map(Mutex::new), line: None }, unfinished))
+        Ok((Running::new(engine, id, true, program, hold), unfinished))
     }
 
     /// Who runs things inside. On mounts that can be written it is this process's user: a root without capabilities
@@ -223,7 +222,7 @@ impl Container {
         let attached = engine.attach(&path, Payload::Nothing).await;
         let (output, input) = attached.map_err(|failure| refused("attach to a container", &failure))?;
         let began = start(engine, id).await?;
-        Ok(began.then_some(Hold { _input: input, _output: output }))
+        Ok(began.then_some(Hold { input, output }))
     }
 
     /// Sends the guest into a container that is not ours through a command, and says where it lies. The archive endpoint

@@ -8,6 +8,7 @@
 //! guest.rs      the guest program: loaded, uploaded into a container that is not running, or through a command
 //! container.rs  the life of one container: lent, held, connected to
 //! idle.rs       when nobody uses it
+//! interrupt.rs  how a stop ends what is under way
 //! ending.rs     stopped, idle, closed, or ended by itself
 //! look.rs       seen from outside, without waiting
 //! locks.rs      one at a time, of what has the same name
@@ -47,6 +48,7 @@ mod handed_out;
 mod idle;
 mod image;
 mod install;
+mod interrupt;
 #[cfg(test)]
 mod life_tests;
 mod locks;

@@ -19,7 +19,7 @@ use super::plan::{self, Judges, Plan};
 use super::policy::Policy;
 use crate::access::{Access, Guard, Operation};
 use crate::approval::{ApprovalDecision, ApprovalMemory, ApprovalRequest, Approver, Remember};
-use crate::backend::{Backend, BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
+use crate::backend::{Backend, BoxFuture, Call, FileSystem, InUse, Shell, WritableFileSystem};
 use crate::call_info::CallInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
@@ -247,6 +247,10 @@ impl Backend for GuardedBackend {
 
     fn reads_at_hand(&self) -> bool {
         self.inner.reads_at_hand()
+    }
+
+    fn in_use(&self) -> Option<InUse> {
+        self.inner.in_use()
     }
 
     /// Closes the backend behind, too: whoever holds this one need not hold that.

@@ -131,6 +131,16 @@ impl Engine {
         self.address.is_far()
     }
 
+    /// Where it is, for the author.
+    pub(super) fn address(&self) -> String {
+        match &*self.address {
+            Address::Unix(path) => format!("unix://{}", path.display()),
+            Address::Pipe(path) => format!("npipe:{path}"),
+            Address::Tcp(place) => format!("tcp://{place}"),
+            Address::Program(words) => words.join(" "),
+        }
+    }
+
     /// Tells it from other engines.
     pub(super) fn name(&self) -> String {
         format!("{:?}", self.address)

@@ -1,0 +1,69 @@
+//! What commands do to our own programs inside, and to what those stand on: the next call finds its way all the same, and whoever
+//! ends the container ends it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gloveport_core::backend::Backend;
+use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram};
+use gloveport_core::error::ErrorKind;
+use tokio::time::timeout;
+
+use crate::{engine, read, run, try_run, write};
+
+/// An engine begins programs in the container's own directory, and refused every one once that was gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_working_directory_that_was_removed_keeps_nobody_out() {
+    let engine = engine();
+    let backend = engine.backend();
+    assert_eq!(
+        try_run(&backend, "cd /; rm -rf /workspace; kill -9 -1").await.unwrap_err().kind(),
+        ErrorKind::BackendUnavailable
+    );
+    write(&backend, "/workspace/a", b"text").await;
+    assert_eq!(run(&backend, "pwd; cat a").await.stdout, "/workspace\ntext");
+    backend.close().await.unwrap();
+
+    let options = DockerOptions { guest: GuestProgram::default(), ..engine.options() };
+    let backend = DockerBackend::new(options, None).unwrap();
+    run(&backend, "cd /; rm -rf /workspace; echo text >/kept").await;
+    assert_eq!(read(&backend, "/kept").await.unwrap(), b"text\n");
+    backend.close().await.unwrap();
+}
+
+/// A command that had killed whoever started it stayed for as long as the container.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_outlives_the_guest_that_it_killed_ends_before_the_next_one_begins() {
+    let engine = engine();
+    let backend = engine.backend();
+    // All but itself, from an environment that holds no mark of ours.
+    let command = "(env -i /bin/setsid /bin/sh -c 'kill -9 -1; exec /bin/sleep 4321' &); sleep 1000";
+    assert_eq!(try_run(&backend, command).await.unwrap_err().kind(), ErrorKind::BackendUnavailable);
+    let id = backend.container_id().await.unwrap();
+    assert!(engine.docker(&["top", &id]).contains("sleep 4321"));
+    assert_eq!(run(&backend, "ps | grep -c '[s]leep 4321'").await.stdout, "0\n");
+    assert_eq!(backend.container_id().await, Some(id));
+    backend.close().await.unwrap();
+}
+
+/// Each call waited a minute for what stood in the guest's place, one after the other, and the end of the container for all of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_in_the_place_of_the_guest_does_not_keep_the_container() {
+    let engine = engine();
+    let backend = Arc::new(engine.backend());
+    let forge = "cd /.gloveport; printf '#!/bin/sh\\nexec sleep 5432\\n' >new; chmod 755 new; mv new guest; kill -9 -1";
+    assert_eq!(try_run(&backend, forge).await.unwrap_err().kind(), ErrorKind::BackendUnavailable);
+    let id = backend.container_id().await.unwrap();
+    let calls = [(); 3].map(|()| {
+        let backend = Arc::clone(&backend);
+        tokio::spawn(async move { try_run(&backend, "true").await })
+    });
+    while !engine.docker(&["top", &id]).contains("sleep 5432") {
+        tokio::task::yield_now().await;
+    }
+    timeout(Duration::from_secs(45), backend.close()).await.unwrap().unwrap();
+    assert!(!engine.exists(&id));
+    for call in calls {
+        assert!(call.await.unwrap().is_err());
+    }
+}
