@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 
 import {
+  AbortError,
   BackendUnavailableError,
   ClosedError,
   DockerBackend,
@@ -174,6 +175,70 @@ test('what is busy, or does not tell, is not evicted', async () => {
   expect(await sessions.cleanupIdle(0)).toBe(0)
 })
 
+// A lost engine was taken for the end of a session, whose files then went with it.
+test('a session whose state cannot be known is kept, and the caller is told', async () => {
+  const { events, sessions } = manager()
+  const first = await sessions.getOrCreate('a')
+  const lost = new BackendUnavailableError('The container engine was lost.')
+  first.isAlive = () => Promise.reject(lost)
+  expect(await rejection(sessions.getOrCreate('a'))).toBe(lost)
+  expect(sessions.sessions.get('a')).toBe(first)
+  first.isAlive = () => Promise.resolve(true)
+  expect(await sessions.getOrCreate('a')).toBe(first)
+  expect(events).toEqual(['new a', 'start a', 'touch a'])
+})
+
+describe('a session that knows better whether it is idle', () => {
+  class Asked extends Recorder {
+    answer: (stopped: boolean | Promise<never>) => void = () => {}
+    override idleMs: number | undefined = 9_999
+
+    stopIfIdle(milliseconds: number): Promise<boolean> {
+      this.events.push(`idle for ${milliseconds}? ${this.id}`)
+      return new Promise((resolve) => (this.answer = resolve))
+    }
+  }
+
+  const asked = async () => {
+    const events: string[] = []
+    const sessions = new SessionManager<Asked>({ create: (id) => new Asked(id, events), idleTimeout: 1000 })
+    return { events, sessions, session: await sessions.getOrCreate('a') }
+  }
+
+  test('is kept when it says that it is not, and handed out only then', async () => {
+    const { events, sessions, session } = await asked()
+    const cleaned = sessions.cleanupIdle()
+    const again = sessions.getOrCreate('a')
+    session.answer(false)
+    expect([await cleaned, await again]).toEqual([0, session])
+    expect(events).toEqual(['new a', 'start a', 'idle for 1000? a', 'touch a'])
+  })
+
+  test('is not handed out when it has stopped', async () => {
+    const { events, sessions, session } = await asked()
+    const cleaned = sessions.cleanupIdle(5)
+    const again = sessions.getOrCreate('a')
+    session.answer(true)
+    expect(await cleaned).toBe(1)
+    expect(await again).not.toBe(session)
+    expect(events).toEqual(['new a', 'start a', 'idle for 5? a', 'stop a', 'new a', 'start a'])
+  })
+
+  test('goes when it fails to stop, and whoever listens hears why', async () => {
+    const errors: unknown[] = []
+    const events: string[] = []
+    const sessions = new SessionManager<Asked>({
+      create: (id) => new Asked(id, events),
+      onError: (error) => void errors.push(error),
+    })
+    const session = await sessions.getOrCreate('a')
+    const cleaned = sessions.cleanupIdle(0)
+    const failure = new Error('refused')
+    session.answer(Promise.reject(failure))
+    expect([await cleaned, sessions.has('a'), errors]).toEqual([1, false, [failure]])
+  })
+})
+
 test('a session is not made again before its old one is gone', async () => {
   const { events, sessions } = manager()
   const first = await sessions.getOrCreate('a')
@@ -322,6 +387,17 @@ describe.skipIf(process.platform === 'win32')('an engine that pulls', () => {
       details: { message: 'no room' },
     })
     expect(await warned).toMatchObject({ code: 'GLOVEPORT_DOCKER', message: '`onProgress` failed: mine' })
+    await backend.close()
+  })
+
+  test('who gives up to wait for a start is told so at once', async () => {
+    const { host, pulling: asked } = await pulling('never ends')
+    const backend = new DockerBackend({ host, image: 'x' })
+    const abort = new AbortController()
+    const starting = rejection(backend.start({ signal: abort.signal }))
+    await asked
+    abort.abort()
+    expect(await starting).toBeInstanceOf(AbortError)
     await backend.close()
   })
 

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, mkdir } from 'node:fs/promises'
+import { mkdir, readFile, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 
@@ -154,6 +154,43 @@ test('mounts have the same paths inside and outside', async () => {
   onTestFinished(() => backend.close())
   expect((await backend.execute('pwd; cat a.txt; echo made > b.txt')).stdout).toBe('/work\ntext')
   expect((await backend.read('/work/b.txt')).content).toBe('made\n')
+})
+
+test('a session is kept through a pause and a lost engine, and with it its files', async () => {
+  const root = await project()
+  const socket = join(root, 'engine.sock')
+  const place = () => symlink(engine.host.replace('unix://', ''), socket)
+  await place()
+  await using sessions = new SessionManager({ docker: { ...engine, host: `unix://${socket}` } })
+  const session = await sessions.getOrCreate('a')
+  await session.write('/workspace/kept', 'text')
+  const id = await session.containerId()
+  execFileSync('docker', ['--host', engine.host, 'pause', id!])
+  expect(await sessions.getOrCreate('a')).toBe(session)
+  execFileSync('docker', ['--host', engine.host, 'unpause', id!])
+  // What listens is gone; connections that are there stay.
+  await rm(socket)
+  await expect(sessions.getOrCreate('a')).rejects.toMatchObject({
+    code: 'BACKEND_UNAVAILABLE',
+    details: { engine: `unix://${socket}` },
+  })
+  await place()
+  expect(await sessions.getOrCreate('a')).toBe(session)
+  expect((await session.read('/workspace/kept')).content).toBe('text')
+})
+
+test('a call that has just been made is not ended as idle', async () => {
+  await using sessions = new SessionManager({ docker: engine })
+  const session = await sessions.getOrCreate('a')
+  const running = session.execute('sleep 0.3; echo whole')
+  expect(session.idleMs).toBe(0)
+  expect([await sessions.cleanupIdle(0), await session.stopIfIdle(0)]).toEqual([0, false])
+  expect((await running).stdout).toBe('whole\n')
+  const toolset = createToolset({ backend: session, permissions: 'permissive' })
+  const called = toolset.call('execute', { command: 'sleep 0.3; echo whole' })
+  expect(await session.stopIfIdle(0)).toBe(false)
+  expect((await called).text).toContain('whole')
+  await toolset.close()
 })
 
 test('fifty sessions at once are used, evicted, and none is left or mixed up', async () => {

@@ -27,6 +27,7 @@ const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/
 export interface Session {
   start(): Promise<void> | void
   stop(): Promise<void> | void
+  /** Whether it goes on being used; false replaces it. Where that cannot be known it throws, and the session stays. */
   isAlive(): Promise<boolean> | boolean
   /** Milliseconds since the last use, 0 while something runs; without it the session is never evicted. */
   readonly idleMs?: number | undefined
@@ -34,6 +35,11 @@ export interface Session {
   readonly idleTimeout?: number | undefined
   /** Called each time the session is handed out again. */
   touch?(): void
+  /**
+   * Stops unless something runs or has run within so many milliseconds, and says whether it did; asked before `stop`
+   * where an idle session is evicted. Only the session itself knows of a call that has just begun.
+   */
+  stopIfIdle?(milliseconds: number): Promise<boolean> | boolean
 }
 
 /** What the session of an id is made with. */
@@ -88,6 +94,8 @@ interface Entry<S> {
   /** The value of `session`, once it is there. */
   made?: S
   readonly placed: Placed
+  /** While it is asked to stop if it is idle: whether it has. */
+  evicted?: Promise<boolean> | undefined
 }
 
 /** How far an entry has come that is not made. */
@@ -142,6 +150,7 @@ export class SessionManager<S extends Session = DockerBackend> {
   /**
    * The session of an id, made and started when there is none that lives. Calls at the same time get the same one.
    *
+   * @throws {BackendUnavailableError} no engine has room, or the one of a session that is open does not answer: that is kept
    * @throws {SessionLimitError} as many as `maxSessions` are open
    * @throws {InvalidInputError} the id is no plain name
    */
@@ -153,9 +162,11 @@ export class SessionManager<S extends Session = DockerBackend> {
       const entry = this.#entries.get(id)
       if (!entry) return await this.#begin(id, runtime)
       const session = await entry.session
+      await entry.evicted
       if (this.#entries.get(id) !== entry) continue
       if (await session.isAlive()) {
-        if (this.#entries.get(id) !== entry) continue
+        // Handed out while it is looked at whether it goes, it might be gone by then.
+        if (this.#entries.get(id) !== entry || entry.evicted) continue
         session.touch?.()
         return session
       }
@@ -185,8 +196,7 @@ export class SessionManager<S extends Session = DockerBackend> {
       idle.map(async ([id, entry]) => {
         // Somebody may have used it while others were stopped.
         if (this.#entries.get(id) !== entry || !entry.made || !this.#isIdle(entry.made, maxIdle)) return false
-        await this.#end(id, entry, true)
-        return true
+        return await this.#evict(id, entry, entry.made, maxIdle)
       }),
     )
     return ended.filter(Boolean).length
@@ -345,10 +355,40 @@ export class SessionManager<S extends Session = DockerBackend> {
     }
   }
 
+  /** Ends a session that seems idle, unless it knows better. */
+  async #evict(id: string, entry: Entry<S>, session: S, maxIdle: number | undefined): Promise<boolean> {
+    let ended: Promise<void> | undefined
+    if (entry.evicted) return false
+    entry.evicted = (async () => {
+      const stopped = await this.#stopIdle(session, this.#mostIdle(session, maxIdle))
+      if (!stopped || this.#entries.get(id) !== entry) return false
+      ended = this.#end(id, entry, true)
+      return true
+    })()
+    const evicted = await entry.evicted
+    entry.evicted = undefined
+    await ended
+    return evicted
+  }
+
+  /** Whether it has stopped, or is to be stopped. One that fails to stop has ended all the same. */
+  async #stopIdle(session: S, most: number): Promise<boolean> {
+    if (!session.stopIfIdle) return true
+    try {
+      return await session.stopIfIdle(most)
+    } catch (error) {
+      this.#report(error)
+      return true
+    }
+  }
+
   #isIdle(session: S, maxIdle: number | undefined): boolean {
-    const { idleMs, idleTimeout } = session
-    if (idleMs === undefined) return false
-    return idleMs > (maxIdle ?? idleTimeout ?? this.#options.idleTimeout ?? DEFAULT_IDLE_TIMEOUT)
+    const { idleMs } = session
+    return idleMs !== undefined && idleMs > this.#mostIdle(session, maxIdle)
+  }
+
+  #mostIdle(session: S, maxIdle: number | undefined): number {
+    return maxIdle ?? session.idleTimeout ?? this.#options.idleTimeout ?? DEFAULT_IDLE_TIMEOUT
   }
 
   #report(error: unknown): void {
