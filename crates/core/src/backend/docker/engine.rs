@@ -17,13 +17,14 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 const HELLO: Duration = Duration::from_secs(5);
 /// 30 s for one that a program has to log in to.
 const FAR_HELLO: Duration = Duration::from_secs(30);
-/// 64 KiB: what a Docker configuration file may have at most to be read.
-const CONFIG_BYTES: u64 = 64 << 10;
+/// 8 MiB: what a Docker configuration file may have at most to be read; tokens of many registries are long.
+const CONFIG_BYTES: u64 = 8 << 20;
 
 /// An address, and where it came from.
+#[derive(Debug)]
 struct Candidate {
     source: String,
-    address: String,
+    address: Result<String, &'static str>,
     tls: Option<Tls>,
 }
 
@@ -32,7 +33,7 @@ pub(super) async fn connect(host: Option<&str>) -> Result<Engine> {
     let named = match host {
         Some(host) => Some(Candidate {
             source: "the `host` option".to_owned(),
-            address: host.to_owned(),
+            address: Ok(host.to_owned()),
             tls: tls_of_environment(),
         }),
         None => named_by_environment(),
@@ -52,7 +53,8 @@ pub(super) async fn connect(host: Option<&str>) -> Result<Engine> {
 }
 
 async fn hello(candidate: &Candidate) -> Result<Engine, String> {
-    let address = Address::parse(&candidate.address, candidate.tls.as_ref())?;
+    let address =
+        Address::parse(candidate.address.as_deref().map_err(|why| (*why).to_owned())?, candidate.tls.as_ref())?;
     let program = address.program().map(str::to_owned);
     let most = if program.is_some() { FAR_HELLO } else { HELLO };
     let answered = timeout(most, Engine::hello(address)).await;
@@ -84,7 +86,9 @@ fn unreachable(tried: &[(&Candidate, String)]) -> Error {
     let details: Vec<Value> = tried
         .iter()
         .map(
-            |(candidate, reason)| json!({ "source": candidate.source, "address": candidate.address, "reason": reason }),
+            |(candidate, reason)| {
+                json!({ "source": candidate.source, "address": candidate.address.as_deref().unwrap_or_default(), "reason": reason })
+            },
         )
         .collect();
     Error::new(
@@ -98,18 +102,44 @@ fn unreachable(tried: &[(&Candidate, String)]) -> Error {
     .with_details(json!({ "tried": details }))
 }
 
+/// Where the engine of these options, and every other one that a process of this user would take, is or may come to be.
+pub(super) fn addresses(host: Option<&str>) -> Vec<String> {
+    let mut addresses: Vec<String> = host.map(str::to_owned).into_iter().collect();
+    let candidates = named_by_environment().into_iter().chain(usual_sockets());
+    addresses.extend(candidates.filter_map(|candidate| candidate.address.ok()));
+    addresses
+}
+
 fn named_by_environment() -> Option<Candidate> {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     if let Some(address) = set("DOCKER_HOST") {
-        return Some(Candidate { source: "DOCKER_HOST".to_owned(), address, tls: tls_of_environment() });
+        return Some(Candidate { source: "DOCKER_HOST".to_owned(), address: Ok(address), tls: tls_of_environment() });
     }
-    let folder = configuration()?;
-    let name = set("DOCKER_CONTEXT")
-        .or_else(|| read_json(folder.join("config.json"))?.get("currentContext")?.as_str().map(str::to_owned))?;
+    named_by_configuration(&configuration()?, set("DOCKER_CONTEXT"))
+}
+
+/// The context of that name, else the one that is set in the configuration. One that cannot be read might name another machine: that
+/// is no reason to take this one.
+fn named_by_configuration(folder: &std::path::Path, name: Option<String>) -> Option<Candidate> {
+    let name = match name.map_or_else(|| current_context(folder), |name| Ok(Some(name))) {
+        Ok(name) => name?,
+        Err(why) => {
+            return Some(Candidate { source: "Docker's configuration".to_owned(), address: Err(why), tls: None });
+        }
+    };
     if name.is_empty() || name == "default" {
         return None;
     }
-    Some(context(&folder, &name))
+    Some(context(folder, &name))
+}
+
+fn current_context(folder: &std::path::Path) -> Result<Option<String>, &'static str> {
+    let Some(configuration) = read_json(folder.join("config.json"))? else { return Ok(None) };
+    match configuration.get("currentContext") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(name)) => Ok(Some(name.clone())),
+        Some(_) => Err("its `currentContext` is no text"),
+    }
 }
 
 /// Where the engine's client keeps its settings.
@@ -134,7 +164,8 @@ fn tls_of_environment() -> Option<Tls> {
 fn context(folder: &std::path::Path, name: &str) -> Candidate {
     let source = format!("the Docker context '{}'", Shown(name));
     let contexts = std::fs::read_dir(folder.join("contexts").join("meta")).into_iter().flatten().flatten();
-    let found = contexts.filter_map(|entry| Some((entry.file_name(), read_json(entry.path().join("meta.json"))?)));
+    let found =
+        contexts.filter_map(|entry| Some((entry.file_name(), read_json(entry.path().join("meta.json")).ok()??)));
     for (hash, meta) in found {
         if meta.get("Name").and_then(Value::as_str) != Some(name) {
             continue;
@@ -144,16 +175,16 @@ fn context(folder: &std::path::Path, name: &str) -> Candidate {
         let skips = meta.pointer("/Endpoints/docker/SkipTLSVerify").and_then(Value::as_bool).unwrap_or(false);
         // One that checks no certificate speaks TLS all the same.
         let tls = (skips || certificates.is_dir()).then_some(Tls { folder: certificates, verify: !skips });
-        return Candidate { source, address: address.to_owned(), tls };
+        return Candidate { source, address: Ok(address.to_owned()), tls };
     }
-    Candidate { source, address: String::new(), tls: None }
+    Candidate { source, address: Err("there is none of that name, or it cannot be read"), tls: None }
 }
 
 fn usual_sockets() -> Vec<Candidate> {
     if cfg!(windows) {
         return vec![Candidate {
             source: "the pipe of Docker Desktop".to_owned(),
-            address: "npipe:////./pipe/docker_engine".to_owned(),
+            address: Ok("npipe:////./pipe/docker_engine".to_owned()),
             tls: None,
         }];
     }
@@ -168,7 +199,8 @@ fn usual_sockets() -> Vec<Candidate> {
     places
         .into_iter()
         .filter_map(|(source, path)| {
-            Some(Candidate { source: source.to_owned(), address: format!("unix://{}", path?.to_str()?), tls: None })
+            let address = Ok(format!("unix://{}", path?.to_str()?));
+            Some(Candidate { source: source.to_owned(), address, tls: None })
         })
         .collect()
 }
@@ -177,12 +209,22 @@ fn home() -> Option<PathBuf> {
     std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from)
 }
 
-fn read_json(path: PathBuf) -> Option<Value> {
-    let facts = std::fs::metadata(&path).ok()?;
-    if !facts.is_file() || facts.len() > CONFIG_BYTES {
-        return None;
+/// What is in a file of settings; nothing where there is no such file.
+fn read_json(path: PathBuf) -> Result<Option<Value>, &'static str> {
+    let unreadable = "its file `config.json` cannot be read";
+    let facts = match std::fs::metadata(&path) {
+        Ok(facts) => facts,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(_) => return Err(unreadable),
+    };
+    if !facts.is_file() {
+        return Err(unreadable);
     }
-    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    if facts.len() > CONFIG_BYTES {
+        return Err("its file `config.json` has more than 8 MiB");
+    }
+    let bytes = std::fs::read(path).map_err(|_| unreadable)?;
+    serde_json::from_slice(&bytes).map(Some).map_err(|_| "its file `config.json` is no JSON")
 }
 
 /// What the engine refused. Its words go into the details only: they name places of its machine.
@@ -227,6 +269,59 @@ mod tests {
             let error = connect(Some(address)).await.unwrap_err();
             assert!(error.message().contains(reason), "{error}");
         }
+    }
+
+    /// The engine of this machine was taken in the place of the one that a configuration names which could not be read.
+    #[tokio::test]
+    async fn a_configuration_that_cannot_be_read_leads_to_no_other_engine() {
+        let large = format!(r#"{{"auths":{{"x":"{}"}},"currentContext":"far"}}"#, "x".repeat(100 << 10));
+        for (configuration, source) in [
+            (None, None),
+            (Some("{}"), None),
+            (Some(r#"{"currentContext":null}"#), None),
+            (Some(r#"{"currentContext":"default"}"#), None),
+            (Some(r#"{"currentContext":""}"#), None),
+            (Some(r#"{"currentContext":7}"#), Some("Docker's configuration: its `currentContext` is no text")),
+            (Some("{"), Some("Docker's configuration: its file `config.json` is no JSON")),
+            (Some("folder"), Some("Docker's configuration: its file `config.json` cannot be read")),
+            (Some("huge"), Some("Docker's configuration: its file `config.json` has more than 8 MiB")),
+            (Some(large.as_str()), Some("the Docker context 'far': there is none of that name, or it cannot be read")),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("config.json");
+            match configuration {
+                None => {}
+                Some("folder") => std::fs::create_dir(path).unwrap(),
+                Some("huge") => std::fs::File::create(path).unwrap().set_len(CONFIG_BYTES + 1).unwrap(),
+                Some(text) => std::fs::write(path, text).unwrap(),
+            }
+            let named = named_by_configuration(folder.path(), None);
+            assert_eq!(named.is_some(), source.is_some(), "{configuration:?}");
+            if let (Some(named), Some(source)) = (named, source) {
+                let reason = hello(&named).await.unwrap_err();
+                assert_eq!(format!("{}: {reason}", named.source), source);
+            }
+        }
+    }
+
+    #[test]
+    fn a_context_is_found_by_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let meta = folder.path().join("contexts/meta/0123");
+        std::fs::create_dir_all(&meta).unwrap();
+        let text = r#"{"Name":"far","Endpoints":{"docker":{"Host":"tcp://far:2376","SkipTLSVerify":true}}}"#;
+        std::fs::write(meta.join("meta.json"), text).unwrap();
+        // One that is broken hides no other.
+        std::fs::create_dir_all(folder.path().join("contexts/meta/0000/meta.json")).unwrap();
+        std::fs::write(folder.path().join("config.json"), r#"{"currentContext":"other"}"#).unwrap();
+        let found = |name: &str| named_by_configuration(folder.path(), Some(name.to_owned()));
+        let far = found("far").unwrap();
+        assert_eq!((far.source.as_str(), far.address), ("the Docker context 'far'", Ok("tcp://far:2376".to_owned())));
+        assert!(!far.tls.unwrap().verify);
+        assert!(found("default").is_none());
+        assert!(found("near").unwrap().address.is_err());
+        // What is set by the environment stands before the configuration.
+        assert_eq!(named_by_configuration(folder.path(), None).unwrap().source, "the Docker context 'other'");
     }
 
     #[cfg(unix)]

@@ -19,17 +19,20 @@ const WITHIN: [&str; 11] = [
     "/var/lib/containers",
     "/var/lib/kubelet",
 ];
+/// Places of which no part can be written by a container: programs that this machine runs as root, and what it starts by itself.
+const PROGRAMS: [&str; 9] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/var/spool", "/var/lib/systemd"];
 /// Places that are not handed out whole.
-const WHOLE: [&str; 6] = ["/", "/var", "/var/lib", "/home", "/root", "/Users"];
+const WHOLE: [&str; 8] = ["/", "/var", "/var/lib", "/home", "/root", "/Users", "/opt", "/srv"];
+/// What lies in a home, whoever's it is.
+const OF_A_HOME: [&str; 4] = [".ssh", ".bashrc", ".profile", ".zshrc"];
 /// Where engines usually listen, below places that are somebody's own.
 const SOCKETS: [&str; 2] = ["docker.sock", "podman.sock"];
 
-/// Refuses host directories that hand out the machine. `host` is canonical; `engine` is the address that was chosen.
-pub(super) fn check(host: &Path, point: &VirtualPath, engine: Option<&str>) -> Result<()> {
-    let named = std::env::var("DOCKER_HOST").ok();
+/// Refuses host directories that hand out the machine. `host` is canonical; `engines` are the addresses at which one may listen.
+pub(super) fn check(host: &Path, point: &VirtualPath, writes: bool, engines: &[String]) -> Result<()> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    let addresses = [engine, named.as_deref()];
-    if is_handed_out(host, home.as_deref(), &addresses) {
+    if is_handed_out(host, writes, home.as_deref(), engines) {
         return Ok(());
     }
     Err(Error::invalid(format!(
@@ -38,14 +41,17 @@ pub(super) fn check(host: &Path, point: &VirtualPath, engine: Option<&str>) -> R
     )))
 }
 
-fn is_handed_out(host: &Path, home: Option<&Path>, addresses: &[Option<&str>]) -> bool {
+fn is_handed_out(host: &Path, writes: bool, home: Option<&Path>, addresses: &[String]) -> bool {
     // On macOS `/etc` and `/var` are links into `/private`.
     let plain = host.strip_prefix("/private").map_or_else(|_| host.to_owned(), |rest| Path::new("/").join(rest));
     let within = WITHIN.iter().any(|system| plain.starts_with(system));
     let whole = WHOLE.iter().any(|whole| plain == Path::new(whole));
+    let programs = writes && PROGRAMS.iter().any(|place| plain.starts_with(place));
+    let somebodys = ["/home", "/Users"].iter().any(|homes| plain.parent() == Some(Path::new(homes)))
+        && OF_A_HOME.iter().any(|name| host.join(name).symlink_metadata().is_ok());
     let is_home = home.is_some_and(|home| host == home || canonical(home).is_some_and(|home| host == home));
     let usual = SOCKETS.iter().any(|name| is_socket(&host.join(name)));
-    let chosen = addresses.iter().flatten().any(|address| {
+    let chosen = addresses.iter().any(|address| {
         let socket = address.strip_prefix("unix://").map(Path::new);
         socket.is_some_and(|socket| {
             // The socket may not be there yet; its directory is where it will be.
@@ -53,7 +59,7 @@ fn is_handed_out(host: &Path, home: Option<&Path>, addresses: &[Option<&str>]) -
             socket.starts_with(host) || there.is_some_and(|socket| socket.starts_with(host))
         })
     });
-    !(within || whole || is_home || usual || chosen)
+    !(within || whole || programs || somebodys || is_home || usual || chosen)
 }
 
 fn canonical(path: &Path) -> Option<PathBuf> {
@@ -88,10 +94,14 @@ mod tests {
             "/home",
             "/boot",
         ] {
-            assert!(!is_handed_out(Path::new(host), None, &[]), "{host}");
+            assert!(!is_handed_out(Path::new(host), false, None, &[]), "{host}");
         }
-        for host in ["/home/somebody/project", "/srv", "/var/lib/mine", "/etcetera"] {
-            assert!(is_handed_out(Path::new(host), None, &[]), "{host}");
+        for host in ["/usr/local/bin", "/bin", "/lib64", "/var/spool/cron"] {
+            assert!(!is_handed_out(Path::new(host), true, None, &[]), "{host}");
+            assert!(is_handed_out(Path::new(host), false, None, &[]), "{host}");
+        }
+        for host in ["/home/somebody/project", "/srv/project", "/opt/project", "/var/lib/mine", "/etcetera"] {
+            assert!(is_handed_out(Path::new(host), true, None, &[]), "{host}");
         }
     }
 
@@ -102,11 +112,11 @@ mod tests {
         let (home, link) = (place.join("home"), place.join("link"));
         std::fs::create_dir_all(home.join("a/b")).unwrap();
         std::os::unix::fs::symlink(&home, &link).unwrap();
-        assert!(!is_handed_out(&home, Some(&link), &[]));
-        assert!(is_handed_out(&home.join("a"), Some(&link), &[]));
+        assert!(!is_handed_out(&home, false, Some(&link), &[]));
+        assert!(is_handed_out(&home.join("a"), false, Some(&link), &[]));
         let address = format!("unix://{}/a/b/any.sock", link.display());
         for (host, free) in [("", false), ("a", false), ("a/b", false), ("a/c", true)] {
-            assert_eq!(is_handed_out(&home.join(host), None, &[None, Some(&address)]), free, "{host}");
+            assert_eq!(is_handed_out(&home.join(host), false, None, std::slice::from_ref(&address)), free, "{host}");
         }
     }
 }

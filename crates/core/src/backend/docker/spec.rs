@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::engine;
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM};
 use super::handed_out;
 use super::options::DockerOptions;
@@ -209,12 +210,13 @@ fn lies_in(path: &VirtualPath, reserved: &str) -> bool {
 }
 
 /// The mounts as the container sees them: the agent's paths.
-fn mounts(sandbox: &Sandbox, engine: Option<&str>) -> Result<Vec<Value>> {
+fn mounts(sandbox: &Sandbox, host: Option<&str>) -> Result<Vec<Value>> {
     let table = sandbox.table();
+    let engines = engine::addresses(host);
     let mut mounts = Vec::new();
     for (entry, host) in table.mounts().iter().zip(sandbox.hosts()) {
         let point = &entry.mount_point;
-        handed_out::check(host, point, engine)?;
+        handed_out::check(host, point, table.can_write(point), &engines)?;
         let target = absolute("a mount", point.as_str())?;
         if !table.can_read(point) {
             return Err(Error::invalid(format!(
@@ -236,7 +238,7 @@ fn mounts(sandbox: &Sandbox, engine: Option<&str>) -> Result<Vec<Value>> {
 }
 
 /// Whether a container that exists was given exactly these mounts.
-pub(super) fn are_mounts_of(theirs: &[Value], sandbox: &Sandbox, engine: Option<&str>) -> Result<bool> {
+pub(super) fn are_mounts_of(theirs: &[Value], sandbox: &Sandbox, host: Option<&str>) -> Result<bool> {
     let facts = |mount: &Value| {
         let text = |name: &str| mount.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let read_only = mount.get("ReadOnly").and_then(Value::as_bool).unwrap_or(false);
@@ -244,13 +246,18 @@ pub(super) fn are_mounts_of(theirs: &[Value], sandbox: &Sandbox, engine: Option<
     };
     let mut theirs: Vec<_> = theirs.iter().map(facts).collect();
     order::sort_by(&mut theirs, Ord::cmp);
-    let mut ours: Vec<_> = mounts(sandbox, engine)?.iter().map(facts).collect();
+    let mut ours: Vec<_> = mounts(sandbox, host)?.iter().map(facts).collect();
     order::sort_by(&mut ours, Ord::cmp);
     Ok(theirs == ours)
 }
 
 /// `NAME=value` of everything inside.
-fn environment(options: &DockerOptions) -> Result<Vec<String>> {
+pub(super) fn environment(options: &DockerOptions) -> Result<Vec<String>> {
+    Ok(variables(options)?.into_iter().map(|(name, value)| format!("{name}={value}")).collect())
+}
+
+/// The variables of everything inside.
+pub(super) fn variables(options: &DockerOptions) -> Result<BTreeMap<String, String>> {
     let mut map = BTreeMap::new();
     map.extend(ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let runtime = options.runtime.iter().flat_map(|runtime| &runtime.env_vars);
@@ -260,7 +267,7 @@ fn environment(options: &DockerOptions) -> Result<Vec<String>> {
         }
         map.insert(name.clone(), value.clone());
     }
-    Ok(map.into_iter().map(|(name, value)| format!("{name}={value}")).collect())
+    Ok(map)
 }
 
 #[cfg(test)]
