@@ -1,5 +1,6 @@
 //! Serves this container's files and commands.
 
+use std::collections::BTreeMap;
 use std::fs::DirBuilder;
 use std::io::{stdin, stdout};
 use std::path::PathBuf;
@@ -50,7 +51,7 @@ fn make(setup: Setup) -> Result<LocalBackend> {
     // As a user makes it by `mkdir -p`; where that fails the backend says so.
     let _ = DirBuilder::new().recursive(true).create(&root);
     // The image's own variables are the container's, not the host's: commands see them all.
-    let mut environment: Vec<(String, String)> = std::env::vars_os()
+    let mut environment: BTreeMap<String, String> = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
     environment.extend(setup.environment);
@@ -58,7 +59,7 @@ fn make(setup: Setup) -> Result<LocalBackend> {
         root: Some(root),
         allowed_directories: vec![PathBuf::from("/")],
         execute: true,
-        environment,
+        environment: environment.into_iter().collect(),
         limits: setup.limits,
         // A container's files are gone with the machine that loses power.
         durability: Durability::None,

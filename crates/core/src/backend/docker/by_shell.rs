@@ -46,25 +46,36 @@ done"#;
 /// it ended.
 const RUN: &str = r#"sh -c "$1"; c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
 
+/// Where commands run, and as whom.
+pub(super) struct Place<'a> {
+    pub(super) engine: Engine,
+    pub(super) id: String,
+    pub(super) user: Option<&'a str>,
+    /// `NAME=value` for all of them.
+    pub(super) environment: Vec<String>,
+}
+
 /// Commands of a container by the engine's own means.
 #[derive(Clone)]
 struct ExecShell {
     engine: Engine,
     id: String,
     user: Option<String>,
+    environment: Vec<String>,
     /// Bytes of output that are kept.
     room: usize,
 }
 
-/// The container `id` through its shell. `Unsupported` where it has none.
+/// The container through its shell. `Unsupported` where it has none.
 pub(super) async fn backend(
-    engine: &Engine,
-    id: &str,
-    user: Option<&str>,
+    Place { engine, id, user, environment }: Place<'_>,
     working_directory: VirtualPath,
     limits: Limits,
 ) -> Result<Arc<dyn Backend>> {
-    let shell = |room| ExecShell { engine: engine.clone(), id: id.to_owned(), user: user.map(str::to_owned), room };
+    let shell = |room| {
+        let (engine, id, user) = (engine.clone(), id.clone(), user.map(str::to_owned));
+        ExecShell { engine, id, user, environment: environment.clone(), room }
+    };
     let (files, commands) = (shell(ANSWER_BYTES), shell(limits.output_bytes));
     let make = format!("mkdir -p -- {}", crate::backend::posix::quote(working_directory.as_str()));
     let mut make = ExecuteRequest::new(make);
@@ -112,6 +123,7 @@ impl ExecShell {
             "Tty": false,
         });
         if let Some(environment) = config["Env"].as_array_mut() {
+            environment.extend(self.environment.iter().map(|variable| variable.as_str().into()));
             environment.extend(request.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
         }
         // What runs anywhere must not need a directory that a command may have removed.

@@ -24,6 +24,7 @@ use super::idle::{Busy, Idleness};
 use super::image::BuildProgress;
 use super::interrupt::Interrupt;
 use super::options::DockerOptions;
+use super::spec;
 use crate::backend::guest::{Connection, Lease, Line, Link, Setup};
 use crate::backend::{BoxFuture, Call};
 use crate::error::{Error, ErrorKind, Result};
@@ -265,9 +266,13 @@ impl Container {
         let user = self.0.options.user.as_deref();
         let (work_dir, limits) = (self.0.work_dir.clone(), self.0.options.limits.clone());
         let Some(program) = &running.program else {
-            return by_shell::backend(&running.engine, &running.id, user, work_dir, limits).await.map(Line::Here);
+            let environment = spec::environment(&self.0.options)?;
+            let place = by_shell::Place { engine: running.engine.clone(), id: running.id.clone(), user, environment };
+            return by_shell::backend(place, work_dir, limits).await.map(Line::Here);
         };
-        let setup = Setup { working_directory: work_dir, limits, environment: Vec::new() };
+        // A container that exists may have been made without them.
+        let environment = spec::variables(&self.0.options)?.into_iter().collect();
+        let setup = Setup { working_directory: work_dir, limits, environment };
         let (output, input) = exec(&running.engine, &running.id, &[program, "serve"], user).await?;
         let connection = Connection::open_within(output, input, setup, most).await?;
         *self.0.home.lock() = connection.home();

@@ -481,7 +481,8 @@ fn one_command(second: fn() -> Says) -> Fake {
 async fn by_shell(fake: &Fake) -> Arc<dyn Backend> {
     let engine = fake.engine().await;
     let work_dir = VirtualPath::absolute("/workspace").unwrap();
-    by_shell::backend(&engine, "feed", None, work_dir, Limits::default()).await.unwrap()
+    let place = by_shell::Place { engine, id: "feed".to_owned(), user: None, environment: Vec::new() };
+    by_shell::backend(place, work_dir, Limits::default()).await.unwrap()
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ use super::image;
 use super::locks;
 use super::owner;
 use super::spec::{self, First};
+use super::walls::{self, Walls};
 use crate::error::{Error, ErrorKind, Result, Shown};
 
 /// 60 s for the guest to settle in a container through a command, besides its way there.
@@ -86,6 +87,8 @@ impl Container {
                 ));
             }
         }
+        let made_with = if ours { text_at(&found, walls::LABEL) } else { None };
+        Walls::of(&self.0.options).check(made_with)?;
         let hold = match status_of(&found) {
             Status::Running => None,
             Status::Paused => {
@@ -124,6 +127,7 @@ impl Container {
         let mut labels = owner::labels(&self.0.session, remove);
         // Said in both cases: an image that was made of a container may bring along what was so there.
         labels.insert(GUEST_LABEL.to_owned(), if program.is_some() { "serves" } else { "none" }.into());
+        labels.insert(walls::LABEL.to_owned(), Walls::of(options).label().into());
         let first = if program.is_some() { First::Guest } else { First::Shell };
         let body = spec::container(options, &image, &self.0.work_dir, user, labels, remove, first)?;
         let name = options.container.clone().unwrap_or_else(|| owner::name_of(&self.0.session));

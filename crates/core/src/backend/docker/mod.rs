@@ -18,6 +18,7 @@
 //! client/       how they travel: HTTP over a socket, or through ssh
 //! by_shell.rs   a container that takes no program of ours, served through its shell
 //! owner.rs      whose container it is; removes what processes that died left behind
+//! walls.rs      what only a new container can be given, and whether one that exists has it
 //! usage.rs      memory, processor and processes
 //! runtime.rs    an image described by its packages, as a Dockerfile that nothing can be injected into
 //! install.rs    the part of it that installs the packages
@@ -61,6 +62,7 @@ mod runtime;
 mod spec;
 mod trace;
 mod usage;
+mod walls;
 
 pub use self::backend::{DockerBackend, Health};
 pub use self::build::Builder;
