@@ -26,6 +26,7 @@ const HELD: Held = [
   ['BE-120', `${ENGINE}debian.rs`, 'git_and_python_work_in_debian_without_asking'],
   ['BE-120 R-DK-1', `${ENGINE}walls.rs`, 'a_root_that_cannot_be_written_and_another_user'],
   ['BE-120', `${ENGINE}walls.rs`, 'a_user_of_the_image_has_the_working_directory'],
+  ['BE-120', `${ENGINE}walls.rs`, 'a_user_that_the_image_names_has_the_working_directory'],
   ['BE-121', LIFE, 'a_container_with_a_name_is_kept_and_resumed'],
   ['BE-121', LIFE, 'a_container_that_somebody_else_made_is_used_and_left'],
   ['BE-121', `${CORE}make.rs`, 'a_name_is_not_the_beginning_of_somebody_elses_number'],

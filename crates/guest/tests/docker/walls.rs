@@ -83,3 +83,28 @@ async fn a_user_of_the_image_has_the_working_directory() {
     backend.close().await.unwrap();
     engine.docker(&["rmi", &name]);
 }
+
+/// Its numbers are in the image's own tables, and were known to nobody before it ran.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_that_the_image_names_has_the_working_directory() {
+    let engine = engine();
+    let tables = "echo app:x:1234:1235::/:/bin/sh >/etc/passwd; echo team:x:1236: >/etc/group";
+    let made = engine.docker(&["create", "--network=none", &engine.image, "sh", "-c", tables]);
+    engine.docker(&["start", "--attach", &made]);
+    for (user, owner) in [("app", "1234 1235"), ("app:team", "1234 1236"), ("1234:team", "1234 1236")] {
+        let name = format!("gloveport-named-{}", std::process::id());
+        engine.docker(&["commit", "--change", &format!("USER {user}"), &made, &name]);
+        let options = DockerOptions { image: Some(name.clone()), ..engine.options() };
+        let backend = DockerBackend::new(options, None).unwrap();
+        write(&backend, "/workspace/mine", b"text").await;
+        let look = "ls -ln mine | tr -s ' ' | cut -d' ' -f1,3,4";
+        let outcome = run(&backend, &format!("chmod 640 mine; mkdir -p a/b; echo more >>mine; {look}")).await;
+        assert_eq!(outcome.stdout, format!("-rw-r----- {owner}\n"), "{user}: {}", outcome.stderr);
+        // Written once more, it is the same user's with the same mode.
+        write(&backend, "/workspace/mine", b"other text").await;
+        assert_eq!(run(&backend, look).await.stdout, format!("-rw-r----- {owner}\n"), "{user}");
+        backend.close().await.unwrap();
+        engine.docker(&["rmi", &name]);
+    }
+    engine.docker(&["rm", &made]);
+}

@@ -13,6 +13,7 @@ use super::engine::{self, refused};
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM, RECEIVE, archive, program_only};
 use super::image;
 use super::locks;
+use super::names;
 use super::owner;
 use super::spec::{self, First};
 use super::walls::{self, Walls};
@@ -98,7 +99,8 @@ impl Container {
             Status::Still if ours => {
                 // Nothing runs in it: the guest of this version replaces the one that was there.
                 if let Some(program) = self.optional(self.program(&engine).await)? {
-                    self.upload(&engine, &id, &program, self.owned_work_dir(&found)).await?;
+                    let owned = self.owned_work_dir(&engine, &id, &found).await;
+                    self.upload(&engine, &id, &program, owned).await?;
                 }
                 self.run(&engine, &id).await?
             }
@@ -140,7 +142,8 @@ impl Container {
         if let Some(program) = &program {
             // Who runs things in it is known now: also where only its image says so.
             let found = inspect(&engine, &id).await?.unwrap_or_default();
-            self.upload(&engine, &id, program, self.owned_work_dir(&found)).await?;
+            let owned = self.owned_work_dir(&engine, &id, &found).await;
+            self.upload(&engine, &id, program, owned).await?;
         }
         let hold = self.run(&engine, &id).await?;
         let program = program.map(|_| GUEST_PROGRAM.to_owned());
@@ -187,18 +190,20 @@ impl Container {
     }
 
     /// The working directory, for a user that could not make it; not where a mount will be.
-    fn owned_work_dir(&self, found: &Value) -> Option<(String, u32, u32)> {
+    async fn owned_work_dir(&self, engine: &Engine, id: &str, found: &Value) -> Option<(String, u32, u32)> {
         let options = &self.0.options;
         let path = self.0.work_dir.as_str();
         if options.sandbox.is_some() || path.len() > 99 || self.0.work_dir.is_root() {
             return None;
         }
-        let user = found.pointer("/Config/User").and_then(Value::as_str)?;
-        let (user, group) = user.split_once(':').unwrap_or((user, user));
-        let (user, group) = (user.parse().ok()?, group.parse().ok()?);
-        // Of root it is anyway. A user of the image may have a directory of its own that was named; it stays as it is.
-        let ours = options.user.is_some() || options.work_dir.is_none();
-        (user != 0 && ours).then(|| (path.to_owned(), user, group))
+        // A user of the image may have a directory of its own that was named; it stays as it is.
+        if options.user.is_none() && options.work_dir.is_some() {
+            return None;
+        }
+        let user = found.pointer("/Config/User").and_then(Value::as_str).filter(|user| !user.is_empty())?;
+        let (user, group) = names::numbers(engine, id, user).await?;
+        // Of root it is anyway.
+        (user != 0).then(|| (path.to_owned(), user, group))
     }
 
     /// What is there where it can be. Without it the container is served through its shell, which is never silent: somebody

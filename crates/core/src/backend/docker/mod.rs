@@ -12,6 +12,7 @@
 //! ending.rs     stopped, idle, closed, or ended by itself
 //! look.rs       seen from outside, without waiting
 //! locks.rs      one at a time, of what has the same name
+//! names.rs      users of an image that it only names
 //! make.rs       how it comes to run: found by its name, or made, with the guest in it
 //! mounts.rs     files of this machine's directories, their use counted as the container's
 //! calls.rs      the engine's calls as these two need them
@@ -56,6 +57,7 @@ mod locks;
 mod look;
 mod make;
 mod mounts;
+mod names;
 mod options;
 mod owner;
 mod runtime;

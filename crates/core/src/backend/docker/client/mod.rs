@@ -160,6 +160,12 @@ impl Engine {
         timeout(ANSWER + travel(payload.bytes()), asked).await.unwrap_or(Err(Failure::Lost("no answer in time")))
     }
 
+    /// Asks for bytes, at most so many.
+    pub(super) async fn bytes(&self, path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
+        let asked = async { self.request("GET", path, &Payload::Nothing, false).await?.whole(most).await };
+        timeout(ANSWER, asked).await.unwrap_or(Err(Failure::Lost("no answer in time")))
+    }
+
     /// A request whose answer comes in messages, each handed to `hear` as it comes. It may take as long as it takes, but not
     /// without a word.
     pub(super) async fn follow(
