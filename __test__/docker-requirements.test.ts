@@ -97,6 +97,7 @@ const HELD: Held = [
   ['R-DK-2', SPEC, 'mounts_become_binds_under_the_agents_paths'],
   ['R-DK-2', SPEC, 'the_machine_is_not_mounted'],
   ['R-DK-2', `${CORE}handed_out.rs`, 'nothing_that_opens_the_machine_is_handed_out'],
+  ['R-DK-5', LIFE, 'nobody_elses_container_keeps_a_guest'],
   ['R-DK-3', `${ENGINE}by_shell.rs`, 'commands_without_a_guest_are_told_apart_bounded_and_ended'],
   ['R-DK-5', LIFE, 'a_container_does_not_outlive_a_host_that_is_killed'],
   ['R-DK-5', LIFE, 'a_sweep_takes_what_the_dead_left_and_nothing_else'],

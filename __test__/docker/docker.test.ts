@@ -22,6 +22,12 @@ import { engine as started, project } from '../support.js'
 if (!started) throw new Error('no engine: use `npm test -- docker`')
 const engine = started
 
+/** The numbers of all containers of the engine. */
+const containers = (): string[] =>
+  execFileSync('docker', ['--host', String(engine.host), 'ps', '--all', '--quiet', '--no-trunc'], { encoding: 'utf8' })
+    .split('\n')
+    .filter(Boolean)
+
 test('a toolset works in a container', async () => {
   const backend = new DockerBackend(engine)
   onTestFinished(() => backend.close())
@@ -207,10 +213,31 @@ test('fifty sessions at once are used, evicted, and none is left or mixed up', a
     }),
   )
   expect(sessions.size).toBe(50)
+  const made = await Promise.all(backends.map((backend) => backend.containerId()))
+  expect(made.filter((id) => containers().includes(String(id)))).toHaveLength(50)
   for (const id of ids) expect(await readFile(join(root, 'w', id, 'workspace', 'me'), 'utf8')).toBe(`${id}\n`)
   expect(await sessions.cleanupIdle(0)).toBe(50)
   expect(sessions.size).toBe(0)
   expect((await Promise.all(backends.map((backend) => backend.isAlive()))).some(Boolean)).toBe(false)
+  // What the engine says counts, not what we think of it.
+  expect(made.filter((id) => containers().includes(String(id)))).toEqual([])
   // A session that comes back finds its workspace.
   expect((await (await sessions.getOrCreate('user-7')).execute('cat me')).stdout).toBe('user-7\n')
+})
+
+test('a search inside finds the newest first, and those of one age by path', async () => {
+  const backend = new DockerBackend(engine)
+  onTestFinished(() => backend.close())
+  const made = await backend.execute(
+    "mkdir sub; for name in old.txt sub/b.txt a.txt; do echo needle >$name; touch -d '2024-01-01 00:00' $name; done; " +
+      "touch -d '2023-01-01 00:00' old.txt; echo needle >z-new.txt; touch -d '2024-06-01 00:00' z-new.txt",
+  )
+  expect(made.stderr).toBe('')
+  const expected = ['z-new.txt', 'a.txt', 'sub/b.txt', 'old.txt'].map((path) => `/workspace/${path}`)
+  const paths = (files: readonly { readonly path: string }[]) => files.map(({ path }) => path)
+  expect(paths((await backend.glob('**')).files)).toEqual(expected)
+  const found = await backend.grep('needle')
+  expect(paths(found.files)).toEqual(expected)
+  expect(paths(found.matches)).toEqual(expected)
+  expect(paths((await backend.grep('needle', { sort: 'path' })).files)).toEqual(expected.toSorted())
 })

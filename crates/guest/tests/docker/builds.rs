@@ -8,7 +8,7 @@ use gloveport_core::error::ErrorKind;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::{Engine, engine, run};
+use crate::{Engine, engine, run, sleeps, wait};
 
 /// What a builder says is heard here.
 fn progress() -> (BuildProgress, mpsc::UnboundedReceiver<String>) {
@@ -128,23 +128,6 @@ async fn a_build_that_nobody_waits_for_ends() {
         backend.close().await.unwrap();
         assert_eq!(started.await.unwrap().unwrap_err().kind(), ErrorKind::Closed);
         wait(|| !sleeps(&seconds)).await;
-    }
-}
-
-/// Whether a process of this machine sleeps for so long, whoever it belongs to.
-fn sleeps(seconds: &str) -> bool {
-    let wanted = format!("sleep\0{seconds}\0");
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    processes
-        .into_iter()
-        .any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == wanted.as_bytes()))
-}
-
-async fn wait(mut done: impl FnMut() -> bool) {
-    let begun = std::time::Instant::now();
-    while !done() {
-        assert!(begun.elapsed().as_secs() < 60, "it never comes");
-        tokio::task::yield_now().await;
     }
 }
 

@@ -8,7 +8,7 @@ use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
 use gloveport_core::backend::{Backend, Call, ExecuteRequest};
 use gloveport_core::error::ErrorKind;
 
-use crate::{engine, read, run, try_run, write};
+use crate::{engine, read, run, try_run, wait, write};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn starts_by_itself_and_leaves_nothing() {
@@ -77,6 +77,29 @@ async fn a_container_that_somebody_else_made_is_used_and_left() {
     let options = DockerOptions { image: None, container: Some("no-such-container".to_owned()), ..engine.options() };
     let error = try_run(&DockerBackend::new(options, None).unwrap(), "true").await.unwrap_err();
     assert_eq!(error.message(), "Container 'no-such-container' not found. Give an image as well to have it made.");
+}
+
+/// Neither a backend that is only forgotten nor a host that dies leaves a program of ours in somebody else's container.
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_elses_container_keeps_a_guest() {
+    let engine = engine();
+    let id = engine.docker(&["run", "--detach", "--network=none", "--rm", &engine.image, "sleep", "1000"]);
+    let guests =
+        || engine.docker(&["top", &id, "-eo", "pid,args"]).lines().filter(|line| line.contains("gloveport")).count();
+    let backend =
+        DockerBackend::new(DockerOptions { image: None, container: Some(id.clone()), ..engine.options() }, None)
+            .unwrap();
+    assert_eq!(run(&backend, "echo used").await.stdout, "used\n");
+    assert!(guests() > 0);
+    drop(backend);
+    wait(|| guests() == 0).await;
+    let (mut child, used) = holder(&id);
+    assert_eq!(used, id);
+    assert!(guests() > 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    wait(|| guests() == 0).await;
+    engine.docker(&["kill", &id]);
 }
 
 /// `docker commit` copies labels: an image of an agent's container must not make somebody's container ours.
