@@ -83,6 +83,7 @@ pub fn host_hears(bytes: &[u8]) {
         let Ok(connection) = Connection::open(reader, writer, setup()).await else { return };
         let remote = Remote::new(Fixed(Arc::new(connection)), VirtualPath::root(), Limits::default());
         let (root, call) = (VirtualPath::root(), Call::default());
+        let (glob, grep) = (GlobQuery::new("*", root.clone()), GrepQuery::new("x", root.clone()));
         let mut request = ExecuteRequest::new("true");
         request.timeout = Some(Duration::from_secs(600));
         let change = Box::new(|old: Option<_>| {
@@ -92,8 +93,8 @@ pub fn host_hears(bytes: &[u8]) {
         let (read, list, _, _, ran, _) = tokio::join!(
             remote.read_bytes(&root, 1 << 20, &call),
             remote.list(&root, 1, &call),
-            remote.glob(&GlobQuery::new("*", root.clone()), &call),
-            remote.grep(&GrepQuery::new("x", root.clone()), &call),
+            remote.glob(&glob, &call),
+            remote.grep(&grep, &call),
             remote.execute(request, &call),
             remote.update(&root, Operation::Write, Missing::Create, change, &call),
         );
