@@ -64,12 +64,12 @@ pub fn analyze_command(command: String, context_json: String) -> NativeOutcome {
         let default = CommandContext::default();
         let context = CommandContext {
             fence: !context.roots.is_empty(),
-            working_directory: context.working_directory.unwrap_or(default.working_directory),
+            working_directory: context.working_directory.unwrap_or_else(|| default.working_directory.clone()),
             home: context.home,
             roots: context.roots,
             allowed_commands: context.allowed_commands,
             continues: context.continues,
-            deny_dangerous: true,
+            ..default
         };
         permissions::analyze(&command, &context)
     }))

@@ -74,8 +74,8 @@ pub enum Access {
         command: String,
         /// Where it runs.
         working_directory: VirtualPath,
-        /// Whether its shell ran other commands before.
-        continues: bool,
+        /// The session whose shell reads it, which may have run other commands before.
+        session: Option<String>,
     },
     /// What an application's tool does without saying what it touches: judged like a command that no rule names.
     Anything,

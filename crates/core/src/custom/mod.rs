@@ -302,7 +302,7 @@ impl DecodedCall for CustomCall {
             (None, Some(command)) => Ok(Access::Command {
                 command: command.clone(),
                 working_directory: working_directory.clone(),
-                continues: false,
+                session: None,
             }),
             (path, _) => Ok(Access::Path {
                 operation: touch.operation,

@@ -53,7 +53,8 @@ impl PermissionChecker {
                 verdict = verdict.strictest(of_simple);
             }
         }
-        let Verdict { action, rule, reason } = verdict.strictest(self.check_places(&analysis, context));
+        let Verdict { action, rule, reason } =
+            verdict.strictest(self.check_places(&analysis, &context.working_directory));
         CommandVerdict { action, reason, rule, analysis }
     }
 
@@ -61,7 +62,7 @@ impl PermissionChecker {
     /// simple command of it, without the section's default; and the rules for the files that it names.
     pub fn check_command_rules(&self, command: &str, analysis: &CommandAnalysis, context: &CommandContext) -> Verdict {
         let whole = command.trim();
-        let mut verdict = self.check_places(analysis, context);
+        let mut verdict = self.check_places(analysis, &context.working_directory);
         if let rule @ Some(_) = self.first_rule(Operation::Execute, whole) {
             verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
         }
@@ -80,9 +81,10 @@ impl PermissionChecker {
         (rule.is_some() || default).then(|| self.verdict(Operation::Execute, &simple.text, rule))
     }
 
-    fn check_places(&self, analysis: &CommandAnalysis, context: &CommandContext) -> Verdict {
+    /// What the rules say of all files that a command touches; a rule may name one relative to `base`.
+    pub(crate) fn check_places(&self, analysis: &CommandAnalysis, base: &str) -> Verdict {
         let allowed = Verdict { action: Action::Allow, rule: None, reason: String::new() };
-        let of_places = analysis.places.iter().map(|place| self.check_place(place, &context.working_directory));
+        let of_places = analysis.places.iter().map(|place| self.check_place(place, base));
         of_places.fold(allowed, Verdict::strictest)
     }
 
@@ -157,7 +159,9 @@ impl PermissionChecker {
                 let of_rule = self.verdict(operation, path, Some(index));
                 return if rule.action == Action::Allow { verdict } else { verdict.strictest(of_rule) };
             }
-            if rule.action != Action::Allow && names_below(&rule.pattern, directory, relative) {
+            let names = |spelling: &str| matches!(shape.below(spelling), Reach::Sometimes);
+            let absolute = if directory.is_empty() { "/" } else { directory };
+            if rule.action != Action::Allow && (names(absolute) || relative.is_some_and(names)) {
                 let mut of_rule = self.verdict(operation, path, Some(index));
                 of_rule.action = Action::Ask;
                 of_rule.reason = format!(
@@ -221,21 +225,4 @@ impl PermissionChecker {
         }
         Some(verdict)
     }
-}
-
-/// Whether a pattern begins with the name of a place below a directory, which is known by its path and perhaps by the one from
-/// the working directory.
-fn names_below(pattern: &str, directory: &str, relative: Option<&str>) -> bool {
-    let pattern = pattern.strip_prefix(super::pattern::IGNORING_CASE).unwrap_or(pattern);
-    let literal = &pattern[..pattern.find(['*', '?', '[']).unwrap_or(pattern.len())];
-    if literal.is_empty() {
-        return false;
-    }
-    if literal.starts_with('/') {
-        return literal.strip_prefix(directory).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'));
-    }
-    relative.is_some_and(|relative| {
-        relative.is_empty()
-            || literal.strip_prefix(relative).is_some_and(|rest| rest.len() > 1 && rest.starts_with('/'))
-    })
 }

@@ -101,6 +101,20 @@ const SECRET_WORDS: [&str; 9] = [
 const SYSTEM_DIRECTORIES: [&str; 13] =
     ["/etc", "/var", "/usr", "/bin", "/sbin", "/boot", "/sys", "/proc", "/dev", "/lib", "/lib32", "/lib64", "/System"];
 
+/// What git runs or obeys: a hook or a setting planted there runs with the next harmless `git status`, allow list or not.
+const GIT_STARTS: [&str; 9] = [
+    ".git",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/hooks",
+    ".git/hooks/**",
+    ".git/modules/**",
+    ".git/worktrees/**",
+    ".gitconfig",
+    ".config/git/**",
+];
+
+const GIT_REASON: &str = "Git runs programs that are named there";
 const SECRETS_REASON: &str = "Protects secrets";
 const SYSTEM_REASON: &str = "Protects the operating system";
 
@@ -156,12 +170,13 @@ impl Ruleset {
         let files = |allowed: bool| {
             if options.deny_secrets { without_secrets(action(allowed)) } else { only(action(allowed)) }
         };
+        let changes = |allowed: bool| asking_for_git(files(allowed));
         Self {
             default: Some(options.default),
             read: Some(files(options.allow_read)),
-            write: Some(files(options.allow_write)),
-            edit: Some(files(options.allow_edit)),
-            delete: Some(files(options.allow_delete.unwrap_or(options.allow_write))),
+            write: Some(changes(options.allow_write)),
+            edit: Some(changes(options.allow_edit)),
+            delete: Some(changes(options.allow_delete.unwrap_or(options.allow_write))),
             execute: Some(only(action(options.allow_execute))),
             glob: Some(only(action(options.allow_glob))),
             grep: Some(only(action(options.allow_grep))),
@@ -215,6 +230,7 @@ impl Default for CreateOptions {
 
 /// A ruleset with one section for all that changes files, and one for all that looks for them.
 fn changing(change: OperationRules, search: Action) -> Ruleset {
+    let change = asking_for_git(change);
     Ruleset {
         write: Some(change.clone()),
         edit: Some(change.clone()),
@@ -224,6 +240,17 @@ fn changing(change: OperationRules, search: Action) -> Ruleset {
         ls: Some(only(search)),
         ..Ruleset::default()
     }
+}
+
+/// A section for changes that asks where git would run what is written. Behind what is denied for the whole machine, and in front
+/// of what passes by its suffix.
+fn asking_for_git(mut section: OperationRules) -> OperationRules {
+    if section.default == Some(Action::Allow) {
+        let start = section.rules.iter().take_while(|rule| rule.pattern.starts_with('/')).count();
+        let rules = GIT_STARTS.map(|name| Rule::new(format!("(?i)**/{name}"), Action::Ask).because(GIT_REASON));
+        section.rules.splice(start..start, rules);
+    }
+    section
 }
 
 fn only(default: Action) -> OperationRules {

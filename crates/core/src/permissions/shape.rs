@@ -118,7 +118,61 @@ impl Shape {
         self.walk(target, Markers::AsTexts)
     }
 
+    /// What the rule means for what lies in `directory` (without a slash at its end; empty for the one that relative
+    /// patterns start from): whether it speaks of it by some name of its own. A pattern that begins anywhere (`**/.env`) may
+    /// match in every directory, and speaks of none.
+    pub(super) fn below(&self, directory: &str) -> Reach {
+        let anything =
+            |token: &&Token| matches!(token, Token::Any | Token::Name | Token::Directories | Token::InDirectories);
+        let lead = self.tokens.iter().take_while(anything).count();
+        let target = if directory.is_empty() { String::new() } else { format!("{}/", directory.trim_end_matches('/')) };
+        if lead > 0 && !self.is_said_in(lead, &target) {
+            return Reach::Never;
+        }
+        let Some(states) = self.states(&target, Markers::AsTexts) else { return Reach::Never };
+        if self.walk(&format!("{target}{ANYTHING}"), Markers::AsCharacters) {
+            return Reach::Always;
+        }
+        let speaks = if lead == 0 { states.contains(&true) } else { states[lead + 1..].contains(&true) };
+        if speaks { Reach::Sometimes } else { Reach::Never }
+    }
+
+    /// Whether the first name of a pattern that begins anywhere stands in `directory`, with more of the pattern behind it: a
+    /// cheap look before the whole walk.
+    fn is_said_in(&self, lead: usize, directory: &str) -> bool {
+        let rest = &self.tokens[lead..];
+        let name: String = rest
+            .iter()
+            .map_while(|token| match token {
+                Token::Character('/') => None,
+                Token::Character(character) => Some(*character),
+                _ => None,
+            })
+            .collect();
+        let goes_on = rest.iter().any(|token| match token {
+            Token::Character(character) => *character == '/',
+            Token::Any | Token::Directories | Token::InDirectories => true,
+            Token::Class { may_be_slash } => *may_be_slash,
+            Token::One | Token::Name => false,
+        });
+        let is_all = rest.is_empty();
+        let found = || {
+            directory.contains([ANY_NAME, ANY_CHARACTER, ANYTHING])
+                || if self.folds_case {
+                    directory.to_ascii_lowercase().contains(&name)
+                } else {
+                    directory.contains(&name)
+                }
+        };
+        is_all || (goes_on && found())
+    }
+
     fn walk(&self, target: &str, markers: Markers) -> bool {
+        self.states(target, markers).is_some_and(|states| states[self.tokens.len()])
+    }
+
+    /// The states behind a target; `None` where no text that begins so can match.
+    fn states(&self, target: &str, markers: Markers) -> Option<Vec<bool>> {
         let end = self.tokens.len();
         let mut states = vec![false; end + 1];
         states[0] = true;
@@ -152,11 +206,11 @@ impl Shape {
                 _ => states = self.step(&states, Symbol::Exactly(character), markers),
             }
             if !states.contains(&true) {
-                return false;
+                return None;
             }
             begins_name = character == '/';
         }
-        states[end]
+        Some(states)
     }
 
     /// The states after one symbol.

@@ -63,7 +63,7 @@ pub(super) fn command_access(command: &str, cwd: Option<&str>, working_directory
         Some(cwd) => VirtualPath::parse(cwd, working_directory)?,
         None => working_directory.clone(),
     };
-    Ok(vec![Access::Command { command: command.to_owned(), working_directory, continues: false }])
+    Ok(vec![Access::Command { command: command.to_owned(), working_directory, session: None }])
 }
 
 fn default_timeout() -> Option<f64> {

@@ -70,11 +70,11 @@ impl ShellInput {
 }
 
 /// Each line as a command, and all of them together where there are more: a quote may go on from one to the next.
-pub(super) fn judged_lines(text: &str, working_directory: &VirtualPath) -> Vec<Access> {
+pub(super) fn judged_lines(text: &str, session: &str, working_directory: &VirtualPath) -> Vec<Access> {
     let access = |command: &str| Access::Command {
         command: command.to_owned(),
         working_directory: working_directory.clone(),
-        continues: true,
+        session: Some(session.to_owned()),
     };
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let whole = (lines.len() > 1).then(|| access(text));
@@ -109,7 +109,7 @@ impl Tool for ShellInput {
         if self.text.is_none() && !self.closes() {
             return Err(Error::invalid("Give `text`, `close_stdin: true` or both."));
         }
-        let mut accesses = judged_lines(text, working_directory);
+        let mut accesses = judged_lines(text, &self.shell_id, working_directory);
         if accesses.is_empty() {
             accesses.push(Access::Session { id: self.shell_id.clone() });
         }

@@ -89,8 +89,8 @@ impl Tool for ShellExec {
             return Err(Error::invalid(format!("`timeout` must be from 0 to {MAX_WAIT_S} seconds.")));
         }
         let mut accesses = command_access(&self.command, self.cwd.as_deref(), working_directory)?;
-        if let [Access::Command { continues, .. }] = accesses.as_mut_slice() {
-            *continues = true;
+        if let [Access::Command { session, .. }] = accesses.as_mut_slice() {
+            *session = Some(self.id.clone());
         }
         Ok(accesses)
     }
@@ -333,7 +333,7 @@ impl Tool for ShellWrite {
 
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
         self.parts(CursorKeys::Normal)?;
-        let mut accesses = judged_lines(self.command.as_deref().unwrap_or_default(), working_directory);
+        let mut accesses = judged_lines(self.command.as_deref().unwrap_or_default(), &self.id, working_directory);
         if accesses.is_empty() {
             accesses.push(Access::Session { id: self.id.clone() });
         }

@@ -217,6 +217,7 @@ impl Toolset {
             policy: &self.shared.policy,
             backend,
             commands: self.shared.commands.as_deref(),
+            whereabouts: Some(&self.shared.whereabouts),
             info: prepared.info(),
             call: &prepared.call,
         };
@@ -265,9 +266,14 @@ impl Toolset {
         let limit = prepared.decoded.time_limit().unwrap_or(self.shared.limits.call_timeout);
         let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(limit);
         let call = Call { deadline, guard: Arc::new(guard) };
+        self.shared.whereabouts.enter(&plan.sessions)?;
         let backend = self.shared.scratch.backend();
         let view = self.view(&*backend, &call, prepared.info(), &bindings, options.on_output.clone());
         let mut result = self.run(&*prepared.decoded, &view).await?.bounded(self.shared.limits.text_bytes);
+        self.shared.whereabouts.arrive(prepared.exposed.ours(), &plan.sessions, &result);
+        if let Some(analysis) = plan.command.as_ref().filter(|_| plan.sessions.is_empty()) {
+            self.shared.whereabouts.begin(&analysis.entered.all, &result);
+        }
         if let Some(bound) = bound {
             note_binding(&mut result, bound, &bindings);
         }

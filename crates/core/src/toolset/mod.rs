@@ -62,6 +62,7 @@ mod search_tests;
 #[cfg(test)]
 mod tests;
 mod text;
+mod whereabouts;
 
 pub use approve::{ApprovedBy, Assessment, AssessmentStatus};
 pub use call::{CallOptions, CallReport, CallVerdict};
@@ -72,6 +73,7 @@ pub use text::{Profile, ToolText};
 use approve::Assessed;
 use exposed::Exposed;
 use policy::{Policy, Rules};
+use whereabouts::Whereabouts;
 
 /// 4 KiB of input hold a command that is judged within microseconds, on whichever thread asks.
 const SHORT_BYTES: usize = 4 << 10;
@@ -103,7 +105,8 @@ struct Shared {
     turn: tokio::sync::Mutex<()>,
     remembered: ApprovalMemory,
     assessed: Mutex<Assessed>,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
+    whereabouts: Whereabouts,
     scratch: Scratch,
     memory: Arc<ReadMemory>,
     media: Gate,
@@ -169,8 +172,11 @@ impl Toolset {
         };
         let hooks = hooks.unwrap_or_else(|| Arc::new(NoHooks));
         let listening = Arc::clone(&hooks);
+        let sessions = Sessions::new(Arc::new(move |ended| listening.session_ended(&ended)), options.session_logs);
+        let sessions = Arc::new(sessions);
         let shared = Shared {
-            sessions: Sessions::new(Arc::new(move |ended| listening.session_ended(&ended)), options.session_logs),
+            whereabouts: Whereabouts::new(Arc::clone(&sessions)),
+            sessions,
             scratch: Scratch::new(Arc::clone(&backend)),
             id,
             backend,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::guard::denied;
 use super::links;
 use super::policy::{Policy, Start};
+use super::whereabouts::{Entering, Whereabouts};
 use crate::access::{Access, Operation};
 use crate::approval::{Touch, approval_key};
 use crate::backend::{Backend, Call, FileSystem};
@@ -15,6 +16,7 @@ use crate::call_info::CallInfo;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hooks::CommandJudge;
 use crate::path::VirtualPath;
+use crate::permissions::command::paths::Entered;
 use crate::permissions::{Action, CommandAnalysis, Verdict};
 use crate::tool::Binding;
 
@@ -33,6 +35,8 @@ pub(super) struct Plan {
     pub(super) command: Option<CommandAnalysis>,
     /// Where commands run.
     directories: Vec<VirtualPath>,
+    /// Where the shells of sessions were taken to be, and are led.
+    pub(super) sessions: Vec<Entering>,
 }
 
 /// What a call is judged by.
@@ -41,6 +45,8 @@ pub(super) struct Judges<'a> {
     pub(super) backend: &'a dyn Backend,
     /// Stands in for the built-in policy for commands.
     pub(super) commands: Option<&'a dyn CommandJudge>,
+    /// Where the shells of sessions are; a backend by itself has none.
+    pub(super) whereabouts: Option<&'a Whereabouts>,
     pub(super) info: CallInfo<'a>,
     pub(super) call: &'a Call,
 }
@@ -53,8 +59,14 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
     for access in accesses {
         match access {
             Access::Path { operation, path } => plan.judge_path(policy, backend, operation, path, call).await?,
-            Access::Command { command, working_directory, continues } => {
-                plan.judge_command(judges, command, Start { working_directory: &working_directory, continues }).await?;
+            Access::Command { command, working_directory, session } => {
+                let known = session.as_ref().zip(judges.whereabouts);
+                let directories = known.map(|(id, whereabouts)| whereabouts.of(id, &working_directory));
+                let start = Start { working_directory: &working_directory, session: directories.as_deref() };
+                let entered = plan.judge_command(judges, &command, start).await?;
+                if let Some((id, from)) = session.zip(directories) {
+                    plan.sessions.push(Entering { id, from, command, entered });
+                }
             }
             Access::Anything => plan.judge_anything(policy, judges.info.tool)?,
             Access::Session { id } => {
@@ -75,7 +87,9 @@ impl Plan {
     /// that leads elsewhere since, another directory or another reason is another question.
     pub(super) fn key(&self, tool: &str, input: &Value) -> String {
         let directories: Vec<&str> = self.directories.iter().map(VirtualPath::as_str).collect();
-        approval_key(tool, input, &json!([self.asks, self.touches, directories]))
+        let sessions: Vec<&[String]> = self.sessions.iter().map(|entering| entering.from.as_slice()).collect();
+        let places = if sessions.is_empty() { json!(directories) } else { json!([directories, sessions]) };
+        approval_key(tool, input, &json!([self.asks, self.touches, places]))
     }
 
     /// Whether all that is asked about is known: a command that takes a part from elsewhere (`rm $X`) is another one the next
@@ -146,27 +160,28 @@ impl Plan {
         Ok(())
     }
 
-    async fn judge_command(&mut self, judges: &Judges<'_>, command: String, start: Start<'_>) -> Result<()> {
+    async fn judge_command(&mut self, judges: &Judges<'_>, command: &str, start: Start<'_>) -> Result<Entered> {
         let (verdict, analysis) = match judges.commands {
-            None => judges.policy.command(&command, start),
-            Some(judge) => judge_by_application(judges, judge, &command, start).await?,
+            None => judges.policy.command(command, start),
+            Some(judge) => judge_by_application(judges, judge, command, start).await?,
         };
         match verdict.action {
-            Action::Deny => return Err(blocked(&verdict.reason, &command)),
+            Action::Deny => return Err(blocked(&verdict.reason, command)),
             Action::Ask => self.asks.push(verdict.reason),
             Action::Allow => {}
         }
         self.directories.push(start.working_directory.clone());
-        self.touches.push(Touch { operation: Operation::Execute, target: command.clone(), resolved: None });
+        self.touches.push(Touch { operation: Operation::Execute, target: command.to_owned(), resolved: None });
         let of_links = links::judge(judges, &analysis, start, self).await?;
+        let entered = analysis.entered.clone();
         self.command = Some(analysis);
         match of_links.action {
-            Action::Deny => Err(blocked(&of_links.reason, &command)),
+            Action::Deny => Err(blocked(&of_links.reason, command)),
             Action::Ask => {
                 self.asks.push(of_links.reason);
-                Ok(())
+                Ok(entered)
             }
-            Action::Allow => Ok(()),
+            Action::Allow => Ok(entered),
         }
     }
 

@@ -14,8 +14,8 @@ use crate::permissions::{
 pub(super) struct Start<'a> {
     /// The directory that it runs in.
     pub(super) working_directory: &'a VirtualPath,
-    /// Whether its shell ran other commands before.
-    pub(super) continues: bool,
+    /// Where the shell of a session may be, which ran other commands before.
+    pub(super) session: Option<&'a [String]>,
 }
 
 /// Judges operations. Pure: no I/O, no clock.
@@ -79,9 +79,15 @@ impl Policy {
                 let CommandJudgement { action, reason } = analysis.verdict.clone();
                 (Verdict { action, rule: None, reason }.strictest(self.flag(Operation::Execute)), analysis)
             }
-            Rules::Checked { checker, .. } => {
+            Rules::Checked { checker, working_directory } => {
                 let CommandVerdict { action, reason, rule, analysis } = checker.check_command(command, &context);
-                (Verdict { action, rule, reason }, analysis)
+                let verdict = Verdict { action, rule, reason };
+                if start.working_directory == working_directory {
+                    return (verdict, analysis);
+                }
+                // A rule names files relative to where the toolset works, wherever this command does.
+                let of_places = checker.check_places(&analysis, working_directory.as_str());
+                (verdict.strictest(of_places), analysis)
             }
         }
     }
@@ -89,7 +95,8 @@ impl Policy {
     fn context(&self, start: Start<'_>) -> CommandContext {
         CommandContext {
             working_directory: start.working_directory.as_str().to_owned(),
-            continues: start.continues,
+            continues: start.session.is_some(),
+            directories: start.session.unwrap_or_default().to_vec(),
             ..self.commands.clone()
         }
     }
@@ -101,7 +108,10 @@ impl Policy {
         let analysis = analyze(command, &context);
         let verdict = match &self.rules {
             Rules::Flags { .. } => Verdict { action: Action::Allow, rule: None, reason: String::new() },
-            Rules::Checked { checker, .. } => checker.check_command_rules(command, &analysis, &context),
+            Rules::Checked { checker, working_directory } => {
+                let of_places = checker.check_places(&analysis, working_directory.as_str());
+                checker.check_command_rules(command, &analysis, &context).strictest(of_places)
+            }
         };
         (verdict, analysis)
     }
@@ -110,7 +120,9 @@ impl Policy {
     pub(super) fn place(&self, place: &Place, start: Start<'_>) -> Verdict {
         match &self.rules {
             Rules::Flags { .. } => Verdict { action: Action::Allow, rule: None, reason: String::new() },
-            Rules::Checked { checker, .. } => checker.check_place(place, start.working_directory.as_str()),
+            Rules::Checked { checker, working_directory } => checker
+                .check_place(place, start.working_directory.as_str())
+                .strictest(checker.check_place(place, working_directory.as_str())),
         }
     }
 

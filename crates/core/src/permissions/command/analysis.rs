@@ -22,6 +22,11 @@ pub struct CommandContext {
     pub allowed_commands: Option<Vec<String>>,
     /// Whether the shell ran other command lines before, which may have given variables any value.
     pub continues: bool,
+    /// Where that shell may be by now, absolute; empty where it is in `working_directory`, and with [`ANYTHING`] in it where nobody
+    /// knows.
+    ///
+    /// [`ANYTHING`]: super::argument::ANYTHING
+    pub directories: Vec<String>,
     /// Whether the built-in list of dangerous commands counts. On, unless an application has a policy of its own.
     pub deny_dangerous: bool,
 }
@@ -36,6 +41,7 @@ impl Default for CommandContext {
             fence: false,
             allowed_commands: None,
             continues: false,
+            directories: Vec::new(),
             deny_dangerous: true,
         }
     }
@@ -58,7 +64,10 @@ pub struct CommandAnalysis {
     /// The judgement of the built-in policy: `deny` for what is dangerous or not in the allow list, `ask` for what is
     /// unresolved. Rules come on top of it.
     pub verdict: CommandJudgement,
-    /// What the rules for files are asked about.
+    /// Where the shell may be behind it.
+    #[serde(skip)]
+    pub(crate) entered: paths::Entered,
+    /// The files that rules are asked about.
     #[serde(skip)]
     pub(crate) places: Vec<paths::Place>,
 }

@@ -180,6 +180,9 @@ impl<'a> Analyzer<'a> {
                 self.see_command(variables.arguments(command, index), &input, depth);
             }
         }
+        if depth == 0 {
+            self.places.end_script();
+        }
         for nested in script.nested {
             self.queue.push_back((nested.text, nested.kind, depth + 1));
         }
@@ -362,6 +365,7 @@ impl<'a> Analyzer<'a> {
                 reason: "The command was understood, and nothing in it is known to be dangerous.".to_owned(),
             },
         };
+        let entered = self.places.whereabouts();
         let (reads, writes, places) = self.places.finish();
         CommandAnalysis {
             parsed: self.parsed,
@@ -370,6 +374,7 @@ impl<'a> Analyzer<'a> {
             writes,
             unresolved: self.unresolved,
             verdict,
+            entered,
             places,
         }
     }

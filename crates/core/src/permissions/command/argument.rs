@@ -124,7 +124,11 @@ impl<'a> Variables<'a> {
         match name {
             "HOME" if !self.hidden && !self.touched.contains_key(name) => self.context.home.as_deref(),
             "PWD" if !self.hidden && !self.touched.contains_key(name) && !self.moves => {
-                Some(&self.context.working_directory)
+                match self.context.directories.as_slice() {
+                    [] => Some(&self.context.working_directory),
+                    [directory] if !directory.contains(ANYTHING) => Some(directory),
+                    _ => None,
+                }
             }
             _ => None,
         }

@@ -21,6 +21,7 @@ use crate::toolset::{Application, CallOptions, Toolset};
 mod output;
 mod plain;
 mod programs;
+mod whereabouts;
 mod whole;
 
 fn terminals(world: &World) -> Toolset {

@@ -99,7 +99,8 @@ impl GuardedBackend {
     }
 
     async fn plan(&self, info: CallInfo<'_>, accesses: Vec<Access>, call: &Call) -> Result<Plan> {
-        let judges = Judges { policy: &self.policy, backend: &*self.inner, commands: None, info, call };
+        let judges =
+            Judges { policy: &self.policy, backend: &*self.inner, commands: None, whereabouts: None, info, call };
         plan::plan(&judges, accesses, Vec::new()).await
     }
 

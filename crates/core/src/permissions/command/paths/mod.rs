@@ -20,6 +20,15 @@ const DIRECTORIES: usize = 16;
 /// 2,000 places: a command line has no room for more that matter.
 const PLACES: usize = 2_000;
 
+/// Where a shell may be behind a command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Entered {
+    /// Where it was and wherever it was led; [`ANYTHING`] among them where nobody knows.
+    pub(crate) all: Vec<String>,
+    /// Where it is if all of the line succeeded, as far as each part depended on the one before.
+    pub(crate) last: Option<Vec<String>>,
+}
+
 /// What a command does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Use {
@@ -63,6 +72,10 @@ pub(super) struct Places<'a> {
     here: Option<Vec<String>>,
     /// Directories that a command behind this one leads to, where commands do not run in the order of their text.
     maybe: Vec<String>,
+    /// Where it is behind the script, if all went well.
+    last: Option<Vec<String>>,
+    /// Whether it led somewhere that nobody knows.
+    is_lost: bool,
     /// Names of functions, which lead wherever their bodies do.
     functions: HashSet<String>,
     repeats: bool,
@@ -84,10 +97,16 @@ pub(super) struct Places<'a> {
 impl<'a> Places<'a> {
     /// `maybe` are directories that a command may be in besides those that the commands before it lead to.
     pub(super) fn new(context: &'a CommandContext, maybe: Vec<String>) -> Self {
+        let everywhere = match context.directories.as_slice() {
+            [] => vec![normalised(&context.working_directory, "/")],
+            known => known.iter().map(|directory| normalised(directory, "/")).collect(),
+        };
         Self {
             context,
-            everywhere: vec![normalised(&context.working_directory, "/")],
+            everywhere,
             here: None,
+            last: None,
+            is_lost: false,
             maybe,
             functions: HashSet::new(),
             repeats: false,
@@ -131,6 +150,20 @@ impl<'a> Places<'a> {
         &self.everywhere
     }
 
+    /// Notes where the script itself ends; texts that it hands to others come behind.
+    pub(super) fn end_script(&mut self) {
+        self.last.clone_from(&self.here);
+    }
+
+    /// The same for a shell that goes on.
+    pub(super) fn whereabouts(&self) -> Entered {
+        let mut all = self.everywhere.clone();
+        if self.is_lost {
+            all.push(ANYTHING.into());
+        }
+        Entered { all, last: self.last.clone().filter(|_| !self.is_lost) }
+    }
+
     /// The name of a program of the system, when that is what a path with a slash leads to.
     pub(super) fn program(&self, word: &str) -> Option<String> {
         self.all(word).into_iter().find_map(|path| {
@@ -162,12 +195,7 @@ impl<'a> Places<'a> {
 
     /// Notes that a file is touched.
     pub(super) fn add(&mut self, word: &Argument, what: Use) {
-        let path = word.marked();
-        if self.is_full || path.is_empty() || path == "-" || !self.noted.insert((path.to_owned(), what)) {
-            return;
-        }
-        if self.places.len() >= PLACES {
-            self.is_full = true;
+        if !self.add_unlisted(word, what) {
             return;
         }
         let [told_reads, told_writes] = &mut self.told;
@@ -182,13 +210,25 @@ impl<'a> Places<'a> {
                 list.push(shown);
             }
         }
+    }
+
+    /// The same for rules alone, of a file that the words name only together; whether it is new.
+    fn add_unlisted(&mut self, word: &Argument, what: Use) -> bool {
+        let path = word.marked();
+        if self.is_full || path.is_empty() || path == "-" || !self.noted.insert((path.to_owned(), what)) {
+            return false;
+        }
+        if self.places.len() >= PLACES {
+            self.is_full = true;
+            return false;
+        }
         let mut place = Place { paths: self.all(path), what };
         if place.paths.iter().all(|path| is_sink(path)) {
             // What rules protect are files, and here none is written: half of all scripts say `>/dev/null`.
             match what {
-                Use::Write if !self.replaces => return,
+                Use::Write if !self.replaces => return true,
                 Use::Perhaps => place.what = Use::Read,
-                Use::Glued => return,
+                Use::Glued => return true,
                 Use::Read | Use::Write | Use::Delete | Use::Whole => {}
             }
         }
@@ -196,13 +236,18 @@ impl<'a> Places<'a> {
         if self.known.insert(Rc::clone(&place)) {
             self.places.push(place);
         }
+        true
     }
 
     /// Notes what a command touches, and follows it where it goes.
     pub(super) fn see_command(&mut self, name: &str, arguments: &[Argument]) -> Moved {
         let is_function = self.functions.contains(name);
+        if name == "popd" {
+            self.is_lost = true;
+        }
         if matches!(name, "cd" | "pushd" | "chdir") {
             let moved = self.enter(arguments);
+            self.is_lost |= moved == Moved::Unknown;
             if moved == Moved::Unknown || is_function {
                 self.lead(None);
             }
@@ -235,11 +280,11 @@ impl<'a> Places<'a> {
             // Each further `cd` could double them.
             if self.everywhere.len() >= DIRECTORIES {
                 self.everywhere.push(ANYTHING.into());
-                break;
+                return Moved::Unknown;
             }
             self.everywhere.push(directory.clone());
         }
-        if self.everywhere.last().is_some_and(|directory| is_anywhere(directory)) {
+        if reached.iter().any(|directory| is_anywhere(directory)) {
             return Moved::Unknown;
         }
         if self.context.fence && !reached.iter().all(|directory| self.is_beneath_root(directory)) {

@@ -5,8 +5,8 @@ use super::super::argument::{ANYTHING, Argument};
 use super::super::deny::has_option;
 use super::{Places, Use};
 
-/// 8 letters of one word may be options before a value, or one option of a compiler (`-include`).
-const GLUED_LETTERS: usize = 8;
+/// 40 letters of one word may be options before a value (`-ssssssd@file`), or one option of a compiler (`-include`).
+const GLUED_LETTERS: usize = 40;
 /// 40 parts of one word may be names of files.
 const GLUED_PIECES: usize = 40;
 /// Clients of databases, whose statements read and write files.
@@ -86,6 +86,7 @@ impl Places<'_> {
                 if options.iter().any(|word| is_option(word, "-t") || is_option(word, "--target-directory")) {
                     for directory in values_of(arguments, &["-t", "--target-directory"]) {
                         self.add(&directory, Use::Write);
+                        self.add_within(&directory, &operands);
                     }
                     self.add_all(&operands, Use::Write);
                     self.add_all(&operands, source);
@@ -95,6 +96,10 @@ impl Places<'_> {
                         self.add_all(sources, Use::Read);
                     }
                     self.add(target, Use::Write);
+                    self.add_within(target, sources);
+                    if name == "ln" {
+                        self.add_linked(target, sources);
+                    }
                 }
             }
             Operands::WriteAfterMode => {
@@ -242,6 +247,52 @@ impl Places<'_> {
         }
     }
 
+    /// Where things are put may be a directory, and then each lies in it by its own name.
+    fn add_within(&mut self, target: &Argument, sources: &[&Argument]) {
+        for source in sources {
+            let name = source.marked().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            if !matches!(name, "" | "." | "..") {
+                self.add_unlisted(&Argument::known(format!("{}/{name}", target.marked())), Use::Write);
+            }
+        }
+    }
+
+    /// A link leads on from where it lies. One word alone makes a link of its own name here.
+    fn add_linked(&mut self, target: &Argument, sources: &[&Argument]) {
+        if sources.is_empty() {
+            self.add(target, Use::Read);
+            self.add(target, Use::Whole);
+        }
+        for source in sources.iter().filter(|source| !source.marked().starts_with('/')) {
+            for place in ["", "/.."] {
+                let there = Argument::known(format!("{}{place}/{}", target.marked(), source.marked()));
+                self.add_unlisted(&there, Use::Read);
+                self.add_unlisted(&there, Use::Whole);
+            }
+        }
+    }
+
+    /// What is fetched lies here afterwards, by the name that its address says.
+    fn add_fetched(&mut self, name: &str, arguments: &[Argument]) {
+        // `-O` in a cluster of letters that take no value.
+        let in_cluster = |word: &Argument| {
+            let letters = word.marked().strip_prefix('-').and_then(|letters| letters.split_once('O'));
+            letters.is_some_and(|(front, _)| front.bytes().all(|letter| b"sSLfkgivJRjqN#0123456".contains(&letter)))
+        };
+        let keeps_name = match name {
+            "curl" => arguments.iter().any(in_cluster) || has_option(arguments, "", "remote-name-all"),
+            "wget" => !has_option(arguments, "O", "output-document"),
+            _ => false,
+        };
+        for word in arguments.iter().filter(|_| keeps_name) {
+            let path = word.marked().split_once("://").map_or(word.marked(), |(_, path)| path);
+            let path = path.split(['?', '#']).next().unwrap_or_default();
+            if let Some((_, file)) = path.rsplit_once('/') {
+                self.add_unlisted(&Argument::known(file), Use::Write);
+            }
+        }
+    }
+
     fn add_all(&mut self, words: &[&Argument], what: Use) {
         for word in words {
             self.add(word, what);
@@ -305,7 +356,12 @@ impl Places<'_> {
                     }
                 }
                 Some(letters) => {
-                    for (start, letter) in letters.char_indices().take(GLUED_LETTERS) {
+                    // The first sign that is no letter belongs to the value.
+                    let cluster = letters.bytes().take_while(u8::is_ascii_alphanumeric).count();
+                    if cluster > GLUED_LETTERS {
+                        self.add(&Argument::unknown(), Use::Perhaps);
+                    }
+                    for (start, letter) in letters.char_indices().take(cluster.clamp(1, GLUED_LETTERS)) {
                         self.add_pieces(&letters[start + letter.len_utf8()..]);
                     }
                 }
@@ -329,6 +385,7 @@ impl Places<'_> {
     /// The words of a command that is not known: each may be a file, also behind `--option=` or `@` (BE-79).
     fn add_unknown(&mut self, name: &str, arguments: &[Argument]) {
         self.add_glued(arguments);
+        self.add_fetched(name, arguments);
         if matches!(name, "tar" | "gtar" | "bsdtar")
             && let Some(letters) = arguments.first().filter(|word| !word.marked().starts_with('-'))
         {
