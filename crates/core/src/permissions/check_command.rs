@@ -10,7 +10,7 @@ use super::command::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING};
 use super::command::paths::{Place, Use};
 use super::command::{CommandAnalysis, CommandContext, SimpleCommand, analyze};
 use super::ruleset::Action;
-use super::shape::Reach;
+use super::shape::{Reach, Steps};
 
 /// The judgement of a command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,6 +38,16 @@ impl PermissionChecker {
     ///   known (`.e*`, `$file`) is asked about where a rule could match it. A file that goes to a command whose ways are
     ///   not known is judged as read, and asked about where it must not be written.
     pub fn check_command(&self, command: &str, context: &CommandContext) -> CommandVerdict {
+        self.check_command_within(command, context, &Steps::of_a_command())
+    }
+
+    /// As [`check_command`](Self::check_command), with so many steps to compare what is partly known with the rules.
+    pub(super) fn check_command_within(
+        &self,
+        command: &str,
+        context: &CommandContext,
+        steps: &Steps,
+    ) -> CommandVerdict {
         let analysis = analyze(command, context);
         let built_in = &analysis.verdict;
         let mut verdict = Verdict { action: built_in.action, rule: None, reason: built_in.reason.clone() };
@@ -49,12 +59,12 @@ impl PermissionChecker {
             verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
         }
         for simple in &analysis.commands {
-            if let Some(of_simple) = self.check_simple(simple, !simple.wrapper) {
+            if let Some(of_simple) = self.check_simple(simple, !simple.wrapper, steps) {
                 verdict = verdict.strictest(of_simple);
             }
         }
-        let Verdict { action, rule, reason } =
-            verdict.strictest(self.check_places(&analysis, &context.working_directory));
+        let base = &context.working_directory;
+        let Verdict { action, rule, reason } = verdict.strictest(self.check_places_within(&analysis, base, steps));
         CommandVerdict { action, reason, rule, analysis }
     }
 
@@ -62,20 +72,21 @@ impl PermissionChecker {
     /// simple command of it, without the section's default; and the rules for the files that it names.
     pub fn check_command_rules(&self, command: &str, analysis: &CommandAnalysis, context: &CommandContext) -> Verdict {
         let whole = command.trim();
-        let mut verdict = self.check_places(analysis, &context.working_directory);
+        let steps = Steps::of_a_command();
+        let mut verdict = self.check_places_within(analysis, &context.working_directory, &steps);
         if let rule @ Some(_) = self.first_rule(Operation::Execute, whole) {
             verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
         }
-        for of_simple in analysis.commands.iter().filter_map(|simple| self.check_simple(simple, false)) {
+        for of_simple in analysis.commands.iter().filter_map(|simple| self.check_simple(simple, false, &steps)) {
             verdict = verdict.strictest(of_simple);
         }
         verdict
     }
 
-    fn check_simple(&self, simple: &SimpleCommand, default: bool) -> Option<Verdict> {
+    fn check_simple(&self, simple: &SimpleCommand, default: bool, steps: &Steps) -> Option<Verdict> {
         let partly_known = simple.marked.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]);
         if partly_known {
-            return self.check_partly(Operation::Execute, &[&simple.marked], &simple.text, default);
+            return self.check_partly(Operation::Execute, &[&simple.marked], &simple.text, default, steps);
         }
         let rule = self.first_rule(Operation::Execute, &simple.text);
         (rule.is_some() || default).then(|| self.verdict(Operation::Execute, &simple.text, rule))
@@ -83,29 +94,36 @@ impl PermissionChecker {
 
     /// What the rules say of all files that a command touches; a rule may name one relative to `base`.
     pub(crate) fn check_places(&self, analysis: &CommandAnalysis, base: &str) -> Verdict {
+        self.check_places_within(analysis, base, &Steps::of_a_command())
+    }
+
+    fn check_places_within(&self, analysis: &CommandAnalysis, base: &str, steps: &Steps) -> Verdict {
         let allowed = Verdict { action: Action::Allow, rule: None, reason: String::new() };
-        let of_places = analysis.places.iter().map(|place| self.check_place(place, base));
+        let of_places = analysis.places.iter().map(|place| self.check_place_within(place, base, steps));
         of_places.fold(allowed, Verdict::strictest)
     }
 
     /// What the rules for files say of one that a command named `base` as its working directory touches.
     pub(crate) fn check_place(&self, place: &Place, base: &str) -> Verdict {
+        self.check_place_within(place, base, &Steps::of_a_command())
+    }
+
+    fn check_place_within(&self, place: &Place, base: &str, steps: &Steps) -> Verdict {
         let mut verdict: Option<Verdict> = None;
         for path in &place.paths {
             let of_path = match place.what {
-                Use::Read => self.check_file(Operation::Read, path, base),
-                Use::Write => self.check_file(Operation::Write, path, base),
-                Use::Delete => self.check_file(Operation::Delete, path, base).strictest(self.check_below(
-                    Operation::Delete,
-                    path,
-                    base,
-                )),
-                Use::Whole => self.check_below(Operation::Read, path, base),
-                Use::Glued => self.check_glued(path, base),
+                Use::Read => self.check_file(Operation::Read, path, base, steps),
+                Use::Write => self.check_file(Operation::Write, path, base, steps),
+                Use::Delete => {
+                    let below = self.check_below(Operation::Delete, path, base, steps);
+                    self.check_file(Operation::Delete, path, base, steps).strictest(below)
+                }
+                Use::Whole => self.check_below(Operation::Read, path, base, steps),
+                Use::Glued => self.check_glued(path, base, steps),
                 Use::Perhaps => {
-                    let mut write = self.check_file(Operation::Write, path, base);
+                    let mut write = self.check_file(Operation::Write, path, base, steps);
                     write.action = if write.action == Action::Deny { Action::Ask } else { Action::Allow };
-                    self.check_file(Operation::Read, path, base).strictest(write)
+                    self.check_file(Operation::Read, path, base, steps).strictest(write)
                 }
             };
             verdict = Some(match verdict {
@@ -117,13 +135,13 @@ impl PermissionChecker {
     }
 
     /// A text that may be the name of a file: what rules say of it, as of a file that a command perhaps writes.
-    fn check_glued(&self, path: &str, base: &str) -> Verdict {
+    fn check_glued(&self, path: &str, base: &str, steps: &Steps) -> Verdict {
         let allowed = || Verdict { action: Action::Allow, rule: None, reason: String::new() };
         if path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
             return allowed();
         }
         let of_rules = |operation| {
-            let judged = self.check_file(operation, path, base);
+            let judged = self.check_file(operation, path, base, steps);
             if judged.rule.is_some() { judged } else { allowed() }
         };
         let mut write = of_rules(Operation::Write);
@@ -134,7 +152,7 @@ impl PermissionChecker {
     /// A directory with all that lies below it: denied where a rule denies all of that, and asked about where a rule names a
     /// place below it. What a rule says of names anywhere (`**/.env`) is left to the names themselves: it would hold up every
     /// search.
-    fn check_below(&self, operation: Operation, path: &str, base: &str) -> Verdict {
+    fn check_below(&self, operation: Operation, path: &str, base: &str, steps: &Steps) -> Verdict {
         let mut verdict = Verdict { action: Action::Allow, rule: None, reason: String::new() };
         // `*` stands for everything in a directory; of any other pattern what it matches is judged.
         let path = path.strip_suffix(ANY_NAME).filter(|rest| rest.ends_with('/')).unwrap_or(path);
@@ -154,12 +172,12 @@ impl PermissionChecker {
             None => {}
         }
         for (index, (rule, shape)) in self.rules(operation).iter().zip(self.shapes(operation)).enumerate() {
-            let all = below.iter().any(|target| matches!(shape.reach(target), Reach::Always));
+            let all = below.iter().any(|target| shape.takes_all(target, steps));
             if all {
                 let of_rule = self.verdict(operation, path, Some(index));
                 return if rule.action == Action::Allow { verdict } else { verdict.strictest(of_rule) };
             }
-            let names = |spelling: &str| matches!(shape.below(spelling), Reach::Sometimes);
+            let names = |spelling: &str| matches!(shape.below(spelling, steps), Reach::Sometimes);
             let absolute = if directory.is_empty() { "/" } else { directory };
             if rule.action != Action::Allow && (names(absolute) || relative.is_some_and(names)) {
                 let mut of_rule = self.verdict(operation, path, Some(index));
@@ -176,7 +194,7 @@ impl PermissionChecker {
     }
 
     /// A file by its absolute path, and by its path relative to the working directory.
-    fn check_file(&self, operation: Operation, path: &str, base: &str) -> Verdict {
+    fn check_file(&self, operation: Operation, path: &str, base: &str, steps: &Steps) -> Verdict {
         let relative = path.strip_prefix(base.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
         let spellings: &[&str] = match &relative {
             Some(relative) => &[path, relative],
@@ -184,7 +202,7 @@ impl PermissionChecker {
         };
         if path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
             let shown = super::command::argument::Argument::known(path).shown();
-            if let Some(verdict) = self.check_partly(operation, spellings, &shown, true) {
+            if let Some(verdict) = self.check_partly(operation, spellings, &shown, true, steps) {
                 return verdict;
             }
         }
@@ -192,11 +210,18 @@ impl PermissionChecker {
     }
 
     /// Judges a target that is partly known by the strictest of what can come out, but asks where only a rule *may* deny. `None` where nothing matches and the default does not count.
-    fn check_partly(&self, operation: Operation, targets: &[&str], shown: &str, default: bool) -> Option<Verdict> {
+    fn check_partly(
+        &self,
+        operation: Operation,
+        targets: &[&str],
+        shown: &str,
+        default: bool,
+        steps: &Steps,
+    ) -> Option<Verdict> {
         let mut possible: Vec<Option<usize>> = Vec::new();
         let mut settled = false;
         for (index, shape) in self.shapes(operation).iter().enumerate() {
-            match targets.iter().map(|target| shape.reach(target)).min_by_key(|reach| *reach as u8) {
+            match targets.iter().map(|target| shape.reach(target, steps)).min_by_key(|reach| *reach as u8) {
                 Some(Reach::Always) => {
                     possible.push(Some(index));
                     settled = true;
@@ -219,8 +244,9 @@ impl PermissionChecker {
         if verdict.action == Action::Deny && laxest != Action::Deny && strictest.is_some() {
             verdict.action = Action::Ask;
             verdict.reason = format!(
-                "'{}' on '{shown}' needs somebody's approval: what it turns out to be may not be permitted.",
-                operation.name()
+                "'{}' on '{}' needs somebody's approval: what it turns out to be may not be permitted.",
+                operation.name(),
+                super::pattern::shown(shown)
             );
         }
         Some(verdict)

@@ -1,6 +1,8 @@
 //! Rules against targets that are only partly known, such as `cat .e*` or `cat "$file"`: can the rule match what the
 //! target turns out to be, and must it?
 
+use std::cell::Cell;
+
 use super::pattern::Slash;
 
 /// Stands in a target for any text without a `/`; at the beginning of a name, where shells leave out hidden files, for
@@ -15,6 +17,8 @@ pub(super) const ANYTHING: char = super::command::argument::ANYTHING;
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     tokens: Vec<Token>,
+    /// The plain text that the pattern ends with.
+    tail: String,
     folds_case: bool,
     slash: Slash,
 }
@@ -103,25 +107,39 @@ impl Shape {
             };
             rest = &rest[length..];
         }
-        Self { tokens, folds_case, slash }
+        let plain = |token: &Token| match token {
+            Token::Character(character) => Some(*character),
+            Token::One | Token::Class { .. } | Token::Name | Token::Any | Token::Directories | Token::InDirectories => {
+                None
+            }
+        };
+        let mut tail: Vec<char> = tokens.iter().rev().map_while(plain).collect();
+        tail.reverse();
+        Self { tokens, tail: tail.into_iter().collect(), folds_case, slash }
     }
 
-    /// What the rule means for `target`.
-    pub(super) fn reach(&self, target: &str) -> Reach {
-        if !self.can_match(target) {
+    /// What the rule means for `target`; [`Reach::Sometimes`] where `steps` are spent before that is known.
+    pub(super) fn reach(&self, target: &str, steps: &Steps) -> Reach {
+        if self.differs_at_the_end(target) {
             return Reach::Never;
         }
-        if self.walk(target, Markers::AsCharacters) { Reach::Always } else { Reach::Sometimes }
+        match self.walk(target, Markers::AsTexts, steps) {
+            Some(false) => Reach::Never,
+            Some(true) if self.walk(target, Markers::AsCharacters, steps) == Some(true) => Reach::Always,
+            Some(true) | None => Reach::Sometimes,
+        }
     }
 
-    fn can_match(&self, target: &str) -> bool {
-        self.walk(target, Markers::AsTexts)
+    /// Whether it matches whatever `target` turns out to be, which ends with [`ANYTHING`]; no where the `steps` are spent first.
+    pub(super) fn takes_all(&self, target: &str, steps: &Steps) -> bool {
+        matches!(self.tokens.last(), Some(Token::Any | Token::Name))
+            && self.walk(target, Markers::AsCharacters, steps) == Some(true)
     }
 
     /// What the rule means for what lies in `directory` (without a slash at its end; empty for the one that relative
     /// patterns start from): whether it speaks of it by some name of its own. A pattern that begins anywhere (`**/.env`) may
     /// match in every directory, and speaks of none.
-    pub(super) fn below(&self, directory: &str) -> Reach {
+    pub(super) fn below(&self, directory: &str, steps: &Steps) -> Reach {
         let anything =
             |token: &&Token| matches!(token, Token::Any | Token::Name | Token::Directories | Token::InDirectories);
         let lead = self.tokens.iter().take_while(anything).count();
@@ -129,11 +147,11 @@ impl Shape {
         if lead > 0 && !self.is_said_in(lead, &target) {
             return Reach::Never;
         }
-        let Some(states) = self.states(&target, Markers::AsTexts) else { return Reach::Never };
-        if self.walk(&format!("{target}{ANYTHING}"), Markers::AsCharacters) {
+        let Some(states) = self.states(&target, Markers::AsTexts, steps) else { return Reach::Sometimes };
+        if self.takes_all(&format!("{target}{ANYTHING}"), steps) {
             return Reach::Always;
         }
-        let speaks = if lead == 0 { states.contains(&true) } else { states[lead + 1..].contains(&true) };
+        let speaks = states.iter().any(|state| lead == 0 || state > lead);
         if speaks { Reach::Sometimes } else { Reach::Never }
     }
 
@@ -167,46 +185,63 @@ impl Shape {
         is_all || (goes_on && found())
     }
 
-    fn walk(&self, target: &str, markers: Markers) -> bool {
-        self.states(target, markers).is_some_and(|states| states[self.tokens.len()])
+    /// Whether what both end with, in plain text, is not the same: the cheap answer for most rules.
+    fn differs_at_the_end(&self, target: &str) -> bool {
+        let known = target.rfind([ANY_NAME, ANY_CHARACTER, ANYTHING]).map_or(target, |last| &target[last + 1..]);
+        let length = known.len().min(self.tail.len());
+        let (known, tail) =
+            (&known.as_bytes()[known.len() - length..], &self.tail.as_bytes()[self.tail.len() - length..]);
+        if self.folds_case { !known.eq_ignore_ascii_case(tail) } else { known != tail }
     }
 
-    /// The states behind a target; `None` where no text that begins so can match.
-    fn states(&self, target: &str, markers: Markers) -> Option<Vec<bool>> {
+    /// Whether the pattern's end is reached by the target's; `None` where the steps are spent before that is known.
+    fn walk(&self, target: &str, markers: Markers, steps: &Steps) -> Option<bool> {
+        Some(self.states(target, markers, steps)?.holds(self.tokens.len()))
+    }
+
+    /// The states behind a target; none where no text that begins so can match.
+    fn states(&self, target: &str, markers: Markers, steps: &Steps) -> Option<States> {
         let end = self.tokens.len();
-        let mut states = vec![false; end + 1];
-        states[0] = true;
-        self.skip(&mut states);
+        let (mut states, mut next) = (States::new(end + 1), States::new(end + 1));
+        self.reach_state(&mut states, 0);
         let mut begins_name = true;
         for character in target.chars() {
             let one = if begins_name { Symbol::OfVisibleName } else { Symbol::OfName };
             match (character, markers) {
                 (ANYTHING, Markers::AsTexts) => {
-                    let first = states.iter().position(|state| *state).unwrap_or(end + 1);
-                    states.iter_mut().skip(first).for_each(|state| *state = true);
+                    let first = states.iter().next().unwrap_or(end + 1);
+                    steps.take(end + 1 - first)?;
+                    (first..=end).for_each(|state| states.insert(state));
                 }
                 (ANY_NAME, Markers::AsTexts) => {
-                    let mut symbol = one;
-                    loop {
-                        let next = self.step(&states, symbol, markers);
-                        symbol = Symbol::OfName;
-                        let mut grew = false;
-                        for (state, more) in states.iter_mut().zip(next) {
-                            grew |= more && !*state;
-                            *state |= more;
-                        }
-                        if !grew {
-                            break;
-                        }
+                    // Only the first character of a name is not a dot.
+                    steps.take(states.count())?;
+                    let mut reached = States::new(end + 1);
+                    self.step(&states, &mut reached, one, markers);
+                    let mut may_grow = reached.count() > 0;
+                    while may_grow {
+                        let count = reached.count();
+                        steps.take(count)?;
+                        self.step(&reached, &mut next, Symbol::OfName, markers);
+                        reached.add(&next);
+                        may_grow = reached.count() > count;
                     }
+                    states.add(&reached);
                 }
-                (ANY_CHARACTER, Markers::AsTexts) => states = self.step(&states, one, markers),
-                (ANYTHING, Markers::AsCharacters) => states = self.step(&states, Symbol::UnknownText, markers),
-                (ANY_NAME, Markers::AsCharacters) => states = self.step(&states, Symbol::UnknownName, markers),
-                _ => states = self.step(&states, Symbol::Exactly(character), markers),
+                (character, markers) => {
+                    let symbol = match (character, markers) {
+                        (ANY_CHARACTER, Markers::AsTexts) => one,
+                        (ANYTHING, Markers::AsCharacters) => Symbol::UnknownText,
+                        (ANY_NAME, Markers::AsCharacters) => Symbol::UnknownName,
+                        (character, _) => Symbol::Exactly(character),
+                    };
+                    steps.take(states.count() + 1)?;
+                    self.step(&states, &mut next, symbol, markers);
+                    std::mem::swap(&mut states, &mut next);
+                }
             }
-            if !states.contains(&true) {
-                return None;
+            if states.count() == 0 {
+                break;
             }
             begins_name = character == '/';
         }
@@ -214,7 +249,7 @@ impl Shape {
     }
 
     /// The states after one symbol.
-    fn step(&self, states: &[bool], symbol: Symbol, markers: Markers) -> Vec<bool> {
+    fn step(&self, states: &States, next: &mut States, symbol: Symbol, markers: Markers) {
         let symbol = match symbol {
             Symbol::Exactly(character) if self.folds_case => Symbol::Exactly(character.to_ascii_lowercase()),
             other => other,
@@ -222,48 +257,122 @@ impl Shape {
         let is_slash = symbol == Symbol::Exactly('/');
         let is_name = self.slash == Slash::IsCharacter || !(is_slash || symbol == Symbol::UnknownText);
         let is_one = is_name && !matches!(symbol, Symbol::UnknownText | Symbol::UnknownName);
-        let mut next = vec![false; states.len()];
-        for (index, token) in self.tokens.iter().enumerate().filter(|(index, _)| states[*index]) {
-            match token {
-                Token::Character(expected) => {
-                    next[index + 1] |= match symbol {
+        next.clear();
+        for (index, token) in states.iter().filter_map(|index| Some((index, self.tokens.get(index)?))) {
+            let (stays, goes_on) = match token {
+                Token::Character(expected) => (
+                    false,
+                    match symbol {
                         Symbol::Exactly(character) => character == *expected,
                         Symbol::OfName => *expected != '/',
                         Symbol::OfVisibleName => !matches!(expected, '/' | '.'),
                         Symbol::UnknownText | Symbol::UnknownName => false,
-                    };
-                }
-                Token::One => next[index + 1] |= is_one,
-                Token::Class { may_be_slash } => {
-                    next[index + 1] |= markers == Markers::AsTexts && (is_name || *may_be_slash);
-                }
-                Token::Name => next[index] |= is_name,
-                Token::Any => next[index] = true,
+                    },
+                ),
+                Token::One => (false, is_one),
+                Token::Class { may_be_slash } => (false, markers == Markers::AsTexts && (is_name || *may_be_slash)),
+                Token::Name => (is_name, false),
+                Token::Any => (true, false),
                 Token::Directories => {
-                    next[index + 1] = true;
-                    next[index + 2] |= is_slash;
+                    if is_slash {
+                        self.reach_state(next, index + 2);
+                    }
+                    (false, true)
                 }
-                Token::InDirectories => {
-                    next[index] = true;
-                    next[index + 1] |= is_slash;
-                }
+                Token::InDirectories => (true, is_slash),
+            };
+            if stays {
+                self.reach_state(next, index);
+            }
+            if goes_on {
+                self.reach_state(next, index + 1);
             }
         }
-        self.skip(&mut next);
-        next
     }
 
-    /// Adds the states that are reached without a character.
-    fn skip(&self, states: &mut [bool]) {
-        for (index, token) in self.tokens.iter().enumerate() {
-            if states[index] {
-                match token {
-                    Token::Name | Token::Any => states[index + 1] = true,
-                    Token::Directories => states[index + 2] = true,
-                    Token::Character(_) | Token::One | Token::Class { .. } | Token::InDirectories => {}
-                }
-            }
+    /// Adds a state, and those that are reached from it without a character.
+    fn reach_state(&self, states: &mut States, mut index: usize) {
+        loop {
+            states.insert(index);
+            index += match self.tokens.get(index) {
+                Some(Token::Name | Token::Any) => 1,
+                Some(Token::Directories) => 2,
+                Some(Token::Character(_) | Token::One | Token::Class { .. } | Token::InDirectories) | None => return,
+            };
         }
+    }
+}
+
+/// A set of states.
+struct States {
+    words: Vec<u64>,
+    count: usize,
+}
+
+impl States {
+    fn new(size: usize) -> Self {
+        Self { words: vec![0; size.div_ceil(64)], count: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.words.fill(0);
+        self.count = 0;
+    }
+
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn holds(&self, state: usize) -> bool {
+        self.words[state / 64] & (1 << (state % 64)) != 0
+    }
+
+    fn insert(&mut self, state: usize) {
+        if !self.holds(state) {
+            self.words[state / 64] |= 1 << (state % 64);
+            self.count += 1;
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (word, more) in self.words.iter_mut().zip(&other.words) {
+            self.count += (more & !*word).count_ones() as usize;
+            *word |= more;
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.words.iter().enumerate().flat_map(|(index, word)| {
+            let rest = |bits: &u64| Some(bits & (bits - 1)).filter(|bits| *bits != 0);
+            let bits = std::iter::successors(Some(*word).filter(|bits| *bits != 0), rest);
+            bits.map(move |bits| index * 64 + bits.trailing_zeros() as usize)
+        })
+    }
+}
+
+/// What may still be spent on comparing one command line with the rules (R-CMD-5).
+pub(super) struct Steps(Cell<usize>);
+
+impl Steps {
+    /// 8,000,000 looks at a state of a pattern, some tens of milliseconds: ordinary commands need thousands, and braces of
+    /// patterns (`{a,b}*a*a*a`) could take hours.
+    const OF_A_COMMAND: usize = 8_000_000;
+
+    pub(super) fn of_a_command() -> Self {
+        Self(Cell::new(Self::OF_A_COMMAND))
+    }
+
+    /// Whether there was something that could not be compared.
+    #[cfg(test)]
+    pub(super) fn are_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+
+    /// Takes some of them; `None` where there are not as many, and then none are left.
+    fn take(&self, count: usize) -> Option<()> {
+        let left = self.0.get().checked_sub(count).filter(|left| *left > 0);
+        self.0.set(left.unwrap_or_default());
+        left.map(drop)
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) const ANYTHING: char = '\u{3}';
 
 /// 64 arguments from one word by `{a,b}`; more are taken as unknown.
 const ALTERNATIVES: usize = 64;
+/// 64 Ki characters of all of them together, or a short text becomes megabytes of names.
+const ALTERNATIVE_CHARACTERS: usize = 64 << 10;
 
 /// One argument of a command. Scripts with control characters are refused before, so the markers are ours alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -264,7 +266,9 @@ fn alternatives(characters: Vec<(char, bool)>) -> Vec<Vec<(char, bool)>> {
         let inner = &word[start + 1..end];
         let is_simple = !inner.contains(&('{', false));
         let choices: Vec<&[(char, bool)]> = inner.split(|character| *character == (',', false)).collect();
-        if is_simple && choices.len() > 1 && done.len() + open.len() + choices.len() <= ALTERNATIVES {
+        let count = done.len() + open.len() + choices.len();
+        let fits = count <= ALTERNATIVES && count * word.len() <= ALTERNATIVE_CHARACTERS;
+        if is_simple && choices.len() > 1 && fits {
             open.extend(choices.into_iter().rev().map(|choice| replace(end, choice)));
         } else if is_simple && choices.len() == 1 && is_range(inner) && ranges < ALTERNATIVES {
             ranges += 1;
