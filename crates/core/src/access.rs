@@ -84,6 +84,11 @@ pub enum Access {
         /// Its id.
         id: String,
     },
+    /// A line ends in a session, and what it is only its reader knows: keys may have recalled, completed or changed it.
+    UnknownLine {
+        /// The id of the session.
+        id: String,
+    },
 }
 
 /// The judgement a backend asks for on a path *as it resolved*, after it opened a handle and before it uses it. For

@@ -39,13 +39,17 @@ pub trait Helper: Send + Sync {
 #[derive(Debug, Default)]
 pub(super) struct Held(AtomicBool);
 
+/// One call writes into a session at a time, and looks before at what it writes to.
+pub(super) type Writing = tokio::sync::Mutex<()>;
+
 /// While it lives the session is a person's: calls of the model type nothing into it. What a person answers must reach the
 /// program that they saw asking, and what they type must stay theirs.
 pub struct Hold(Arc<Session>);
 
 impl Hold {
-    /// Takes the session; `Busy` while another person has it.
-    pub fn take(session: &Arc<Session>) -> Result<Self> {
+    /// Takes the session, behind a call that is just writing into it; `Busy` while another person has it.
+    pub async fn take(session: &Arc<Session>, deadline: &Deadline) -> Result<Self> {
+        let _writing = session.writing_turn(deadline).await?;
         if session.held.0.swap(true, Ordering::AcqRel) { Err(taken(session)) } else { Ok(Self(Arc::clone(session))) }
     }
 }
@@ -57,6 +61,23 @@ impl Drop for Hold {
 }
 
 impl Session {
+    /// The turn of a call to write into the session; `Busy` while a person has it. While it lasts no person gets it.
+    pub async fn turn(&self, deadline: &Deadline) -> Result<tokio::sync::MutexGuard<'_, ()>> {
+        let turn = self.writing_turn(deadline).await?;
+        self.check_free()?;
+        Ok(turn)
+    }
+
+    async fn writing_turn(&self, deadline: &Deadline) -> Result<tokio::sync::MutexGuard<'_, ()>> {
+        if let Ok(turn) = self.writing.try_lock() {
+            return Ok(turn);
+        }
+        tokio::select! {
+            turn = self.writing.lock() => Ok(turn),
+            stop = deadline.reached() => Err(stop),
+        }
+    }
+
     /// `Busy` while a person has the session.
     pub fn check_free(&self) -> Result<()> {
         if self.held.0.load(Ordering::Acquire) { Err(taken(self)) } else { Ok(()) }

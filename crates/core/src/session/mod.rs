@@ -17,6 +17,7 @@ use crate::error::Result;
 mod echo;
 mod help;
 pub mod keys;
+pub mod line;
 pub mod log;
 pub mod marks;
 pub mod paint;
@@ -33,7 +34,7 @@ mod terminal_tests;
 mod tests;
 mod undrawn;
 
-use self::help::Held;
+use self::help::{Held, Writing};
 pub use self::help::{Help, Helper, Hold};
 use self::log::{SessionLog, SessionLogs};
 pub use self::places::Place;
@@ -110,6 +111,7 @@ pub struct Session {
     /// Marks of its shell up to here were told.
     told: Mutex<u64>,
     held: Held,
+    writing: Writing,
 }
 
 /// Output around a command that ended, that was not shown before.
@@ -249,7 +251,8 @@ impl Sessions {
     ) -> Arc<Session> {
         let command = command.to_owned();
         let (seen, told, held) = (Mutex::new(seen), Mutex::default(), Held::default());
-        let session = Arc::new(Session { id, command, process, terminal, seen, told, held });
+        let writing = Writing::default();
+        let session = Arc::new(Session { id, command, process, terminal, seen, told, held, writing });
         let is_closed = {
             let mut state = self.state.lock();
             state.sessions.retain(|other| other.id != session.id);

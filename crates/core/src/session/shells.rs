@@ -1,6 +1,10 @@
 //! The shells of terminal sessions: how each is started so that it marks its prompts and commands ([`super::marks`]), and how
 //! a command is typed at it. Settings come by a pipe that the shell closes first of all; they are its own and reach no program.
 //!
+//! At the prompt of bash a return runs nothing: what was typed while a command ran, and not read by it, must not become a
+//! command that nobody judged. It runs a line at a key that only the host presses ([`ACCEPT`]). The keys and functions of its
+//! line editor that run something in another way, or that would take that key for text, are gone.
+//!
 //! bash is told by its own means. A plain `sh` (dash, busybox) has no hook before a command and takes no paste, so that what
 //! is typed at it is one line that says where the command begins, and holds the command as a text to evaluate.
 
@@ -12,12 +16,23 @@ const PASTE_START: &str = "\x1b[200~";
 const MARK: &str = "\x1b]133;";
 const BELL: char = '\x07';
 const PASTE_END: &str = "\x1b[201~";
+/// Ctrl-^: the first byte of the keys that only the host presses.
+pub const HOST_KEY: u8 = 0x1E;
+/// Runs the line at a prompt of bash.
+const ACCEPT: &str = "\x1ea";
+/// Lets a terminal go on that Ctrl-S stopped, leaves whatever a line editor of bash is in (a question, a search, a paste without an end, a command mode) and deletes the
+/// line, wherever the cursor is.
+const CLEAR: &str = "\x11\x07\x07\x1b[201~\x1ek\x1ek\x1ei";
+/// The same at a plain shell, where a line is deleted up to the cursor.
+const CLEAR_PLAIN: &str = "\x11\x15";
 
 /// The command line that starts a shell whose marks carry `word`: bash, or where there is none a plain shell.
 pub(super) fn start(word: &str) -> String {
     format!("if [ -x /bin/bash ]; then\n{}\nfi\n{}\n", start_bash(word), start_plain("/bin/sh", word))
 }
 
+/// The settings of the line editor are ours alone: a file of settings could bind any key.
+///
 /// The hook behind a command stands second in a list, so that a file of settings that sets the first leaves it alone, and marks
 /// the prompt again where such a file set another. A bash older than 5.1 has no such list.
 fn start_bash(word: &str) -> String {
@@ -26,8 +41,19 @@ fn start_bash(word: &str) -> String {
 exec 3<&-
 unset HISTFILE MAILCHECK
 set +H
-bind 'set enable-bracketed-paste on' 'set bell-style none' 2>/dev/null
-bind 'set enable-active-region off' 2>/dev/null
+{{
+INPUTRC=/dev/null bind 'set enable-bracketed-paste on' 'set bell-style none'
+bind 'set enable-active-region off'
+for _m in emacs vi-insert vi-command; do
+for _f in accept-line operate-and-get-next edit-and-execute-command vi-edit-and-execute-command \
+execute-named-command shell-expand-line insert-comment vi-eof-maybe quoted-insert start-kbd-macro end-kbd-macro \
+call-last-kbd-macro vi-redo re-read-init-file; do bind -m $_m -u $_f; done
+bind -m $_m '"\C-m": kill-whole-line' '"\C-j": kill-whole-line' '"\e[201~": kill-whole-line'
+bind -m $_m '"\C-^a": accept-line' '"\C-^k": kill-whole-line' '"\C-^i": kill-whole-line'
+done
+bind -m vi-command '"\C-^i": vi-insertion-mode'
+unset _m _f
+}} 2>/dev/null
 PS0='\e]133;C;{word}\a'
 PS1='\[\e]133;A;{word}\a\]\$ \[\e]133;B;{word}\a\]'
 PS2='\[\e]133;P;{word}\a\]> '
@@ -60,9 +86,29 @@ printf '\033]133;N;{word}\007'
     )
 }
 
-/// What is typed at bash to run `command`: a paste, which is literal up to its end, and a return.
+/// What is typed at bash to run `command`: a paste, which is literal up to its end, and the key that runs it.
 pub(super) fn pasted(command: &str) -> String {
-    format!("{PASTE_START}{command}{PASTE_END}\r")
+    format!("{PASTE_START}{command}{PASTE_END}{ACCEPT}")
+}
+
+/// What is typed before a command where something else may stand at the prompt.
+pub(super) fn cleared(is_plain: bool) -> &'static str {
+    if is_plain { CLEAR_PLAIN } else { CLEAR }
+}
+
+/// What a person typed at a prompt of bash, with the key that runs a line for each return. In a paste it is text.
+pub(super) fn accepted(typed: &[u8]) -> Vec<u8> {
+    if memchr::memmem::find(typed, PASTE_START.as_bytes()).is_some() {
+        return typed.to_vec();
+    }
+    let mut keys = Vec::with_capacity(typed.len() + ACCEPT.len());
+    for byte in typed {
+        match byte {
+            b'\r' | b'\n' => keys.extend_from_slice(ACCEPT.as_bytes()),
+            _ => keys.push(*byte),
+        }
+    }
+    keys
 }
 
 /// What is typed at a plain shell to run `command`, with the exit code of the one before in `$?` as ever. The shell joins lines

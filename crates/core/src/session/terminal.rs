@@ -5,15 +5,18 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use super::Session;
 use super::echo::Echo;
+use super::line::Line;
 use super::log::SessionLog;
 use super::marks::{Kind, Marks};
 use super::screen::{Screen, SharedScreen};
+pub use super::shells::HOST_KEY;
 use super::shells::{self, TYPED_BYTES};
 use crate::backend::process::{Process, Tap, TerminalSize};
 use crate::cancel::Deadline;
@@ -32,6 +35,30 @@ pub struct Terminal {
     echo: Arc<Mutex<Echo>>,
     /// One command is typed at a time.
     typing: tokio::sync::Mutex<()>,
+    typist: Typist,
+}
+
+/// What was typed besides commands, and where it may be now.
+#[derive(Clone)]
+pub struct Typist {
+    marks: Arc<Mutex<Marks>>,
+    /// The line that was not ended yet.
+    line: Arc<Mutex<Line>>,
+    /// Whether something was typed that no program may have read: it stands at the shell's prompt then.
+    unread: Arc<AtomicBool>,
+}
+
+impl Typist {
+    /// What a person typed, as their program or shell reads it; it is to be written next.
+    pub fn of_person(&self, typed: Vec<u8>) -> Vec<u8> {
+        self.unread.store(true, Ordering::Release);
+        self.line.lock().write(&String::from_utf8_lossy(&typed));
+        let marks = self.marks.lock();
+        match state_of(&marks) {
+            ShellState::AtPrompt | ShellState::Continuing if !marks.is_plain() => shells::accepted(&typed),
+            ShellState::AtPrompt | ShellState::Continuing | ShellState::Starting | ShellState::Busy => typed,
+        }
+    }
 }
 
 /// How far a command came.
@@ -92,7 +119,8 @@ impl Terminal {
                 is_marked
             }
         });
-        (Self { screen, marks, echo, typing: tokio::sync::Mutex::new(()) }, start(&word), tap)
+        let typist = Typist { marks: Arc::clone(&marks), line: Arc::default(), unread: Arc::default() };
+        (Self { screen, marks, echo, typing: tokio::sync::Mutex::new(()), typist }, start(&word), tap)
     }
 
     /// What it shows.
@@ -102,12 +130,29 @@ impl Terminal {
 
     /// What its shell is at.
     pub fn state(&self) -> ShellState {
-        match self.marks.lock().last().map(|mark| mark.kind) {
-            None => ShellState::Starting,
-            Some(Kind::Prompt) => ShellState::AtPrompt,
-            Some(Kind::Continuation) => ShellState::Continuing,
-            Some(Kind::Begin | Kind::End(_) | Kind::Accepted | Kind::Typed) => ShellState::Busy,
-        }
+        state_of(&self.marks.lock())
+    }
+
+    /// Who else types into it.
+    pub fn typist(&self) -> &Typist {
+        &self.typist
+    }
+
+    /// The line that was typed into what runs, and not ended yet.
+    pub fn open_line(&self) -> Line {
+        self.typist.line.lock().clone()
+    }
+
+    /// Notes that something is typed into what runs, behind which this line is open.
+    pub fn typed_into(&self, line: Line) {
+        self.typist.unread.store(true, Ordering::Release);
+        *self.typist.line.lock() = line;
+    }
+
+    /// Notes that a command was typed at the prompt: nothing else stands there.
+    pub fn typed_whole(&self) {
+        self.typist.unread.store(false, Ordering::Release);
+        *self.typist.line.lock() = Line::default();
     }
 
     /// The code of the last command that ended after the first `count` marks.
@@ -145,10 +190,12 @@ impl Terminal {
         self.marks.lock().is_plain()
     }
 
-    /// What is typed at the shell's prompt to run a command, with its return.
+    /// What is typed at the shell's prompt to run a command, and nothing but it. [`Terminal::typed_whole`] notes that it was.
     pub fn line(&self, command: &str) -> String {
         let marks = self.marks.lock();
-        if marks.is_plain() { shells::evaluated(command, marks.word()) } else { shells::pasted(command) }
+        let is_plain = marks.is_plain();
+        let line = if is_plain { shells::evaluated(command, marks.word()) } else { shells::pasted(command) };
+        if self.typist.unread.load(Ordering::Acquire) { shells::cleared(is_plain).to_owned() + &line } else { line }
     }
 
     /// Waits until the shell waits for a command; `false` when it does not within `time`.
@@ -206,12 +253,15 @@ impl Terminal {
             }
             ShellState::Busy | ShellState::Continuing => {}
         }
+        let turn = session.turn(deadline).await?;
         if self.state() != ShellState::AtPrompt {
             return if process.ended().is_some() { Ok(Ran::ShellEnded) } else { Err(busy(&session.id)) };
         }
         let before = self.mark_count();
         self.typed(Some(command));
         process.write(self.line(command).as_bytes(), deadline).await?;
+        self.typed_whole();
+        drop(turn);
         let is_over = || {
             let marks = self.marks.lock();
             // A plain shell asks for the rest of every line that was typed in parts.
@@ -232,6 +282,15 @@ impl Terminal {
 
     fn last_is_end(&self) -> bool {
         self.marks.lock().last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)))
+    }
+}
+
+fn state_of(marks: &Marks) -> ShellState {
+    match marks.last().map(|mark| mark.kind) {
+        None => ShellState::Starting,
+        Some(Kind::Prompt) => ShellState::AtPrompt,
+        Some(Kind::Continuation) => ShellState::Continuing,
+        Some(Kind::Begin | Kind::End(_) | Kind::Accepted | Kind::Typed) => ShellState::Busy,
     }
 }
 

@@ -15,6 +15,7 @@ use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::error::{Error, Result, Shown};
 use crate::path::VirtualPath;
+use crate::session::Sessions;
 
 mod background;
 mod batch;
@@ -34,6 +35,7 @@ mod read_media;
 mod result;
 mod schemas;
 mod shell_input;
+mod shell_write;
 mod terminal;
 mod terminal_view;
 #[cfg(test)]
@@ -112,6 +114,12 @@ pub trait Tool: DeserializeOwned + Send + Sync + 'static {
     /// What the call will read, write or run, as asked. Pure: `working_directory` is what relative paths are relative to.
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>>;
 
+    /// What the call will run besides, by what was typed into its session before.
+    fn session_accesses(&self, sessions: &Sessions, working_directory: &VirtualPath) -> Vec<Access> {
+        let _ = (sessions, working_directory);
+        Vec::new()
+    }
+
     /// One line for a person: what will happen. Escaping is done by the caller.
     fn describe(&self) -> String;
 
@@ -129,6 +137,11 @@ pub trait Tool: DeserializeOwned + Send + Sync + 'static {
 pub trait DecodedCall: Send + Sync {
     /// See [`Tool::accesses`].
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>>;
+    /// See [`Tool::session_accesses`].
+    fn session_accesses(&self, sessions: &Sessions, working_directory: &VirtualPath) -> Vec<Access> {
+        let _ = (sessions, working_directory);
+        Vec::new()
+    }
     /// See [`Tool::describe`].
     fn describe(&self) -> String;
     /// See [`Tool::preview`].
@@ -160,6 +173,10 @@ pub trait DecodedCall: Send + Sync {
 impl<T: Tool> DecodedCall for T {
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
         Tool::accesses(self, working_directory)
+    }
+
+    fn session_accesses(&self, sessions: &Sessions, working_directory: &VirtualPath) -> Vec<Access> {
+        Tool::session_accesses(self, sessions, working_directory)
     }
 
     fn describe(&self) -> String {
@@ -251,7 +268,7 @@ pub static REGISTRY: &[Entry] = &[
     entry!(background::ListShells),
     entry!(terminal::ShellExec),
     entry!(terminal_view::ShellView),
-    entry!(terminal::ShellWrite),
+    entry!(shell_write::ShellWrite),
     entry!(terminal::ShellKill),
     entry!(terminal::ShellHelp),
     entry!(terminal_view::ShellScreen),

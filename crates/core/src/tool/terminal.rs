@@ -1,5 +1,5 @@
-//! The group `terminal`: shells on real terminals that last from call to call, one a session. Looks at them are in
-//! `terminal_view`.
+//! The group `terminal`: shells on real terminals that last from call to call, one a session. What is typed into them is in
+//! `shell_write`, looks at them are in `terminal_view`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,15 +17,13 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning;
 use crate::lent;
 use crate::path::VirtualPath;
-use crate::session::keys::{CursorKeys, bytes_of};
-use crate::session::settle::{Settled, settle};
-use crate::session::terminal::{Ran, ShellState, Terminal};
+use crate::session::settle::settle;
+use crate::session::terminal::{Ran, Terminal};
 use crate::session::{Fresh, Help, Hold, Session};
 use crate::text::ansi::strip;
 use crate::text::shown::shown_to_person;
 use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::command_access;
-use crate::tool::shell_input::judged_lines;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 20 s: as TT-10.
@@ -34,18 +32,10 @@ const DEFAULT_TIMEOUT_S: f64 = 20.0;
 pub(super) const MAX_WAIT_S: f64 = 590.0;
 /// 120 columns and 40 rows: what is comfortable to read as text.
 const SIZE: TerminalSize = TerminalSize { columns: 120, rows: 40 };
-/// 0.3 s of quiet, at most 2 s: what a program still prints before it is written to (TT-12).
-const FLUSH: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(2));
 /// 0.5 s of quiet, at most 5 s: what a program prints after it was written to (TT-12).
-const COLLECT: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
+pub(super) const COLLECT: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
 /// 3 s for a person to be led out of a session when their time is over.
 const LEAVE: Duration = Duration::from_secs(3);
-/// 64 keys in one call.
-const KEYS: usize = 64;
-/// 64 KiB in one call.
-const TEXT_BYTES: usize = 64 << 10;
-/// Keys that at a shell's prompt neither recall nor make up a line.
-const KEYS_AT_A_PROMPT: [&str; 5] = ["ctrl-c", "ctrl-d", "ctrl-l", "ctrl-z", "ctrl-u"];
 
 /// The input of `shell_exec`.
 #[derive(Debug, Deserialize)]
@@ -229,173 +219,6 @@ pub(super) fn plain(fresh: &Fresh) -> String {
     }
 }
 
-/// The input of `shell_write_to_process`.
-#[derive(Debug, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub(super) struct ShellWrite {
-    /// The session.
-    id: String,
-    /// The text to type; a return follows it unless `enter` is false.
-    #[serde(default)]
-    command: Option<String>,
-    /// Whether a return follows the text; true when left out.
-    #[serde(default)]
-    enter: Option<bool>,
-    /// Keys to press, after the text: `enter`, `tab`, `escape`, `up`, `ctrl-c`, `alt-x`, `f5`, or single characters.
-    #[serde(default)]
-    keys: Option<Vec<String>>,
-}
-
-impl ShellWrite {
-    /// The text with its return, and the keys, as a program reads them.
-    fn parts(&self, form: CursorKeys) -> Result<(Vec<u8>, Vec<u8>)> {
-        let mut typed = Vec::new();
-        if let Some(text) = &self.command {
-            if text.len() > TEXT_BYTES {
-                return Err(Error::invalid(format!("At most {TEXT_BYTES} bytes are typed in one call.")));
-            }
-            if text.chars().any(|character| character.is_control() && !"\t\n".contains(character)) {
-                return Err(Error::invalid("`command` holds control characters; press keys by name with `keys`."));
-            }
-            typed.extend(text.replace('\n', "\r").into_bytes());
-            if self.enter.unwrap_or(true) {
-                typed.push(b'\r');
-            }
-        }
-        let keys = self.keys.as_deref().unwrap_or_default();
-        if keys.len() > KEYS {
-            return Err(Error::invalid(format!("At most {KEYS} keys are pressed in one call.")));
-        }
-        let pressed = keys.iter().map(|key| bytes_of(key, form)).collect::<Result<Vec<_>>>()?.concat();
-        if typed.is_empty() && pressed.is_empty() {
-            return Err(Error::invalid("Give `command`, `keys` or both."));
-        }
-        Ok((typed, pressed))
-    }
-
-    /// What is typed: at the prompt of a plain shell a line that says where its output begins.
-    fn typed(&self, terminal: Option<&Terminal>, is_at_prompt: bool) -> Result<Vec<u8>> {
-        let form = terminal.map_or(CursorKeys::Normal, |terminal| terminal.screen().lock().cursor_keys());
-        let (text, keys) = self.parts(form)?;
-        let at_prompt_of = terminal.filter(|_| is_at_prompt);
-        let line = at_prompt_of.filter(|terminal| terminal.is_plain()).zip(self.command.as_ref());
-        let text = line.map_or(text, |(terminal, command)| terminal.line(command).into_bytes());
-        Ok([text, keys].concat())
-    }
-
-    /// At a shell's prompt only whole lines are typed, each judged as a command: pieces would make up one that nobody
-    /// judged, and keys would recall one. The rest of a command that is not whole is such a piece.
-    fn check_typed(&self, state: Option<ShellState>) -> Result<()> {
-        // A tab completes names: `sud` and a tab are `sudo`, which nobody judged.
-        let completes = self.command.as_ref().is_some_and(|text| text.contains('\t'));
-        let keys_are_harmless =
-            self.keys.iter().flatten().all(|key| KEYS_AT_A_PROMPT.contains(&key.to_ascii_lowercase().as_str()));
-        match state {
-            Some(ShellState::AtPrompt) => {
-                if keys_are_harmless && (self.command.is_none() || (self.enter.unwrap_or(true) && !completes)) {
-                    return Ok(());
-                }
-            }
-            Some(ShellState::Continuing) => {
-                if keys_are_harmless && self.command.is_none() {
-                    return Ok(());
-                }
-                return Err(Error::invalid(format!(
-                    "The shell of session '{}' waits for the rest of a command, and only whole commands are typed. Give it up \
-                     with `keys: ['ctrl-c']` and run the whole with `shell_exec`.",
-                    Shown(&self.id)
-                )));
-            }
-            Some(ShellState::Starting | ShellState::Busy) | None => return Ok(()),
-        }
-        Err(Error::invalid(format!(
-            "The session waits at its shell's prompt, where only whole lines are typed and only {} are pressed; use \
-             `shell_exec`.",
-            KEYS_AT_A_PROMPT.join(", ")
-        )))
-    }
-}
-
-impl Tool for ShellWrite {
-    const SPEC: Spec = Spec {
-        name: "shell_write_to_process",
-        groups: &[Group::Terminal],
-        description: "Types text and presses keys in a terminal session, such as an answer to a question or `keys: ['escape']`, \
-                      `['ctrl-c']`; then returns what was printed until the program waits again (at most 5 s), or the screen \
-                      of a full-screen program.",
-        instruction: "`shell_write_to_process` types into a terminal session: text with a return, or keys.",
-        operation: Operation::Execute,
-        needs: Need::Terminals,
-        destructive: true,
-        example: r#"{"id": "main", "command": "yes"}"#,
-    };
-
-    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
-        self.parts(CursorKeys::Normal)?;
-        let mut accesses = judged_lines(self.command.as_deref().unwrap_or_default(), &self.id, working_directory);
-        if accesses.is_empty() {
-            accesses.push(Access::Session { id: self.id.clone() });
-        }
-        Ok(accesses)
-    }
-
-    fn describe(&self) -> String {
-        let keys = self.keys.as_deref().unwrap_or_default().join(" ");
-        let text = self.command.as_deref().unwrap_or_default();
-        format!(
-            "Type into terminal session {}: {} {}",
-            shown_to_person(&self.id),
-            shown_to_person(text),
-            shown_to_person(&keys)
-        )
-    }
-
-    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
-        Box::pin(async move {
-            let none =
-                || Error::invalid(format!("No active non-blocking session found with ID '{}'.", Shown(&self.id)));
-            let session = view.sessions.find(&self.id).ok_or_else(none)?;
-            let process = &session.process;
-            if process.ended().is_some() {
-                return Err(none());
-            }
-            session.check_free()?;
-            let deadline = &view.call.deadline;
-            let state = session.terminal.as_ref().map(Terminal::state);
-            self.check_typed(state)?;
-            if state != Some(ShellState::AtPrompt) {
-                settle(process, FLUSH, None, deadline, || false).await?;
-            }
-            let before = session.terminal.as_ref().map_or(0, |terminal| {
-                if state == Some(ShellState::AtPrompt) && self.command.is_some() {
-                    terminal.typed(self.command.as_deref());
-                }
-                terminal.mark_count()
-            });
-            let given = process.position();
-            let typed = self.typed(session.terminal.as_ref(), state == Some(ShellState::AtPrompt))?;
-            process.write(&typed, deadline).await?;
-            let is_ready = || {
-                session.terminal.as_ref().is_some_and(|terminal| {
-                    terminal.ended_since(before).is_some() && terminal.state() == ShellState::AtPrompt
-                })
-            };
-            let settled = settle(process, COLLECT, Some(given), deadline, is_ready).await?;
-            let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
-            let fresh = session.fresh_printed(view.limits.output_bytes);
-            let mut result = super::terminal_view::shown(&session, &fresh, code);
-            if result.text.is_empty() {
-                result.text = format!("Input sent to session '{}' successfully (no output).", session.id);
-            }
-            if settled == Settled::Busy {
-                result.text.push_str("\n\n(It still prints; look again with `shell_view`.)");
-            }
-            Ok(result)
-        })
-    }
-}
-
 /// The input of `shell_kill_process`.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -479,11 +302,14 @@ impl Tool for ShellHelp {
         Box::pin(async move {
             let deadline = &view.call.deadline;
             let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
+            let _hold = match &session {
+                Some(session) => Some(Hold::take(session, deadline).await?),
+                None => None,
+            };
             let shown = match &session {
                 Some(session) => super::terminal_view::screen_text(session)?,
                 None => String::new(),
             };
-            let _hold = session.as_ref().map(Hold::take).transpose()?;
             let request = json!({
                 "sessionId": self.id, "prompt": shown_to_person(&self.prompt), "screen": shown, "exists": session.is_some(),
             });
@@ -518,6 +344,7 @@ impl Tool for ShellHelp {
             };
             let mut typed = answer.into_bytes();
             typed.push(b'\r');
+            let typed = terminal_of(&session)?.typist().of_person(typed);
             let given = session.process.position();
             session.process.write(&typed, &view.call.deadline).await?;
             settle(&session.process, COLLECT, Some(given), &view.call.deadline, || false).await?;

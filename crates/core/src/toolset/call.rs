@@ -207,7 +207,9 @@ impl Toolset {
     /// Steps 4 and 5.
     pub(super) async fn plan(&self, prepared: &Prepared<'_>) -> Result<Plan> {
         let backend = &*self.shared.scratch.backend();
-        let accesses = prepared.decoded.accesses(backend.files().working_directory())?;
+        let directory = backend.files().working_directory();
+        let mut accesses = prepared.decoded.accesses(directory)?;
+        accesses.extend(prepared.decoded.session_accesses(&self.shared.sessions, directory));
         let mut asks = Vec::new();
         if self.shared.need_approval.iter().any(|name| name == prepared.exposed.ours()) {
             asks.push("the application wants to be asked before every call of this tool".to_owned());

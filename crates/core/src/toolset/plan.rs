@@ -13,7 +13,7 @@ use crate::access::{Access, Operation};
 use crate::approval::{Touch, approval_key};
 use crate::backend::{Backend, Call, FileSystem};
 use crate::call_info::CallInfo;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::CommandJudge;
 use crate::path::VirtualPath;
 use crate::permissions::command::paths::Entered;
@@ -37,6 +37,8 @@ pub(super) struct Plan {
     directories: Vec<VirtualPath>,
     /// Where the shells of sessions were taken to be, and are led.
     pub(super) sessions: Vec<Entering>,
+    /// Whether a line is ended that nobody knows.
+    ends_unknown_line: bool,
 }
 
 /// What a call is judged by.
@@ -77,6 +79,19 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
                 }
                 plan.touches.push(Touch { operation: Operation::Execute, target: id, resolved: None });
             }
+            Access::UnknownLine { id } => {
+                plan.ends_unknown_line = true;
+                // Where nothing but the built-in policy judges commands, it is no wall (a program does what its name does not
+                // say) and full-screen programs need their keys.
+                if judges.commands.is_some() || policy.binds_commands() {
+                    plan.asks.push(format!(
+                        "a line is ended in session '{}' that keys may have recalled, completed or changed, or of which a \
+                         shell may get a part: it cannot be judged",
+                        Shown(&id)
+                    ));
+                }
+                plan.touches.push(Touch { operation: Operation::Execute, target: id, resolved: None });
+            }
         }
     }
     Ok(plan)
@@ -95,7 +110,8 @@ impl Plan {
     /// Whether all that is asked about is known: a command that takes a part from elsewhere (`rm $X`) is another one the next
     /// time, so that a yes to it holds once (R-AP-3).
     pub(super) fn is_literal(&self) -> bool {
-        self.command.as_ref().is_none_or(|command| command.parsed && command.unresolved.is_empty())
+        !self.ends_unknown_line
+            && self.command.as_ref().is_none_or(|command| command.parsed && command.unresolved.is_empty())
     }
 
     async fn judge_path(

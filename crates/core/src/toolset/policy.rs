@@ -131,6 +131,15 @@ impl Policy {
         [Operation::Read, Operation::Write, Operation::Delete].into_iter().all(|operation| self.is_uniform(operation))
     }
 
+    /// Whether commands are judged by more than the built-in policy, so that it matters which one runs.
+    pub(super) fn binds_commands(&self) -> bool {
+        let by_rules = match &self.rules {
+            Rules::Flags { execute_asks, .. } => *execute_asks,
+            Rules::Checked { checker, .. } => !checker.allows_all(Operation::Execute) || !self.treats_files_alike(),
+        };
+        by_rules || self.commands.allowed_commands.is_some()
+    }
+
     /// The verdict on ending what runs already.
     pub(super) fn ending(&self) -> Verdict {
         self.flag(Operation::Execute)

@@ -253,7 +253,7 @@ async fn open_terminal(backend: &dyn Backend, arguments: OpenTerminal, call: &Ca
         })),
     };
     let process = shell.open_terminal(request, call).await?;
-    Ok(Reply { process: Some(Running { process, screen: Some(screen) }), ..Reply::default() })
+    Ok(Reply { process: Some(Running { process, screen: Some(screen), typist: None }), ..Reply::default() })
 }
 
 async fn execute(

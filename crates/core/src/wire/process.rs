@@ -16,6 +16,7 @@ use crate::media::terminal;
 use crate::session::Session;
 use crate::session::paint::paint;
 use crate::session::screen::SharedScreen;
+use crate::session::terminal::Typist;
 
 /// A running command, and the screen of its terminal if it has one.
 #[derive(Clone)]
@@ -24,19 +25,25 @@ pub struct Running {
     pub process: Process,
     /// What its terminal shows.
     pub screen: Option<SharedScreen>,
+    /// Whoever writes into a session of a toolset is a person who was handed it.
+    pub typist: Option<Typist>,
 }
 
 impl Running {
     /// One without a terminal.
     pub fn piped(process: Process) -> Self {
-        Self { process, screen: None }
+        Self { process, screen: None, typist: None }
     }
 
     /// The terminal of a session; `None` where it has none or has ended.
     pub fn of(session: &Session) -> Option<Self> {
-        let screen = session.terminal.as_ref()?.screen();
+        let terminal = session.terminal.as_ref()?;
         let runs = session.process.ended().is_none();
-        runs.then(|| Self { process: session.process.clone(), screen: Some(Arc::clone(screen)) })
+        runs.then(|| Self {
+            process: session.process.clone(),
+            screen: Some(Arc::clone(terminal.screen())),
+            typist: Some(terminal.typist().clone()),
+        })
     }
 
     fn screen(&self) -> Result<&SharedScreen> {
@@ -106,7 +113,12 @@ pub async fn invoke(running: &Running, request: Request, call: &Call) -> Result<
             Ok(Reply { value: Some(value), text: Some(text), ..Reply::default() })
         }
         "write" => {
-            process.write(&bytes_of(request.content)?, &call.deadline).await?;
+            let typed = bytes_of(request.content)?;
+            let typed = match &running.typist {
+                Some(typist) => typist.of_person(typed),
+                None => typed,
+            };
+            process.write(&typed, &call.deadline).await?;
             Ok(Reply::default())
         }
         "closeInput" => {

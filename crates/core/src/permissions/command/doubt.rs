@@ -62,6 +62,9 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "enable" | "bind" | "compgen" | "complete" if !arguments.is_empty() => {
             Some(format!("'{name}' changes what commands do, or runs some"))
         }
+        "stty" if !arguments.iter().all(is_harmless_setting) => {
+            Some("'stty' changes what keys and lines on the terminal are".to_owned())
+        }
         "mapfile" | "readarray" if arguments.iter().any(|word| is_short(word, 'C')) => {
             Some(format!("'{name}' runs a command for its lines"))
         }
@@ -85,6 +88,12 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "find" => find(arguments, places),
         _ => disk(name, arguments, places),
     }
+}
+
+/// Whether a setting of the terminal leaves alone which characters its programs read.
+fn is_harmless_setting(word: &Argument) -> bool {
+    let known = ["-a", "--all", "-g", "--save", "size", "speed", "sane", "echo", "-echo", "rows", "cols", "columns"];
+    word.exact().is_some_and(|word| known.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Builtins that are handed the name of a variable that nobody knows: a subscript in it may run a command, and `PATH` may be

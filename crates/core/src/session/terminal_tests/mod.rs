@@ -21,6 +21,7 @@ use crate::toolset::{Application, CallOptions, Toolset};
 mod output;
 mod plain;
 mod programs;
+mod typed_ahead;
 mod whereabouts;
 mod whole;
 
@@ -194,7 +195,7 @@ async fn while_a_person_has_a_session_the_model_types_nothing_and_changes_nothin
     let toolset = world.toolset(json!({ "tools": ["terminal", "background"], "approvalMode": "approve-all" }));
     exec(&toolset, "true").await;
     let session = toolset.sessions().find("s").unwrap();
-    let hold = Hold::take(&session).unwrap();
+    let hold = Hold::take(&session, &Deadline::default()).await.unwrap();
     let before = session.process.position();
     for (tool, input) in [
         ("shell_exec", json!({ "id": "s", "command": "touch typed" })),

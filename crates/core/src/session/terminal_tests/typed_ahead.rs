@@ -1,0 +1,293 @@
+//! What is typed while a command runs, and stands at the shell's prompt when it ended: nobody judged it as a command.
+
+use std::fs;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use serde_json::{Value, json};
+
+use super::super::Session;
+use super::super::line::Line;
+use super::super::terminal::{ShellState, Terminal};
+use super::*;
+use crate::cancel::Deadline;
+use crate::error::ErrorKind;
+use crate::text::ansi::strip;
+
+/// Runs until it is told to end.
+const WAITS: &str = "until [ -e go ]; do sleep 0.02; done; rm go";
+
+/// A toolset whose rules deny `touch`, and allow all else.
+fn ruled(world: &World, more: Value) -> Toolset {
+    let rules = json!({ "default": "allow", "execute": { "default": "allow", "rules": [{ "pattern": "touch *", "action": "deny" }] } });
+    let mut options = json!({ "tools": ["terminal"], "permissions": rules });
+    options.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    world.toolset(options)
+}
+
+async fn input(toolset: &Toolset, mut input: Value) -> ToolResult {
+    input["id"] = json!("s");
+    call(toolset, "shell_write_to_process", input).await
+}
+
+/// Ends [`WAITS`]; the shell waits for commands then.
+async fn go(world: &World, toolset: &Toolset) {
+    fs::write(world.directory.path().join("go"), "").unwrap();
+    let session = toolset.sessions().find("s").unwrap();
+    let terminal = session.terminal.as_ref().unwrap();
+    assert!(terminal.prompt(&session.process, Duration::from_secs(60), &Deadline::default()).await.unwrap());
+}
+
+/// What `command` prints in the session, behind whatever stood at its prompt.
+async fn run(session: &Session, command: &str) -> (Ran, String) {
+    let terminal = session.terminal.as_ref().unwrap();
+    let ran = terminal.run(session, command, Duration::from_secs(60), &Deadline::default()).await.unwrap();
+    (ran, strip(&String::from_utf8_lossy(&session.fresh_printed(1 << 20).bytes)))
+}
+
+/// A rule that denied a command held for its text, and for nothing that was spelled with keys or in pieces.
+#[tokio::test]
+async fn lines_of_keys_and_pieces_are_judged_where_they_end() {
+    let world = World::new();
+    let toolset = ruled(&world, json!({}));
+    start(&toolset, WAITS).await;
+    let spelled = |text: &str| -> Vec<String> { text.chars().map(String::from).chain(["enter".to_owned()]).collect() };
+    let blocked = input(&toolset, json!({ "keys": spelled("touch bad") })).await;
+    assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{}", blocked.text);
+    input(&toolset, json!({ "command": "tou", "enter": false })).await;
+    for rest in
+        [json!({ "command": "ch bad" }), json!({ "keys": spelled("ch bad") }), json!({ "command": "ch bad\nls" })]
+    {
+        let blocked = input(&toolset, rest.clone()).await;
+        assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{rest}: {}", blocked.text);
+    }
+    // What goes on with it is judged with it.
+    assert!(!input(&toolset, json!({ "command": "rist" })).await.is_error);
+    go(&world, &toolset).await;
+    exec(&toolset, "true").await;
+    assert!(!world.directory.path().join("bad").exists());
+}
+
+/// A line was judged as a whole, and the shell ran what the program had left of it.
+#[tokio::test]
+async fn what_a_program_leaves_of_a_line_runs_nothing() {
+    let world = World::new();
+    let toolset = ruled(&world, json!({}));
+    start(&toolset, &format!("head -c 4 >read; {WAITS}")).await;
+    assert!(!input(&toolset, json!({ "command": "xxxxtouch bad" })).await.is_error);
+    go(&world, &toolset).await;
+    let left = exec(&toolset, "echo; cat read; ls").await.text;
+    assert_eq!(left.lines().last(), Some("xxxxread"), "{left}");
+    // The exit code of the one before is what it was.
+    start(&toolset, &format!("{WAITS}; (exit 7)")).await;
+    input(&toolset, json!({ "keys": ["q"] })).await;
+    go(&world, &toolset).await;
+    let code = exec(&toolset, "echo $?").await.text;
+    assert_eq!(code.lines().last(), Some("7"), "{code}");
+}
+
+/// While a program printed a call waited to type, and typed at the prompt where the program had ended meanwhile.
+#[tokio::test]
+async fn keys_that_come_when_the_program_has_ended_run_nothing() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "tools": ["terminal"] }));
+    start(&toolset, "until [ -e go ]; do echo still; sleep 0.02; done").await;
+    let keys: Vec<String> = "touch bad".chars().map(String::from).chain(["enter".to_owned()]).collect();
+    let (_, ()) = tokio::join!(input(&toolset, json!({ "keys": keys })), go(&world, &toolset));
+    let left = exec(&toolset, "ls").await.text;
+    assert_eq!(left.lines().last(), Some("go"), "{left}");
+}
+
+#[tokio::test]
+async fn a_line_that_keys_made_asks_where_rules_bind_commands_and_is_never_remembered() {
+    let world = World::new();
+    let toolset = ruled(&world, json!({}));
+    start(&toolset, WAITS).await;
+    for keys in [
+        json!(["up", "enter"]),
+        json!(["ctrl-r", "t", "enter"]),
+        json!(["x", "left", "ctrl-m"]),
+        json!(["up", "ctrl-o"]),
+    ] {
+        let pressed = json!({ "id": "s", "keys": keys });
+        let error = toolset.call("shell_write_to_process", pressed, CallOptions::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ApprovalRequired, "{keys}");
+    }
+    // Keys that end no line are a program's.
+    for keys in [json!(["up"]), json!(["escape", "j"]), json!(["tab"])] {
+        assert!(!input(&toolset, json!({ "keys": keys })).await.is_error, "{keys}");
+    }
+    let error = toolset
+        .call("shell_write_to_process", json!({ "id": "s", "keys": ["enter"] }), CallOptions::default())
+        .await
+        .unwrap_err();
+    assert!(error.message().contains("cannot be judged"), "{error}");
+    // What is denied stays denied where everything is approved.
+    let denied = ruled(&world, json!({ "approvalMode": "approve-all" }));
+    start(&denied, WAITS).await;
+    let blocked = input(&denied, json!({ "command": "touch bad", "enter": true, "keys": [] })).await;
+    assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"));
+    let blocked = input(&denied, json!({ "command": "touch bad", "enter": false, "keys": ["end", "enter"] })).await;
+    assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"));
+    assert!(!input(&denied, json!({ "keys": ["up", "enter"] })).await.is_error);
+    // Without rules of anybody keys are keys.
+    let free = world.toolset(json!({ "tools": ["terminal"] }));
+    start(&free, WAITS).await;
+    assert!(!input(&free, json!({ "keys": ["up", "enter"] })).await.is_error);
+    let key = input(&free, json!({ "keys": ["ctrl-^"] })).await;
+    assert_eq!(key.code.as_deref(), Some("INVALID_INPUT"));
+}
+
+/// Keys that run, change or swallow a line at a prompt of bash, whatever stood there before.
+const KEYS: [&[u8]; 44] = [
+    b"touch bad\r",
+    b"touch bad\n",
+    b"touch bad\x0f",
+    b"touch bad\r\x19\r",
+    b"\x1b[200~touch bad\n#\r",
+    b"\x1b[200~touch bad",
+    b"\x1b[200~true\ntouch bad\x1b[201~\x1b#",
+    b"\x1b[20",
+    b"$(touch bad)\x1b\x05",
+    b"touch bad\x18\x05",
+    b"touch bad\x16",
+    b"touch bad #\x1b9\x1b9\x16",
+    b"touch bad #\x1b4\x1b4\x11",
+    b"touch bad\x01\x16",
+    b"touch bad\x12",
+    b"\x12tou\r",
+    b"\x12tou\x1b\r",
+    b"\x13tou\n",
+    b"\x1bptou\r\r\n",
+    b"\x1bptouch",
+    b"touch bad\x18",
+    b"\x18(touch bad",
+    b"touch bad #\x18e",
+    b"touch bad\x1b",
+    b"touch bad\x1b\x1b\x1b",
+    b"touch bad\x1b5",
+    b"touch bad\x1b-",
+    b"touch bad\x1d",
+    b"\x1b?touch",
+    b"\t\ttouch",
+    b"\x1b\t\x1b\t",
+    b"\x10\r",
+    b"\x1b<\x0f",
+    b"\x1bk\r",
+    b"\x1bkv",
+    b"touch bad\x1bv",
+    b"touch bad\x1b#",
+    b"touch bad\x1b5.",
+    b"touch bad\x1bR",
+    b"touch bad\x1b99f",
+    b"touch bad\x1b/x\r\r",
+    b"touch bad\x1bcc",
+    b"\x1bxaccept-line\r",
+    b"touch bad\x1b$\x0a",
+];
+
+#[tokio::test]
+async fn nothing_that_is_typed_at_a_prompt_of_bash_runs_or_changes_a_command() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let session = toolset.sessions().find("s").unwrap();
+    let terminal = session.terminal.as_ref().unwrap();
+    let bad = world.directory.path().join("bad");
+    for mode in ["emacs", "vi"] {
+        assert_eq!(run(&session, &format!("set -o {mode}; touch bad")).await.0, Ran::Ended(0));
+        fs::remove_file(&bad).unwrap();
+        for keys in KEYS {
+            terminal.typed_into(Line::default());
+            session.process.write(keys, &Deadline::default()).await.unwrap();
+            let (ran, printed) = run(&session, "echo cl''ean").await;
+            let shown = String::from_utf8_lossy(keys);
+            assert!(ran == Ran::Ended(0) && printed.ends_with("clean\n"), "{mode} {shown:?}: {ran:?} {printed:?}");
+            assert!(!bad.exists(), "{mode} {shown:?}");
+        }
+    }
+    assert!(run(&session, "for i in 1 2\ndo\necho $i\ndone").await.1.ends_with("1\n2\n"));
+}
+
+/// A file of settings of the line editor could bind any key to any command.
+#[tokio::test]
+async fn settings_of_the_line_editor_in_the_home_directory_are_not_read() {
+    let world = World::new();
+    fs::write(world.directory.path().join(".inputrc"), "\"x\": \"touch bad\\C-^a\"\n").unwrap();
+    let home = world.directory.path().display().to_string();
+    let size = TerminalSize { columns: 80, rows: 24 };
+    let sessions = super::super::Sessions::new(Arc::new(|_| {}), None);
+    let (terminal, shell, tap) = Terminal::new(size, None);
+    let request = crate::backend::TerminalRequest {
+        command: Some(shell),
+        working_directory: None,
+        environment: vec![("HOME".into(), home.clone()), ("INPUTRC".into(), format!("{home}/.inputrc"))],
+        size,
+        limits: crate::backend::CommandLimits::default(),
+        tap: Some(tap),
+    };
+    let process =
+        world.backend.shell().unwrap().open_terminal(request, &crate::backend::Call::default()).await.unwrap();
+    let starter = super::super::Starter { call_id: "c", tool: "t" };
+    let session = sessions.place("s").unwrap().fill(process, Some(terminal), "", starter, 0);
+    run(&session, "true").await;
+    session.terminal.as_ref().unwrap().typed_into(Line::default());
+    session.process.write(b"x", &Deadline::default()).await.unwrap();
+    run(&session, "true").await;
+    assert!(!world.directory.path().join("bad").exists());
+}
+
+/// Waits for marks of the shell, and looks now and then for those that wake nobody.
+async fn until(session: &Session, is_there: impl Fn() -> bool) {
+    while !is_there() {
+        tokio::select! {
+            () = session.process.marked() => {}
+            () = tokio::time::sleep(Duration::from_millis(5)) => {}
+        }
+    }
+}
+
+/// A person's return runs their line at the prompt, and is a return for a program.
+#[tokio::test]
+async fn a_person_types_at_the_prompt_and_into_programs() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let session = toolset.sessions().find("s").unwrap();
+    let terminal = session.terminal.as_ref().unwrap();
+    let before = terminal.mark_count();
+    let types = async |text: &str| {
+        let typed = terminal.typist().of_person(text.as_bytes().to_vec());
+        session.process.write(&typed, &Deadline::default()).await.unwrap();
+    };
+    types("read x; echo \"got $x\" >said\r").await;
+    until(&session, || terminal.state() != ShellState::AtPrompt).await;
+    types("it\r").await;
+    until(&session, || terminal.ended_since(before).is_some()).await;
+    types("echo left").await;
+    assert!(terminal.prompt(&session.process, Duration::from_secs(60), &Deadline::default()).await.unwrap());
+    assert_eq!(run(&session, "cat said").await.1.lines().last(), Some("got it"));
+}
+
+/// A call that had looked before a person took the session typed into it afterwards, and got what was asked of the person.
+#[tokio::test]
+async fn a_person_gets_a_session_behind_the_call_that_types_and_no_call_types_then() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let session = toolset.sessions().find("s").unwrap();
+    let deadline = Deadline::default();
+    let turn = session.turn(&deadline).await.unwrap();
+    let context = &mut Context::from_waker(Waker::noop());
+    let mut writes = Box::pin(input(&toolset, json!({ "command": "touch typed" })));
+    let mut takes = Box::pin(Hold::take(&session, &deadline));
+    assert!(matches!((writes.as_mut().poll(context), takes.as_mut().poll(context)), (Poll::Pending, Poll::Pending)));
+    drop(turn);
+    let (written, hold) = tokio::join!(writes, takes);
+    assert!(!written.is_error, "{}", written.text);
+    let _hold = hold.unwrap();
+    assert_eq!(session.turn(&deadline).await.unwrap_err().kind(), ErrorKind::Busy);
+    let terminal = session.terminal.as_ref().unwrap();
+    let error = terminal.run(&session, "touch run", Duration::ZERO, &deadline).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Busy);
+}

@@ -1,0 +1,288 @@
+//! `shell_write_to_process` of the group `terminal`: text and keys for what runs in a session, or whole lines for its shell.
+//!
+//! What reads them nobody can tell: a program, another shell, or the session's own shell where the program ended meanwhile.
+//! So lines are judged where they end, with all that was typed of them before ([`crate::session::line`]); between the judgement
+//! and the writing nothing else may be typed. What is left unread at the shell's prompt runs nothing there
+//! (`crate::session::shells`).
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::access::{Access, Operation};
+use crate::backend::BoxFuture;
+use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::path::VirtualPath;
+use crate::session::keys::{CursorKeys, bytes_of};
+use crate::session::line::{EndedLine, Line};
+use crate::session::settle::{Settled, settle};
+use crate::session::terminal::{HOST_KEY, ShellState, Terminal};
+use crate::session::{Session, Sessions};
+use crate::text::shown::shown_to_person;
+use crate::tool::shell_input::judged_lines;
+use crate::tool::terminal::COLLECT;
+use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
+
+/// 0.3 s of quiet, at most 2 s: what a program still prints before it is written to (TT-12).
+const FLUSH: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(2));
+/// 64 keys in one call.
+const KEYS: usize = 64;
+/// 64 KiB in one call.
+const TEXT_BYTES: usize = 64 << 10;
+/// Keys that at a shell's prompt neither recall nor make up a line.
+const KEYS_AT_A_PROMPT: [&str; 5] = ["ctrl-c", "ctrl-d", "ctrl-l", "ctrl-z", "ctrl-u"];
+
+/// The input of `shell_write_to_process`.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct ShellWrite {
+    /// The session.
+    id: String,
+    /// The text to type; a return follows it unless `enter` is false.
+    #[serde(default)]
+    command: Option<String>,
+    /// Whether a return follows the text; true when left out.
+    #[serde(default)]
+    enter: Option<bool>,
+    /// Keys to press, after the text: `enter`, `tab`, `escape`, `up`, `ctrl-c`, `alt-x`, `f5`, or single characters.
+    #[serde(default)]
+    keys: Option<Vec<String>>,
+    /// The line that was open when the call was judged; `None` at the shell's prompt.
+    #[serde(skip)]
+    judged_behind: Mutex<Option<Line>>,
+}
+
+/// What is typed in one call.
+struct Typed {
+    /// The text with its returns.
+    text: String,
+    /// The bytes of each key.
+    keys: Vec<Vec<u8>>,
+}
+
+impl Typed {
+    /// Puts it behind an open line. The lines that it ends.
+    fn behind(&self, line: &mut Line) -> Vec<EndedLine> {
+        let mut ended = line.write(&self.text);
+        ended.extend(self.keys.iter().filter_map(|key| line.press(key)));
+        ended
+    }
+}
+
+impl ShellWrite {
+    /// The text with its return, and the keys, as a program reads them.
+    fn parts(&self, form: CursorKeys) -> Result<Typed> {
+        let mut typed = String::new();
+        if let Some(text) = &self.command {
+            if text.len() > TEXT_BYTES {
+                return Err(Error::invalid(format!("At most {TEXT_BYTES} bytes are typed in one call.")));
+            }
+            if text.chars().any(|character| character.is_control() && !"\t\n".contains(character)) {
+                return Err(Error::invalid("`command` holds control characters; press keys by name with `keys`."));
+            }
+            typed = text.replace('\n', "\r");
+            if self.enter.unwrap_or(true) {
+                typed.push('\r');
+            }
+        }
+        let keys = self.keys.as_deref().unwrap_or_default();
+        if keys.len() > KEYS {
+            return Err(Error::invalid(format!("At most {KEYS} keys are pressed in one call.")));
+        }
+        let keys = keys.iter().map(|key| bytes_of(key, form)).collect::<Result<Vec<_>>>()?;
+        if keys.iter().flatten().any(|byte| *byte == HOST_KEY) {
+            return Err(Error::invalid(
+                "`ctrl-^` cannot be pressed in a session: it is what runs lines at its shell's prompt.",
+            ));
+        }
+        if typed.is_empty() && keys.is_empty() {
+            return Err(Error::invalid("Give `command`, `keys` or both."));
+        }
+        Ok(Typed { text: typed, keys })
+    }
+
+    /// What is typed: at the prompt of a shell the line that runs the text there.
+    fn typed(&self, terminal: Option<&Terminal>, is_at_prompt: bool) -> Result<Vec<u8>> {
+        let form = terminal.map_or(CursorKeys::Normal, |terminal| terminal.screen().lock().cursor_keys());
+        let Typed { text, keys } = self.parts(form)?;
+        let at_prompt_of = terminal.filter(|_| is_at_prompt);
+        let line = at_prompt_of.zip(self.command.as_ref()).map(|(terminal, command)| terminal.line(command));
+        Ok([line.unwrap_or(text).into_bytes(), keys.concat()].concat())
+    }
+
+    fn keys_are_harmless(&self) -> bool {
+        self.keys.iter().flatten().all(|key| KEYS_AT_A_PROMPT.contains(&key.to_ascii_lowercase().as_str()))
+    }
+
+    /// What is typed into what runs was judged together with the line that was open then; `Busy` when that is another one now.
+    fn check_judged(&self, session: &Session, terminal: &Terminal) -> Result<()> {
+        if self.judged_behind.lock().as_ref() == Some(&terminal.open_line()) {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Busy,
+            format!(
+                "Something else was typed into session '{}' meanwhile, so nothing was typed. Look at it with `shell_view`, then \
+                 repeat the call.",
+                session.id
+            ),
+        ))
+    }
+
+    /// At a shell's prompt only whole lines are typed, each judged as a command: pieces would make up one that nobody
+    /// judged, and keys would recall one. The rest of a command that is not whole is such a piece.
+    fn check_typed(&self, state: Option<ShellState>) -> Result<()> {
+        // A tab completes names: `sud` and a tab are `sudo`, which nobody judged.
+        let completes = self.command.as_ref().is_some_and(|text| text.contains('\t'));
+        let keys_are_harmless = self.keys_are_harmless();
+        match state {
+            Some(ShellState::AtPrompt) => {
+                if keys_are_harmless && (self.command.is_none() || (self.enter.unwrap_or(true) && !completes)) {
+                    return Ok(());
+                }
+            }
+            Some(ShellState::Continuing) => {
+                if keys_are_harmless && self.command.is_none() {
+                    return Ok(());
+                }
+                return Err(Error::invalid(format!(
+                    "The shell of session '{}' waits for the rest of a command, and only whole commands are typed. Give it up \
+                     with `keys: ['ctrl-c']` and run the whole with `shell_exec`.",
+                    Shown(&self.id)
+                )));
+            }
+            Some(ShellState::Starting | ShellState::Busy) | None => return Ok(()),
+        }
+        Err(Error::invalid(format!(
+            "The session waits at its shell's prompt, where only whole lines are typed and only {} are pressed; use \
+             `shell_exec`.",
+            KEYS_AT_A_PROMPT.join(", ")
+        )))
+    }
+}
+
+impl Tool for ShellWrite {
+    const SPEC: Spec = Spec {
+        name: "shell_write_to_process",
+        groups: &[Group::Terminal],
+        description: "Types text and presses keys in a terminal session, such as an answer to a question or `keys: ['escape']`, \
+                      `['ctrl-c']`; then returns what was printed until the program waits again (at most 5 s), or the screen \
+                      of a full-screen program.",
+        instruction: "`shell_write_to_process` types into a terminal session: text with a return, or keys.",
+        operation: Operation::Execute,
+        needs: Need::Terminals,
+        destructive: true,
+        example: r#"{"id": "main", "command": "yes"}"#,
+    };
+
+    fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
+        self.parts(CursorKeys::Normal)?;
+        let mut accesses = judged_lines(self.command.as_deref().unwrap_or_default(), &self.id, working_directory);
+        if accesses.is_empty() {
+            accesses.push(Access::Session { id: self.id.clone() });
+        }
+        Ok(accesses)
+    }
+
+    fn session_accesses(&self, sessions: &Sessions, working_directory: &VirtualPath) -> Vec<Access> {
+        let session = sessions.find(&self.id);
+        let terminal = session.as_ref().and_then(|session| session.terminal.as_ref());
+        let (Some(terminal), Ok(typed)) = (terminal, self.parts(CursorKeys::Normal)) else { return Vec::new() };
+        let is_at_prompt = terminal.state() == ShellState::AtPrompt;
+        let before = terminal.open_line();
+        *self.judged_behind.lock() = (!is_at_prompt).then(|| before.clone());
+        if is_at_prompt {
+            // Only a whole line is typed there, which was judged.
+            return Vec::new();
+        }
+        let mut accesses = Vec::new();
+        // What is left unread of a line is another one at the prompt of a plain shell.
+        let mut is_known = !terminal.is_plain() || (self.command.is_none() && self.keys_are_harmless());
+        if !before.is_empty() || !typed.keys.is_empty() {
+            // Lines of the text by itself were judged.
+            let is_judged = |line: &str| self.command.iter().flat_map(|text| text.lines()).any(|judged| judged == line);
+            for line in typed.behind(&mut before.clone()) {
+                is_known &= line.is_known;
+                if !is_judged(&line.text) {
+                    accesses.extend(judged_lines(&line.text, &self.id, working_directory));
+                }
+            }
+        }
+        if !is_known {
+            accesses.push(Access::UnknownLine { id: self.id.clone() });
+        }
+        accesses
+    }
+
+    fn describe(&self) -> String {
+        let keys = self.keys.as_deref().unwrap_or_default().join(" ");
+        let text = self.command.as_deref().unwrap_or_default();
+        format!(
+            "Type into terminal session {}: {} {}",
+            shown_to_person(&self.id),
+            shown_to_person(text),
+            shown_to_person(&keys)
+        )
+    }
+
+    fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
+        Box::pin(async move {
+            let none =
+                || Error::invalid(format!("No active non-blocking session found with ID '{}'.", Shown(&self.id)));
+            let session = view.sessions.find(&self.id).ok_or_else(none)?;
+            let process = &session.process;
+            if process.ended().is_some() {
+                return Err(none());
+            }
+            let deadline = &view.call.deadline;
+            let turn = session.turn(deadline).await?;
+            let mut state = session.terminal.as_ref().map(Terminal::state);
+            self.check_typed(state)?;
+            if state != Some(ShellState::AtPrompt) {
+                settle(process, FLUSH, None, deadline, || false).await?;
+                // What ran may have ended meanwhile.
+                state = session.terminal.as_ref().map(Terminal::state);
+                self.check_typed(state)?;
+            }
+            if let Some(terminal) = session.terminal.as_ref().filter(|_| state != Some(ShellState::AtPrompt)) {
+                self.check_judged(&session, terminal)?;
+                let mut line = terminal.open_line();
+                self.parts(CursorKeys::Normal)?.behind(&mut line);
+                terminal.typed_into(line);
+            }
+            let before = session.terminal.as_ref().map_or(0, |terminal| {
+                if state == Some(ShellState::AtPrompt) && self.command.is_some() {
+                    terminal.typed(self.command.as_deref());
+                }
+                terminal.mark_count()
+            });
+            let given = process.position();
+            let is_at_prompt = state == Some(ShellState::AtPrompt);
+            process.write(&self.typed(session.terminal.as_ref(), is_at_prompt)?, deadline).await?;
+            if let Some(terminal) = session.terminal.as_ref().filter(|_| is_at_prompt && self.command.is_some()) {
+                terminal.typed_whole();
+            }
+            drop(turn);
+            let is_ready = || {
+                session.terminal.as_ref().is_some_and(|terminal| {
+                    terminal.ended_since(before).is_some() && terminal.state() == ShellState::AtPrompt
+                })
+            };
+            let settled = settle(process, COLLECT, Some(given), deadline, is_ready).await?;
+            let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
+            let fresh = session.fresh_printed(view.limits.output_bytes);
+            let mut result = super::terminal_view::shown(&session, &fresh, code);
+            if result.text.is_empty() {
+                result.text = format!("Input sent to session '{}' successfully (no output).", session.id);
+            }
+            if settled == Settled::Busy {
+                result.text.push_str("\n\n(It still prints; look again with `shell_view`.)");
+            }
+            Ok(result)
+        })
+    }
+}
