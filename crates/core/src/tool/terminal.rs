@@ -86,13 +86,26 @@ impl Tool for ShellExec {
     }
 
     fn describe(&self) -> String {
-        format!("Run in terminal session {}: {}", shown_to_person(&self.id), shown_to_person(&self.command))
+        let (id, command) = (shown_to_person(&self.id), shown_to_person(&self.command));
+        match &self.cwd {
+            Some(cwd) => format!("Run in terminal session {id}, in {}: {command}", shown_to_person(cwd)),
+            None => format!("Run in terminal session {id}: {command}"),
+        }
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let session = match view.sessions.find(&self.id) {
-                Some(session) if session.process.ended().is_none() => session,
+                Some(session) if session.process.ended().is_none() => {
+                    if self.cwd.is_some() {
+                        return Err(Error::invalid(format!(
+                            "Session '{}' is open, and its shell keeps its directory: leave `cwd` out, and go elsewhere with \
+                             `cd` in the command.",
+                            session.id
+                        )));
+                    }
+                    session
+                }
                 Some(_) | None => open(view, &self.id, &self.command, self.cwd.as_deref()).await?,
             };
             session.check_free()?;

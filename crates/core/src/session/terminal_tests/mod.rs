@@ -343,6 +343,22 @@ async fn a_screen_comes_as_a_picture_too_where_images_are_shown() {
     assert_eq!(refused.code.as_deref(), Some("UNSUPPORTED"), "{}", refused.text);
 }
 
+/// Whoever was asked about a command did not see where it would run, and in an open session it ran elsewhere than asked.
+#[tokio::test]
+async fn the_directory_of_a_session_is_shown_to_whoever_is_asked_and_is_that_of_its_beginning() {
+    let world = World::new();
+    fs::create_dir(world.directory.path().join("sub")).unwrap();
+    let input = json!({ "id": "s", "command": "pwd", "cwd": "sub" });
+    let asking = world.toolset(json!({ "tools": ["terminal"], "requireExecuteApproval": true }));
+    let error = asking.call("shell_exec", input.clone(), CallOptions::default()).await.unwrap_err();
+    assert_eq!(error.details().unwrap()["description"], json!("Run in terminal session s, in sub: pwd"));
+    let toolset = terminals(&world);
+    assert!(call(&toolset, "shell_exec", input.clone()).await.text.ends_with("/sub"));
+    let again = call(&toolset, "shell_exec", input).await;
+    assert_eq!(again.code.as_deref(), Some("INVALID_INPUT"), "{}", again.text);
+    assert!(exec(&toolset, "pwd").await.text.ends_with("/sub"));
+}
+
 #[tokio::test]
 async fn what_is_typed_after_a_resize_finds_the_new_size() {
     let world = World::new();
