@@ -88,7 +88,7 @@ test('a person answers for the model, in their own words and with the session be
   const help = { id: 'h', prompt: 'Type\u001b[2J the password.' }
   const fresh = await toolset.call('shell_ask_user_for_help', help, { context: 'ctx' })
   expect(fresh.text).toBe("The person's answer was run in the new session 'h':\nby hand")
-  expect(seen).toMatchObject([{ sessionId: 'h', screen: '', exists: false }, 'ctx'])
+  expect(seen).toMatchObject([{ sessionId: 'h', screen: '', exists: false, runsAnswer: true }, 'ctx'])
   expect((seen[0] as { prompt: string }).prompt).not.toContain('\u001b')
   await toolset.call('shell_exec', {
     id: 'h',
@@ -100,7 +100,9 @@ test('a person answers for the model, in their own words and with the session be
   const answered = await toolset.call('shell_ask_user_for_help', help)
   expect(answered.text).toMatch(/^The person answered; session 'h' went on:\n/)
   await shownUntil(() => toolset.call('shell_view', { id: 'h', wait: 30 }), answered, '7\n--- COMMAND FINISHED')
-  expect((seen[2] as { screen: string }).screen).toContain('Password:')
+  expect(seen[2]).toMatchObject({ screen: expect.stringContaining('Password:'), runsAnswer: false })
+  // What they answered may be a secret: it is listed nowhere.
+  expect((await toolset.call('shell_list', {})).text).toBe("h  running  (a person's command)")
   await toolset.close()
 })
 

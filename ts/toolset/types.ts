@@ -62,6 +62,8 @@ export interface HelpRequest {
   readonly screen: string
   /** Whether there is a session of that id. Without one the answer is run as a command in a new one. */
   readonly exists: boolean
+  /** Whether a shell runs the answer as a command: it is shown to the model then, so it must be no password. */
+  readonly runsAnswer: boolean
 }
 
 /** Of the call that asks for help. */

@@ -23,7 +23,7 @@ pub enum Help {
 /// Asks a person for help with a terminal, where the application has somebody to ask.
 pub trait Helper: Send + Sync {
     /// Asks a person for help with a terminal session; what they did, or `None` where nobody can be asked. `request` is
-    /// `{ sessionId, prompt, screen, exists }`. At the deadline they are told to stop, and what they did counts no more.
+    /// `{ sessionId, prompt, screen, exists, runsAnswer }`. At the deadline they are told to stop, and what they did counts no more.
     fn help<'a>(
         &'a self,
         call: CallInfo<'a>,

@@ -44,6 +44,8 @@ use self::terminal::{ShellState, Terminal};
 const RUNNING: usize = 100;
 /// 50 that ended are remembered (TS-31); the oldest is forgotten first.
 const ENDED: usize = 50;
+/// In place of the command line of a session that a person began, which may be a secret.
+pub const OF_A_PERSON: &str = "(a person's command)";
 /// 40 characters of an id.
 const ID_CHARS: usize = 40;
 

@@ -18,8 +18,8 @@ use crate::exit_code::meaning;
 use crate::lent;
 use crate::path::VirtualPath;
 use crate::session::settle::settle;
-use crate::session::terminal::{Ran, Terminal};
-use crate::session::{Fresh, Help, Hold, Session};
+use crate::session::terminal::{Ran, ShellState, Terminal};
+use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Session};
 use crate::text::ansi::strip;
 use crate::text::shown::shown_to_person;
 use crate::tool::command_output::{Told, tell};
@@ -106,7 +106,7 @@ impl Tool for ShellExec {
                     }
                     session
                 }
-                Some(_) | None => open(view, &self.id, &self.command, self.cwd.as_deref()).await?,
+                Some(_) | None => open(view, &self.id, &self.command, self.cwd.as_deref(), Self::SPEC.name).await?,
             };
             session.check_free()?;
             let terminal = terminal_of(&session)?;
@@ -197,8 +197,8 @@ pub(super) fn more_of(fresh: &Fresh) -> &'static str {
     if fresh.more { "\n(More output is there: call `shell_view` again.)" } else { "" }
 }
 
-/// A new session with a shell that waits for commands.
-async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>) -> Result<Arc<Session>> {
+/// A new session with a shell that waits for commands; listed by `command`, as one that `tool` opened.
+async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>, tool: &'static str) -> Result<Arc<Session>> {
     let place = view.sessions.place(id)?;
     // The thread of a caller that types at a shell is not held up by the start of one.
     lent::give_back(|| true).await;
@@ -212,7 +212,7 @@ async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>) -> Re
         tap: Some(tap),
     };
     let process = view.shell()?.open_terminal(request, view.call).await?;
-    Ok(place.fill(process, Some(terminal), command, view.starter("shell_exec"), 0))
+    Ok(place.fill(process, Some(terminal), command, view.starter(tool), 0))
 }
 
 /// The terminal of a session, or what to use where it has none.
@@ -323,8 +323,14 @@ impl Tool for ShellHelp {
                 Some(session) => super::terminal_view::screen_text(session)?,
                 None => String::new(),
             };
+            // Without a session there will be one, and it runs the answer.
+            let runs_answer = match &session {
+                Some(session) => terminal_of(session)?.state() == ShellState::AtPrompt,
+                None => true,
+            };
             let request = json!({
                 "sessionId": self.id, "prompt": shown_to_person(&self.prompt), "screen": shown, "exists": session.is_some(),
+                "runsAnswer": runs_answer,
             });
             let answer = tokio::select! {
                 answer = view.help.help(view.info, &request, deadline) => answer?,
@@ -347,7 +353,7 @@ impl Tool for ShellHelp {
                 return Ok(ToolResult::new("The person gave no answer.", json!({ "id": self.id, "answered": false })));
             }
             let Some(session) = session else {
-                let session = open(view, &self.id, &answer, None).await?;
+                let session = open(view, &self.id, OF_A_PERSON, None, Self::SPEC.name).await?;
                 let time = Duration::from_secs_f64(DEFAULT_TIMEOUT_S);
                 terminal_of(&session)?.run(&session, &answer, time, &view.call.deadline).await?;
                 let fresh = session.fresh_printed(view.limits.output_bytes);

@@ -16,7 +16,7 @@ use crate::path::VirtualPath;
 use crate::permissions::command::argument::ANYTHING;
 use crate::permissions::command::paths::Entered;
 use crate::permissions::{CommandContext, analyze};
-use crate::session::Sessions;
+use crate::session::{OF_A_PERSON, Sessions};
 use crate::tool::ToolResult;
 
 /// 256 sessions; those that run are never forgotten.
@@ -57,6 +57,8 @@ impl Whereabouts {
         }
         match (known.get(id), session) {
             (Some(directories), _) => directories.clone(),
+            // Nobody says what a person ran.
+            (None, Some(session)) if session.command == OF_A_PERSON => vec![ANYTHING.to_string()],
             // A command in the background may have led its shell away before it was given a line.
             (None, Some(session)) => {
                 let context = CommandContext { working_directory: start.to_owned(), ..CommandContext::default() };
