@@ -14,7 +14,7 @@ use crate::backend::process::TerminalSize;
 use crate::text::ansi::AnsiStripper;
 use crate::text::stream::Utf8Stream;
 
-/// 64 MiB of one log; what comes later is not logged.
+/// 64 MiB of one log; what comes later is not logged, and its last line says so.
 const LOG_BYTES: usize = 64 << 20;
 /// 10,000 names are tried.
 const NAMES: u32 = 10_000;
@@ -34,6 +34,7 @@ pub struct SessionLogs {
 pub struct SessionLog {
     file: File,
     left: usize,
+    is_over: bool,
     begin: Instant,
     form: Form,
 }
@@ -53,7 +54,7 @@ impl SessionLogs {
         } else {
             Form::Text(AnsiStripper::new())
         };
-        let mut log = SessionLog { file, left: LOG_BYTES, begin: Instant::now(), form };
+        let mut log = SessionLog { file, left: LOG_BYTES, is_over: false, begin: Instant::now(), form };
         if self.asciicast {
             log.write(&format!("{}\n", json!({ "version": 2, "width": size.columns, "height": size.rows })));
         }
@@ -90,11 +91,24 @@ impl SessionLog {
     }
 
     fn write(&mut self, text: &str) {
+        if self.is_over || text.is_empty() {
+            return;
+        }
         // A recording is cut between its lines, and a full disk ends the log, not the session.
-        if text.len() > self.left || self.file.write_all(text.as_bytes()).is_err() {
-            self.left = 0;
-        } else {
-            self.left -= text.len();
+        let last = (text.len() > self.left).then(|| self.last_words());
+        let written = self.file.write_all(last.as_deref().unwrap_or(text).as_bytes());
+        self.is_over = last.is_some() || written.is_err();
+        self.left = self.left.saturating_sub(text.len());
+    }
+
+    /// What stands at the end of a log that is full.
+    fn last_words(&self) -> String {
+        let words = "[The log ends here: it is full. The session went on.]";
+        match self.form {
+            Form::Text(_) => format!("\n{words}\n"),
+            Form::Asciicast(..) => {
+                format!("{}\n", json!([self.begin.elapsed().as_secs_f64(), "o", format!("\r\n{words}\r\n")]))
+            }
         }
     }
 }
@@ -126,5 +140,23 @@ mod tests {
         assert_eq!(lines.len(), 3, "nothing is recorded where nothing draws: {cast}");
         assert_eq!((&lines[1][1], &lines[1][2], &lines[2][2]), (&json!("o"), &json!("\u{1b}[1m"), &json!("é")));
         assert!(SessionLogs { directory: "/nonexistent".into(), asciicast: false }.open("a", size).is_none());
+    }
+    /// A log ended without a word.
+    #[test]
+    fn a_full_log_says_so_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let size = TerminalSize { columns: 80, rows: 24 };
+        for (asciicast, name) in [(false, "session_a.log"), (true, "session_a.cast")] {
+            let logs = SessionLogs { directory: folder.path().to_owned(), asciicast };
+            let mut log = logs.open("a", size).unwrap();
+            log.left = 100;
+            for _ in 0..10 {
+                log.take(&[b'x'; 60]);
+            }
+            let logged = std::fs::read_to_string(folder.path().join(name)).unwrap();
+            assert_eq!(logged.matches("The log ends here").count(), 1, "{logged}");
+            assert_eq!(logged.matches(&"x".repeat(60)).count(), 1, "{logged}");
+            assert!(logged.lines().last().is_some_and(|line| line.contains("The log ends here")), "{logged}");
+        }
     }
 }
