@@ -53,11 +53,13 @@ async fn the_lines_of_a_session_are_judged_where_its_shell_is() {
     let started = call(&toolset, "run_in_background", json!({ "command": "cd private && exec cat" })).await;
     let id = started.data.unwrap()["shellId"].clone();
     let line = json!({ "shell_id": id, "text": "cat key" });
-    assert_eq!(code(&call(&toolset, "shell_input", line).await), "COMMAND_BLOCKED");
+    let given = call(&toolset, "shell_input", line).await;
+    assert_eq!(code(&given), "COMMAND_BLOCKED", "{}", given.text);
     let started = json!({ "command": "exec cat", "cwd": "private" });
     let id = call(&toolset, "run_in_background", started).await.data.unwrap()["shellId"].clone();
     let line = json!({ "shell_id": id, "text": "cat key" });
-    assert_eq!(code(&call(&toolset, "shell_input", line).await), "COMMAND_BLOCKED");
+    let given = call(&toolset, "shell_input", line).await;
+    assert_eq!(code(&given), "COMMAND_BLOCKED", "{}", given.text);
     // A name that is used again begins anew.
     assert_eq!(code(&call(&toolset, "shell_kill_process", json!({ "id": "a" })).await), "OK");
     assert_eq!(run("a", "cat public/key").await, "OK");

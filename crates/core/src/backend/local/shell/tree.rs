@@ -86,7 +86,7 @@ mod linux {
     use std::time::{Duration, Instant};
 
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+    use rustix::process::{Pid, PidfdFlags, Signal, getpgid, pidfd_open, pidfd_send_signal};
 
     use super::Tree;
 
@@ -116,7 +116,9 @@ mod linux {
             self.asked = self.find(&HashSet::new());
             // The shell first: it must not see its child end and go on to the next command.
             self.signal_group(Signal::TERM);
-            for process in &self.asked {
+            // Who is of its group was asked with it: asked twice, a shell begins anew to clean up.
+            let group = |process: &Process| getpgid(Some(Pid::from_raw(process.number)?)).ok();
+            for process in self.asked.iter().filter(|process| self.leader.is_none() || group(process) != self.leader) {
                 process.signal(Signal::TERM);
             }
         }

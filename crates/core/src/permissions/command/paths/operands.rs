@@ -42,7 +42,9 @@ fn operands_of(name: &str) -> Operands {
         | "sleep" | "kill" | "set" | "unset" | "shift" | "whoami" | "uname" | "id" | "seq" | "expr" | "type"
         | "which" | "basename" | "dirname" | "wait" | "jobs" | "ulimit" | "umask" | "printenv" | "pwd" | "let"
         | "local" | "declare" | "typeset" | "readonly" | "cd" | "pushd" | "popd" | "chdir" | "command" | "nohup"
-        | "time" | "timeout" | "nice" | "alias" | "eval" | "trap" => Operands::Data,
+        | "time" | "timeout" | "nice" | "alias" | "eval" | "trap" | "exec" | "builtin" | "setsid" | "ionice" => {
+            Operands::Data
+        }
         "ls" | "dir" | "find" | "fd" | "du" | "df" | "tree" | "stat" | "file" | "realpath" | "readlink"
         | "hostname" | "date" | "man" | "history" | "xargs" | "env" | "ps" | "top" => Operands::Names,
         "cat" | "tac" | "head" | "tail" | "less" | "more" | "nl" | "od" | "xxd" | "hexdump" | "strings" | "base64"
