@@ -83,13 +83,30 @@ impl PermissionChecker {
         verdict
     }
 
+    /// A simple command as it is spelled, and by its plain name, as what a runner starts, where a rule takes that away: a rule
+    /// that gives is meant as it is written.
     fn check_simple(&self, simple: &SimpleCommand, default: bool, steps: &Steps) -> Option<Verdict> {
-        let partly_known = simple.marked.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]);
-        if partly_known {
-            return self.check_partly(Operation::Execute, &[&simple.marked], &simple.text, default, steps);
+        let takes_away = |verdict: &Verdict| verdict.action != Action::Allow;
+        let spelled = if simple.named {
+            self.check_spelling(&simple.marked, false, steps).filter(takes_away)
+        } else {
+            self.check_spelling(&simple.marked, default, steps)
+        };
+        let plain = simple.plain.as_ref();
+        let plain = plain.and_then(|plain| self.check_spelling(plain, false, steps)).filter(takes_away);
+        match (spelled, plain) {
+            (Some(spelled), Some(plain)) => Some(spelled.strictest(plain)),
+            (spelled, plain) => spelled.or(plain),
         }
-        let rule = self.first_rule(Operation::Execute, &simple.text);
-        (rule.is_some() || default).then(|| self.verdict(Operation::Execute, &simple.text, rule))
+    }
+
+    fn check_spelling(&self, marked: &str, default: bool, steps: &Steps) -> Option<Verdict> {
+        if marked.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
+            let shown = super::command::argument::Argument::known(marked).shown();
+            return self.check_partly(Operation::Execute, &[marked], &shown, default, steps);
+        }
+        let rule = self.first_rule(Operation::Execute, marked);
+        (rule.is_some() || default).then(|| self.verdict(Operation::Execute, marked, rule))
     }
 
     /// What the rules say of all files that a command touches; a rule may name one relative to `base`.

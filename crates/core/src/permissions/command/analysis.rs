@@ -95,4 +95,10 @@ pub struct SimpleCommand {
     /// The words with their markers, for rules.
     #[serde(skip)]
     pub(crate) marked: String,
+    /// The same with the plain name of the command, where that is spelled otherwise (`/bin/rm`), for rules that take away.
+    #[serde(skip)]
+    pub(crate) plain: Option<String>,
+    /// Whether the command before it names it already (`npx rm`): only rules that take away count.
+    #[serde(skip)]
+    pub(crate) named: bool,
 }

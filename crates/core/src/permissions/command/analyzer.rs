@@ -269,9 +269,7 @@ impl<'a> Analyzer<'a> {
 
     fn record(&mut self, layer: &Layer, name: Option<&str>, wrapper: bool) {
         let arguments = &layer.arguments[..];
-        if !layer.silent {
-            self.list(arguments, wrapper);
-        }
+        self.list(arguments, name, wrapper, layer.silent);
         if let Some(list) = &mut self.allow_list
             && !layer.restated
         {
@@ -307,13 +305,16 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn list(&mut self, arguments: &[Argument], wrapper: bool) {
+    fn list(&mut self, arguments: &[Argument], name: Option<&str>, wrapper: bool, named: bool) {
         let join = |parts: Vec<String>| parts.join(" ");
+        let marked = join(arguments.iter().map(|argument| argument.marked().to_owned()).collect());
         self.commands.push(SimpleCommand {
             text: join(arguments.iter().map(Argument::shown).collect()),
             argv: arguments.iter().map(|argument| argument.exact().map(str::to_owned)).collect(),
             wrapper,
-            marked: join(arguments.iter().map(|argument| argument.marked().to_owned()).collect()),
+            plain: name.and_then(|name| plain(&marked, name)),
+            marked,
+            named,
         });
     }
 
@@ -378,6 +379,17 @@ impl<'a> Analyzer<'a> {
             places,
         }
     }
+}
+
+/// A command with the name that the program has without its directory; git runs `git-push` for `git push`.
+fn plain(marked: &str, name: &str) -> Option<String> {
+    let (spelled, rest) = marked.split_once(' ').map_or((marked, ""), |(spelled, rest)| (spelled, rest));
+    let base = name.rsplit('/').next().unwrap_or(name);
+    let base = base
+        .strip_prefix("git-")
+        .filter(|command| !command.is_empty())
+        .map_or(base.to_owned(), |command| format!("git {command}"));
+    (base != spelled && !base.is_empty()).then(|| format!("{base} {rest}").trim_end().to_owned())
 }
 
 /// What a command reads from its standard input.

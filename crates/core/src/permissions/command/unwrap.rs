@@ -16,7 +16,7 @@ pub(super) struct Layer {
     pub(super) has_terminal_input: bool,
     /// Whether it is the same command again in its plain spelling, and not one that it starts.
     pub(super) restated: bool,
-    /// Whether it is judged without being told: the command around it names it already.
+    /// Whether only what takes away counts for it: the command around it names it already.
     pub(super) silent: bool,
 }
 

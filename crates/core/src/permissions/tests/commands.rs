@@ -543,3 +543,59 @@ fn what_is_compared_with_the_rules_is_bounded() {
     let files = format!("cat {}", (0..200).map(|n| format!("packages/p{n}/src/*.ts ")).collect::<String>());
     assert_eq!(judged(&preset("permissive"), &files), Action::Allow);
 }
+
+/// D50: a rule for `rm` did not see `/bin/rm`, nor what a runner starts.
+#[test]
+fn rules_that_take_away_see_a_command_behind_every_spelling_of_its_name() {
+    let text = r#"{"default":"allow","execute":{"rules":[
+        {"pattern":"rm tmp/*","action":"allow"},{"pattern":"rm *","action":"deny"},
+        {"pattern":"git push*","action":"deny"},{"pattern":"curl *","action":"ask"}]}}"#;
+    let checker = PermissionChecker::new(ruleset(text)).unwrap();
+    for (command, expected) in [
+        ("/bin/rm a/b/c", Action::Deny),
+        ("/usr/bin/rm a", Action::Deny),
+        ("../../bin/rm a", Action::Deny),
+        ("nohup /bin/rm a", Action::Deny),
+        ("RM a", Action::Deny),
+        ("rm.exe a", Action::Deny),
+        ("npx rm a", Action::Deny),
+        ("npm exec rm a", Action::Deny),
+        ("uv run rm a", Action::Deny),
+        // It may be below `tmp`, too.
+        ("uv run /bin/rm $X", Action::Ask),
+        ("cmake -E env rm a", Action::Deny),
+        ("/usr/bin/git push", Action::Deny),
+        ("/usr/bin/git -C x push", Action::Deny),
+        ("git-push origin", Action::Deny),
+        ("/usr/lib/git-core/git-push origin", Action::Deny),
+        ("/usr/bin/curl u", Action::Ask),
+        ("npx curl u", Action::Ask),
+        // The first rule that matches decides there, too.
+        ("/bin/rm tmp/a", Action::Allow),
+        ("npx rm tmp/a", Action::Allow),
+        ("/bin/ls rm a", Action::Allow),
+        ("/usr/bin/git status", Action::Allow),
+        ("npx tsc rm", Action::Allow),
+        ("./format x", Action::Allow),
+        ("rm-old x", Action::Allow),
+    ] {
+        assert_eq!(judged(&checker, command), expected, "{command}");
+    }
+    let told = checker.check_command("/bin/rm a", &here());
+    assert_eq!(told.reason, "'execute' on 'rm a' is not permitted by the rule 'rm *'.");
+    // A rule that gives is read as it is written, and needs no other for what a runner starts.
+    let given = PermissionChecker::new(ruleset(
+        r#"{"default":"allow","execute":{"default":"ask","rules":[{"pattern":"git *","action":"allow"},{"pattern":"npx tsc","action":"allow"}]}}"#,
+    ))
+    .unwrap();
+    for (command, expected) in [
+        ("git status", Action::Allow),
+        ("/tmp/git status", Action::Ask),
+        ("npx tsc", Action::Allow),
+        ("npx git status", Action::Ask),
+    ] {
+        assert_eq!(judged(&given, command), expected, "{command}");
+    }
+    let started: Vec<_> = checker.check_command("npx rm -rf x", &here()).analysis.commands;
+    assert_eq!(started.iter().map(|command| &command.text[..]).collect::<Vec<_>>(), ["npx rm -rf x", "rm -rf x"]);
+}
