@@ -12,9 +12,9 @@ const STRONGEST: u8 = 10;
 
 fn main() -> io::Result<()> {
     napi_build::setup();
-    // Functions that came out the same are kept once. Rust links with lld here, which can; others may not know the option.
+    // Functions that came out the same are kept once, and ends of texts too. Rust links with lld here, which can; others may not know the option.
     if env::var("TARGET").is_ok_and(|target| target == "x86_64-unknown-linux-gnu") {
-        println!("cargo::rustc-cdylib-link-arg=-Wl,--icf=all");
+        println!("cargo::rustc-cdylib-link-arg=-Wl,--icf=all,-O2");
     }
     println!("cargo::rerun-if-env-changed={SUPERVISOR}");
     let program = match env::var_os(SUPERVISOR) {

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { addonFile } from './lib/setup.mjs'
 import { root, runMain, StepError } from './lib/steps.mjs'
 
-/** 7.5 MB: an install stays quick, also on a slow line. 6 MB is the aim, which images and terminals went beyond. */
-const MOST_BYTES = 7_500_000
+/** 7.7 MB: an install stays quick, also on a slow line. 6 MB is the aim, which images, terminals and containers went beyond. */
+const MOST_BYTES = 7_700_000
 /** 30 ms: nobody waits for the import at the start of a program. */
 const MOST_LOAD_MS = 30
 /** 9 fresh processes; their median hides one that the machine delayed. */
