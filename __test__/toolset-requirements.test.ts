@@ -3,6 +3,7 @@
 // ours is another way.
 
 import {
+  type AroundHook,
   ApprovalRequiredError,
   type AuditEvent,
   ClosedError,
@@ -201,7 +202,7 @@ test('a call that was interrupted runs no further, and what is no such signal is
       throw new Interrupt('mine')
     },
   })
-  const around = async (_call: unknown, run: () => Promise<never>) => run().catch(() => run())
+  const around: AroundHook = async (_call, again) => again().catch(async () => again())
   const toolset = await toolsetOver({}, { tools: [tool], isControlFlow, hooks: { around } })
   expect(await rejection(toolset.call('radio', {}))).toBeInstanceOf(Interrupt)
   expect(runs).toBe(1)
