@@ -26,8 +26,6 @@ mod believe;
 mod beside;
 mod connection;
 mod frame;
-#[cfg(fuzzing)]
-pub mod fuzzing;
 #[cfg(test)]
 mod hostile;
 mod message;
