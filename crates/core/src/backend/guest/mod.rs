@@ -26,6 +26,8 @@ mod believe;
 mod beside;
 mod connection;
 mod frame;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 #[cfg(test)]
 mod hostile;
 mod message;

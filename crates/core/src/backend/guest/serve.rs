@@ -76,7 +76,7 @@ pub fn serve<B: Backend + 'static>(
                     }
                 }
                 (ToGuest::Call { method, within, guarded }, Some(backend)) => {
-                    let line = calls.begin(call, outgoing.clone());
+                    let Some(line) = calls.begin(call, outgoing.clone()) else { break 'input };
                     let deadline = Deadline {
                         cancel: line.cancel.clone(),
                         at: within.and_then(|within| Instant::now().checked_add(within)),
@@ -178,7 +178,8 @@ pub(super) struct Line {
 }
 
 impl Calls {
-    fn begin(&self, call: u64, outgoing: Sender<Vec<u8>>) -> Arc<Line> {
+    /// Nothing where another call of that number runs: no host of ours does that, and nobody would end the other one.
+    fn begin(&self, call: u64, outgoing: Sender<Vec<u8>>) -> Option<Arc<Line>> {
         let (tell, told) = channel(TOLD);
         let line = Arc::new(Line {
             tell,
@@ -189,8 +190,13 @@ impl Calls {
             next: AtomicU64::new(0),
             waiting: Mutex::new(Some(HashMap::new())),
         });
-        self.0.lock().insert(call, Arc::downgrade(&line));
-        line
+        let mut running = self.0.lock();
+        if running.contains_key(&call) {
+            return None;
+        }
+        running.insert(call, Arc::downgrade(&line));
+        drop(running);
+        Some(line)
     }
 
     fn find(&self, call: u64) -> Option<Arc<Line>> {
@@ -374,4 +380,40 @@ fn output(line: Arc<Line>) -> OutputSink {
             rest = behind;
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, sink};
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::backend::memory::{StateBackend, StateOptions};
+    use crate::limits::Limits;
+
+    /// The second call of a number took the place of the first, which then waited for its answer for ever.
+    #[test]
+    fn ends_with_its_input_also_where_two_calls_have_one_number() {
+        let frame = |call, message: serde_json::Value, body: &[u8]| encode(call, &message, body).unwrap();
+        let setup =
+            Setup { working_directory: VirtualPath::root(), limits: Limits::default(), environment: Vec::new() };
+        let stat = json!({ "Call": { "method": { "Stat": { "path": "/" } }, "within": null, "guarded": true } });
+        let input = [
+            frame(0, json!({ "Start": { "version": VERSION } }), &serde_json::to_vec(&setup).unwrap()),
+            frame(1, stat.clone(), &[]),
+            frame(1, stat, &[]),
+        ];
+        let (ended, end) = channel();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            serve(Cursor::new(input.concat()), sink(), runtime.handle(), |setup| {
+                StateBackend::new(StateOptions::default(), setup.limits)
+            });
+            ended.send(()).unwrap();
+        });
+        end.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
 }
