@@ -23,7 +23,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DEBIAN_IMAGE, debianObstacle, importDebian } from './debian-image.mjs'
 import { forget, fromCargoTest, fromJestJson, fromJunit, sum } from './results.mjs'
-import { guestFile, setUpGuest } from './setup.mjs'
+import { guestFile, setUpGuest } from './linux-programs.mjs'
 import { startRelay } from './tls-relay.mjs'
 import { announce, root, run, StepError } from './steps.mjs'
 
@@ -215,7 +215,7 @@ export async function testDocker() {
       GLOVEPORT_TEST_DEBIAN: DEBIAN_IMAGE,
       GLOVEPORT_TEST_TLS: engine.relay.host,
       GLOVEPORT_TEST_CERTIFICATES: engine.relay.certs,
-      GLOVEPORT_TEST_GUEST: join(root, guestFile),
+      GLOVEPORT_TEST_GUEST: join(root, guestFile()),
     }
     return sum([await suites(env, skipped), { passed: 0, failed: 0, skipped: skipped.length }])
   } finally {

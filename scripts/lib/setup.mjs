@@ -2,9 +2,10 @@
 // and skips what is fresh.
 
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { digest, isFresh, whenStale } from './fresh.mjs'
+import { buildGuests, buildSupervisor } from './linux-programs.mjs'
 import { root, run, StepError } from './steps.mjs'
 
 /** The file name suffix that Node gives this machine, as the addon's build spells it. */
@@ -59,107 +60,6 @@ async function installPackages() {
       return run('Install the npm packages', command, [...first, 'ci', '--no-audit', '--no-fund', '--loglevel=error'])
     },
   })
-}
-
-/** The program that works inside containers, beside package.json, for this machine's processor. */
-export const guestFile = `gloveport-guest.${process.arch}`
-
-/** What the guest is built of; the tests of these are not. */
-const GUEST_SOURCES = [
-  'Cargo.toml',
-  'Cargo.lock',
-  'rust-toolchain.toml',
-  'crates/byte-order-marks',
-  'crates/core/Cargo.toml',
-  'crates/core/src',
-  'crates/guest/Cargo.toml',
-  'crates/guest/build.rs',
-  'crates/guest/src',
-  'crates/lines',
-  'crates/supervisor',
-]
-
-/** The Rust target of the supervisor and the guest: static, so that it runs whatever C library its host has. */
-function staticTarget() {
-  const target = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-unknown-linux-musl`
-  const installed = () =>
-    spawnSync('rustc', ['--print', 'target-libdir', '--target', target], { cwd: root, encoding: 'utf8' }).stdout?.trim()
-  if (existsSync(installed() ?? '')) return target
-  spawnSync('rustup', ['target', 'add', target], { cwd: root, stdio: 'inherit' })
-  return existsSync(installed() ?? '') ? target : undefined
-}
-
-/**
- * Builds the program that starts, limits and ends commands, and returns its path; there is none but for Linux. Without the
- * static target it is built for this machine's own C library.
- */
-async function buildSupervisor() {
-  if (process.platform !== 'linux') return undefined
-  const target = staticTarget()
-  const program = join('target/supervisor', target ?? '', 'supervisor/gloveport-supervisor')
-  await whenStale({
-    stamp: 'target/gloveport-stamps/supervisor',
-    inputs: () =>
-      digest(['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates/supervisor'], {
-        target,
-        made: existsSync(join(root, program)) ? digest([program]) : 'missing',
-        RUSTFLAGS: process.env.RUSTFLAGS,
-      }),
-    make: () =>
-      run('Build the supervisor', 'cargo', [
-        'build',
-        '--package=gloveport-supervisor',
-        '--bin=gloveport-supervisor',
-        '--features=standalone',
-        '--profile=supervisor',
-        // A folder of its own: the addon's build does not wait for it, and its path does not depend on settings.
-        '--target-dir=target/supervisor',
-        ...(target ? [`--target=${target}`] : []),
-      ]),
-  })
-  return join(root, program)
-}
-
-/**
- * Builds the program that works inside containers; there is none but for Linux. A release is small and static for any C
- * library; for work it is this machine's own build of core, linked statically, which costs no second one.
- *
- * @param {'debug' | 'release'} profile
- * @param {string | undefined} supervisor the program that the guest carries
- */
-async function buildGuest(profile, supervisor) {
-  if (process.platform !== 'linux') return
-  const target = profile === 'release' ? staticTarget() : undefined
-  const program = profile === 'release' ? join('target/guest', target ?? '', 'supervisor') : 'target/debug'
-  await whenStale({
-    stamp: `target/gloveport-stamps/guest-${profile}`,
-    inputs: () =>
-      digest(GUEST_SOURCES, {
-        target,
-        made: existsSync(join(root, guestFile)) ? digest([guestFile]) : 'missing',
-        RUSTFLAGS: process.env.RUSTFLAGS,
-      }),
-    make: async () => {
-      const build =
-        profile === 'release'
-          ? ['--profile=supervisor', '--target-dir=target/guest', ...(target ? [`--target=${target}`] : [])]
-          : ['--features=engine-tests']
-      const link = target ? [] : ['--', '-Ctarget-feature=+crt-static', '-Cstrip=symbols']
-      await run(
-        `Build the guest (${profile})`,
-        'cargo',
-        ['rustc', '--package=gloveport-guest', '--bin=gloveport-guest', ...build, ...link],
-        { env: { GLOVEPORT_SUPERVISOR: supervisor } },
-      )
-      copyFileSync(join(root, program, 'gloveport-guest'), join(root, guestFile))
-      chmodSync(join(root, guestFile), 0o755)
-    },
-  })
-}
-
-/** Makes the guest for tests. */
-export async function setUpGuest() {
-  await buildGuest('debug', await buildSupervisor())
 }
 
 /** What the addon is made from. */
@@ -255,8 +155,7 @@ export async function setUp({ profile } = {}) {
   checkNode()
   checkRust()
   await installPackages()
-  const supervisor = await buildSupervisor()
-  await buildAddon(profile, supervisor)
-  if (profile === 'release') await buildGuest('release', supervisor)
+  await buildAddon(profile, process.platform === 'linux' ? await buildSupervisor() : undefined)
+  if (profile === 'release') await buildGuests()
   await compileTypeScript()
 }
