@@ -3,7 +3,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { DockerBackend, SessionManager } from 'gloveport'
-import { testEngine } from '../scripts/lib/docker.mjs'
+import { testEngine } from '../scripts/lib/engines.mjs'
 import { StepError } from '../scripts/lib/steps.mjs'
 import { median } from './support.mjs'
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { checkRepository, generatedFiles } from './lib/repository.mjs'
 import { undrivable } from './lib/programs.mjs'
 import { forget, fromCargoTest, fromCode, fromJestJson, fromJunit, sum } from './lib/results.mjs'
-import { testDocker } from './lib/docker.mjs'
+import { testDocker, testPodman } from './lib/docker.mjs'
 import { setUp } from './lib/setup.mjs'
 import { testSnippets } from './lib/snippets.mjs'
 import { root, run, runMain, StepError } from './lib/steps.mjs'
@@ -80,6 +80,7 @@ const suites = {
     return sum(results)
   },
   docker: testDocker,
+  podman: testPodman,
   snippets: testSnippets,
   repository: () => checkRepository(before),
 }

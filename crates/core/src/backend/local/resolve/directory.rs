@@ -1,6 +1,8 @@
 //! Opening directories: by a path, or by a name in another open directory.
 
-use super::beneath::{Links, open_at_hand, open_beneath};
+#[cfg(unix)]
+use super::beneath::open_at_hand;
+use super::beneath::{Links, open_beneath};
 use super::steps::{End, Last};
 use super::{DIRECTORY, Directory, MAX_SWAPS, Resolver, Right, Strategy};
 use crate::backend::local::errors::{Explain, busy, explain, not_a_directory};
@@ -17,6 +19,8 @@ impl Resolver {
     }
 
     /// As [`Resolver::open_directory`], where that takes nothing that might be waited for; `None` elsewhere, also where it fails.
+    /// For commands, of which there are none on Windows.
+    #[cfg(unix)]
     pub(crate) fn open_directory_at_hand(&self, asked: &VirtualPath) -> Result<Option<Directory>> {
         let located = self.locate(asked, Right::Read)?;
         let root = self.root(located.mount);
