@@ -8,6 +8,7 @@ use crate::access::Operation;
 use crate::error::ErrorKind;
 
 mod commands;
+mod files;
 mod patterns;
 
 fn vectors() -> Value {
