@@ -31,6 +31,11 @@ pub(crate) fn is_lent() -> bool {
     LENT.get().is_some()
 }
 
+/// Whether this thread is lent, and for longer than it may be.
+pub(crate) fn is_overdue() -> bool {
+    LENT.get().is_some_and(|until| Instant::now() >= until)
+}
+
 /// Polls `work` once on a thread that must be free again soon. Nobody is woken for it: what is pending is to be polled again
 /// elsewhere.
 pub fn poll<F: Future + ?Sized>(work: Pin<&mut F>, context: &mut Context<'_>) -> Poll<F::Output> {

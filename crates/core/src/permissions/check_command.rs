@@ -46,9 +46,22 @@ impl PermissionChecker {
         &self,
         command: &str,
         context: &CommandContext,
-        steps: &Steps,
+        steps: &Steps<'_>,
     ) -> CommandVerdict {
         let analysis = analyze(command, context);
+        let Verdict { action, rule, reason } =
+            self.judge_command(command, &analysis, &context.working_directory, steps);
+        CommandVerdict { action, reason, rule, analysis }
+    }
+
+    /// As [`check_command`](Self::check_command), of a command that was parsed already.
+    pub(crate) fn judge_command(
+        &self,
+        command: &str,
+        analysis: &CommandAnalysis,
+        base: &str,
+        steps: &Steps<'_>,
+    ) -> Verdict {
         let built_in = &analysis.verdict;
         let mut verdict = Verdict { action: built_in.action, rule: None, reason: built_in.reason.clone() };
 
@@ -63,21 +76,24 @@ impl PermissionChecker {
                 verdict = verdict.strictest(of_simple);
             }
         }
-        let base = &context.working_directory;
-        let Verdict { action, rule, reason } = verdict.strictest(self.check_places_within(&analysis, base, steps));
-        CommandVerdict { action, reason, rule, analysis }
+        verdict.strictest(self.check_places(analysis, base, steps))
     }
 
     /// What the rules alone say of a command, whose own policy is another: the `execute` rules that match the whole or a
     /// simple command of it, without the section's default; and the rules for the files that it names.
-    pub fn check_command_rules(&self, command: &str, analysis: &CommandAnalysis, context: &CommandContext) -> Verdict {
+    pub(crate) fn check_command_rules(
+        &self,
+        command: &str,
+        analysis: &CommandAnalysis,
+        base: &str,
+        steps: &Steps<'_>,
+    ) -> Verdict {
         let whole = command.trim();
-        let steps = Steps::of_a_command();
-        let mut verdict = self.check_places_within(analysis, &context.working_directory, &steps);
+        let mut verdict = self.check_places(analysis, base, steps);
         if let rule @ Some(_) = self.first_rule(Operation::Execute, whole) {
             verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
         }
-        for of_simple in analysis.commands.iter().filter_map(|simple| self.check_simple(simple, false, &steps)) {
+        for of_simple in analysis.commands.iter().filter_map(|simple| self.check_simple(simple, false, steps)) {
             verdict = verdict.strictest(of_simple);
         }
         verdict
@@ -85,7 +101,7 @@ impl PermissionChecker {
 
     /// A simple command as it is spelled, and by its plain name, as what a runner starts, where a rule takes that away: a rule
     /// that gives is meant as it is written.
-    fn check_simple(&self, simple: &SimpleCommand, default: bool, steps: &Steps) -> Option<Verdict> {
+    fn check_simple(&self, simple: &SimpleCommand, default: bool, steps: &Steps<'_>) -> Option<Verdict> {
         let takes_away = |verdict: &Verdict| verdict.action != Action::Allow;
         let spelled = if simple.named {
             self.check_spelling(&simple.marked, false, steps).filter(takes_away)
@@ -100,7 +116,7 @@ impl PermissionChecker {
         }
     }
 
-    fn check_spelling(&self, marked: &str, default: bool, steps: &Steps) -> Option<Verdict> {
+    fn check_spelling(&self, marked: &str, default: bool, steps: &Steps<'_>) -> Option<Verdict> {
         if marked.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
             let shown = super::command::argument::Argument::known(marked).shown();
             return self.check_partly(Operation::Execute, &[marked], &shown, default, steps);
@@ -110,22 +126,14 @@ impl PermissionChecker {
     }
 
     /// What the rules say of all files that a command touches; a rule may name one relative to `base`.
-    pub(crate) fn check_places(&self, analysis: &CommandAnalysis, base: &str) -> Verdict {
-        self.check_places_within(analysis, base, &Steps::of_a_command())
-    }
-
-    fn check_places_within(&self, analysis: &CommandAnalysis, base: &str, steps: &Steps) -> Verdict {
+    pub(crate) fn check_places(&self, analysis: &CommandAnalysis, base: &str, steps: &Steps<'_>) -> Verdict {
         let allowed = Verdict { action: Action::Allow, rule: None, reason: String::new() };
-        let of_places = analysis.places.iter().map(|place| self.check_place_within(place, base, steps));
+        let of_places = analysis.places.iter().map(|place| self.check_place(place, base, steps));
         of_places.fold(allowed, Verdict::strictest)
     }
 
     /// What the rules for files say of one that a command named `base` as its working directory touches.
-    pub(crate) fn check_place(&self, place: &Place, base: &str) -> Verdict {
-        self.check_place_within(place, base, &Steps::of_a_command())
-    }
-
-    fn check_place_within(&self, place: &Place, base: &str, steps: &Steps) -> Verdict {
+    pub(crate) fn check_place(&self, place: &Place, base: &str, steps: &Steps<'_>) -> Verdict {
         let mut verdict: Option<Verdict> = None;
         for path in &place.paths {
             let of_path = match place.what {
@@ -152,7 +160,7 @@ impl PermissionChecker {
     }
 
     /// A text that may be the name of a file: what rules say of it, as of a file that a command perhaps writes.
-    fn check_glued(&self, path: &str, base: &str, steps: &Steps) -> Verdict {
+    fn check_glued(&self, path: &str, base: &str, steps: &Steps<'_>) -> Verdict {
         let allowed = || Verdict { action: Action::Allow, rule: None, reason: String::new() };
         if path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
             return allowed();
@@ -169,7 +177,7 @@ impl PermissionChecker {
     /// A directory with all that lies below it: denied where a rule denies all of that, and asked about where a rule names a
     /// place below it. What a rule says of names anywhere (`**/.env`) is left to the names themselves: it would hold up every
     /// search.
-    fn check_below(&self, operation: Operation, path: &str, base: &str, steps: &Steps) -> Verdict {
+    fn check_below(&self, operation: Operation, path: &str, base: &str, steps: &Steps<'_>) -> Verdict {
         let mut verdict = Verdict { action: Action::Allow, rule: None, reason: String::new() };
         // `*` stands for everything in a directory; of any other pattern what it matches is judged.
         let path = path.strip_suffix(ANY_NAME).filter(|rest| rest.ends_with('/')).unwrap_or(path);
@@ -211,7 +219,7 @@ impl PermissionChecker {
     }
 
     /// A file by its absolute path, and by its path relative to the working directory.
-    fn check_file(&self, operation: Operation, path: &str, base: &str, steps: &Steps) -> Verdict {
+    fn check_file(&self, operation: Operation, path: &str, base: &str, steps: &Steps<'_>) -> Verdict {
         let relative = path.strip_prefix(base.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
         let spellings: &[&str] = match &relative {
             Some(relative) => &[path, relative],
@@ -233,7 +241,7 @@ impl PermissionChecker {
         targets: &[&str],
         shown: &str,
         default: bool,
-        steps: &Steps,
+        steps: &Steps<'_>,
     ) -> Option<Verdict> {
         let mut possible: Vec<Option<usize>> = Vec::new();
         let mut settled = false;

@@ -20,6 +20,7 @@ pub use self::command::{CommandAnalysis, CommandContext, CommandJudgement, Simpl
 pub use self::pattern::Pattern;
 pub use self::presets::{CreateOptions, PRESET_NAMES};
 pub use self::ruleset::{Action, OperationRules, Rule, Ruleset};
+pub(crate) use self::shape::Steps;
 
 mod check_command;
 mod checker;

@@ -1,7 +1,7 @@
 //! Rules against targets that are only partly known, such as `cat .e*` or `cat "$file"`: can the rule match what the
 //! target turns out to be, and must it?
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::pattern::Slash;
 
@@ -119,7 +119,7 @@ impl Shape {
     }
 
     /// What the rule means for `target`; [`Reach::Sometimes`] where `steps` are spent before that is known.
-    pub(super) fn reach(&self, target: &str, steps: &Steps) -> Reach {
+    pub(super) fn reach(&self, target: &str, steps: &Steps<'_>) -> Reach {
         if self.differs_at_the_end(target) {
             return Reach::Never;
         }
@@ -131,7 +131,7 @@ impl Shape {
     }
 
     /// Whether it matches whatever `target` turns out to be, which ends with [`ANYTHING`]; no where the `steps` are spent first.
-    pub(super) fn takes_all(&self, target: &str, steps: &Steps) -> bool {
+    pub(super) fn takes_all(&self, target: &str, steps: &Steps<'_>) -> bool {
         matches!(self.tokens.last(), Some(Token::Any | Token::Name))
             && self.walk(target, Markers::AsCharacters, steps) == Some(true)
     }
@@ -139,7 +139,7 @@ impl Shape {
     /// What the rule means for what lies in `directory` (without a slash at its end; empty for the one that relative
     /// patterns start from): whether it speaks of it by some name of its own. A pattern that begins anywhere (`**/.env`) may
     /// match in every directory, and speaks of none.
-    pub(super) fn below(&self, directory: &str, steps: &Steps) -> Reach {
+    pub(super) fn below(&self, directory: &str, steps: &Steps<'_>) -> Reach {
         let anything =
             |token: &&Token| matches!(token, Token::Any | Token::Name | Token::Directories | Token::InDirectories);
         let lead = self.tokens.iter().take_while(anything).count();
@@ -195,12 +195,12 @@ impl Shape {
     }
 
     /// Whether the pattern's end is reached by the target's; `None` where the steps are spent before that is known.
-    fn walk(&self, target: &str, markers: Markers, steps: &Steps) -> Option<bool> {
+    fn walk(&self, target: &str, markers: Markers, steps: &Steps<'_>) -> Option<bool> {
         Some(self.states(target, markers, steps)?.holds(self.tokens.len()))
     }
 
     /// The states behind a target; none where no text that begins so can match.
-    fn states(&self, target: &str, markers: Markers, steps: &Steps) -> Option<States> {
+    fn states(&self, target: &str, markers: Markers, steps: &Steps<'_>) -> Option<States> {
         let end = self.tokens.len();
         let (mut states, mut next) = (States::new(end + 1), States::new(end + 1));
         self.reach_state(&mut states, 0);
@@ -351,27 +351,43 @@ impl States {
 }
 
 /// What may still be spent on comparing one command line with the rules (R-CMD-5).
-pub(super) struct Steps(Cell<usize>);
+pub(crate) struct Steps<'a> {
+    left: AtomicUsize,
+    /// Says that whoever wants to know has stopped waiting.
+    is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
+}
 
-impl Steps {
+impl<'a> Steps<'a> {
     /// 8,000,000 looks at a state of a pattern, some tens of milliseconds: ordinary commands need thousands, and braces of
     /// patterns (`{a,b}*a*a*a`) could take hours.
     const OF_A_COMMAND: usize = 8_000_000;
+    /// 65,536 steps, a fraction of a millisecond, between two questions whether somebody still waits.
+    const BETWEEN_LOOKS: usize = 1 << 16;
 
     pub(super) fn of_a_command() -> Self {
-        Self(Cell::new(Self::OF_A_COMMAND))
+        Self { left: AtomicUsize::new(Self::OF_A_COMMAND), is_over: None }
+    }
+
+    /// The same, until `is_over` says so: nothing is compared from then on.
+    pub(crate) fn until(is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self { is_over: Some(is_over), ..Self::of_a_command() }
     }
 
     /// Whether there was something that could not be compared.
     #[cfg(test)]
     pub(super) fn are_spent(&self) -> bool {
-        self.0.get() == 0
+        self.left.load(Ordering::Relaxed) == 0
     }
 
     /// Takes some of them; `None` where there are not as many, and then none are left.
     fn take(&self, count: usize) -> Option<()> {
-        let left = self.0.get().checked_sub(count).filter(|left| *left > 0);
-        self.0.set(left.unwrap_or_default());
+        let before = self.left.load(Ordering::Relaxed);
+        let mut left = before.checked_sub(count).filter(|left| *left > 0);
+        let looks = |steps: usize| steps / Self::BETWEEN_LOOKS;
+        if left.is_some_and(|left| looks(left) != looks(before)) && self.is_over.is_some_and(|is_over| is_over()) {
+            left = None;
+        }
+        self.left.store(left.unwrap_or_default(), Ordering::Relaxed);
         left.map(drop)
     }
 }

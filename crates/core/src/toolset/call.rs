@@ -220,6 +220,7 @@ impl Toolset {
             backend,
             commands: self.shared.commands.as_deref(),
             whereabouts: Some(&self.shared.whereabouts),
+            programs: &self.shared.programs,
             info: prepared.info(),
             call: &prepared.call,
         };
@@ -269,6 +270,7 @@ impl Toolset {
         let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(limit);
         let call = Call { deadline, guard: Arc::new(guard) };
         self.shared.whereabouts.enter(&plan.sessions)?;
+        self.shared.programs.rename(std::mem::take(&mut plan.renamed));
         let backend = self.shared.scratch.backend();
         let view = self.view(&*backend, &call, prepared.info(), &bindings, options.on_output.clone());
         let mut result = self.run(&*prepared.decoded, &view).await?.bounded(self.shared.limits.text_bytes);

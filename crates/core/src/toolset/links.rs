@@ -1,15 +1,16 @@
 //! Where links lead that a command names: rules hold on the file that it gets, as well as on the name by which it asks (BE-79).
 //!
+//! And where those lead that a command enters, for `..` behind a link is above its target, and the fence of `cd` holds there.
+//!
 //! A seat belt like all that is said of commands: a name that only a shell completes (`*`) is judged as it is written, and a link
-//! that is laid while the command runs is followed by the command.
+//! that another program lays while the command runs is followed by the command.
 
 use std::collections::HashSet;
 
-use super::plan::{Judges, Plan};
+use super::plan::{Judges, Plan, blocked, compared};
 use super::policy::Start;
 use crate::access::Operation;
 use crate::approval::Touch;
-use crate::backend::FileSystem;
 use crate::error::{ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::permissions::command::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING};
@@ -23,6 +24,46 @@ enum Leads {
     To(VirtualPath),
     /// Beyond everything that rules speak of.
     Out,
+}
+
+/// 8 looks at the directories that a command enters: where one leads may make another of the next.
+const ROUNDS: usize = 8;
+
+/// What is seen of a command that knows where the directories lead which it enters, and those of them that are links. `Err` where
+/// one leads out and the fence holds.
+pub(super) async fn analyzed(
+    judges: &Judges<'_>,
+    command: &str,
+    start: Start<'_>,
+) -> Result<(CommandAnalysis, Vec<(String, String)>)> {
+    let mut links: Vec<(String, String)> = Vec::new();
+    let mut looked = HashSet::from([start.working_directory.as_str().to_owned()]);
+    looked.extend(start.session.unwrap_or_default().iter().cloned());
+    for _ in 0..ROUNDS {
+        let analysis = judges.policy.analysis(command, Start { links: &links, ..start });
+        let known = links.len();
+        // What is blocked anyway is not looked for.
+        let is_open = judges.commands.is_some() || analysis.verdict.action != Action::Deny;
+        for directory in analysis.entered.all.iter().filter(|_| is_open) {
+            if is_marked(directory) || !looked.insert(directory.clone()) {
+                continue;
+            }
+            let Ok(path) = VirtualPath::absolute(directory) else { continue };
+            match follow(judges, &path).await? {
+                Leads::Nowhere => {}
+                Leads::To(resolved) => links.push((directory.clone(), resolved.as_str().to_owned())),
+                Leads::Out if judges.commands.is_some() => {}
+                Leads::Out => {
+                    let reason = format!("'{path}' is entered, and leads out of the directories that are yours");
+                    return Err(blocked(&reason, command));
+                }
+            }
+        }
+        if links.len() == known {
+            return Ok((analysis, links));
+        }
+    }
+    Err(blocked("it enters more links than are followed", command))
 }
 
 /// The strictest of what the rules say of the files to which names in a command lead. Adds those to what is touched.
@@ -39,7 +80,7 @@ pub(super) async fn judge(
     let mut seen = HashSet::new();
     for place in &analysis.places {
         for written in &place.paths {
-            if written.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) || !seen.insert((written, place.what)) {
+            if is_marked(written) || !seen.insert((written, place.what)) {
                 continue;
             }
             let Ok(path) = VirtualPath::absolute(written) else { continue };
@@ -47,7 +88,8 @@ pub(super) async fn judge(
                 Leads::Nowhere => {}
                 Leads::To(resolved) => {
                     let there = Place { paths: vec![resolved.as_str().to_owned()], what: place.what };
-                    verdict = verdict.strictest(judges.policy.place(&there, start));
+                    let of_place = compared(judges.call, |steps| judges.policy.place(&there, start, steps)).await?;
+                    verdict = verdict.strictest(of_place);
                     plan.touches.push(Touch {
                         operation: operation_of(place.what),
                         target: written.clone(),
@@ -66,26 +108,25 @@ pub(super) async fn judge(
 
 async fn follow(judges: &Judges<'_>, path: &VirtualPath) -> Result<Leads> {
     judges.call.deadline.check()?;
-    let files = judges.backend.files();
-    match files.resolve(path, judges.call).await {
+    match judges.backend.files().resolve(path, judges.call).await {
         Ok(resolution) if resolution.resolved != *path => Ok(Leads::To(resolution.resolved)),
         Ok(_) => Ok(Leads::Nowhere),
         Err(error) => match error.kind() {
             ErrorKind::Aborted | ErrorKind::Timeout | ErrorKind::Closed => Err(error),
-            ErrorKind::PathNotInSandbox if lies_inside(judges, files, path).await? => Ok(Leads::Out),
+            ErrorKind::PathNotInSandbox if is_own(judges, path) => Ok(Leads::Out),
             _ => Ok(Leads::Nowhere),
         },
     }
 }
 
-/// Whether the directory of a path is one of the agent's: then the path itself is a link that leads out.
-async fn lies_inside(judges: &Judges<'_>, files: &dyn FileSystem, path: &VirtualPath) -> Result<bool> {
-    let Some(parent) = path.parent() else { return Ok(false) };
-    match files.resolve(&parent, judges.call).await {
-        Ok(_) => Ok(true),
-        Err(error) if matches!(error.kind(), ErrorKind::Aborted | ErrorKind::Timeout | ErrorKind::Closed) => Err(error),
-        Err(_) => Ok(false),
-    }
+/// Whether a path is one of the agent's as it is written: where it lies outside all the same, a link on its way leads out.
+fn is_own(judges: &Judges<'_>, path: &VirtualPath) -> bool {
+    let roots = judges.policy.commands.roots.iter();
+    roots.filter_map(|root| VirtualPath::absolute(root).ok()).any(|root| path.is_within(&root))
+}
+
+fn is_marked(path: &str) -> bool {
+    path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING])
 }
 
 fn operation_of(what: Use) -> Operation {

@@ -51,10 +51,14 @@ mod guard;
 mod guarded;
 #[cfg(test)]
 mod hook_tests;
+#[cfg(test)]
+#[cfg(unix)]
+mod link_tests;
 mod links;
 mod options;
 mod plan;
 mod policy;
+mod programs;
 #[cfg(test)]
 mod rules_tests;
 #[cfg(test)]
@@ -73,6 +77,7 @@ pub use text::{Profile, ToolText};
 use approve::Assessed;
 use exposed::Exposed;
 use policy::{Policy, Rules};
+use programs::Programs;
 use whereabouts::Whereabouts;
 
 /// 4 KiB of input hold a command that is judged within microseconds, on whichever thread asks.
@@ -107,6 +112,7 @@ struct Shared {
     assessed: Mutex<Assessed>,
     sessions: Arc<Sessions>,
     whereabouts: Whereabouts,
+    programs: Programs,
     scratch: Scratch,
     memory: Arc<ReadMemory>,
     media: Gate,
@@ -177,6 +183,7 @@ impl Toolset {
         let shared = Shared {
             whereabouts: Whereabouts::new(Arc::clone(&sessions)),
             sessions,
+            programs: Programs::default(),
             scratch: Scratch::new(Arc::clone(&backend)),
             id,
             backend,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::guard::denied;
 use super::links;
 use super::policy::{Policy, Start};
+use super::programs::Programs;
 use super::whereabouts::{Entering, Whereabouts};
 use crate::access::{Access, Operation};
 use crate::approval::{Touch, approval_key};
@@ -15,9 +16,10 @@ use crate::backend::{Backend, Call, FileSystem};
 use crate::call_info::CallInfo;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::CommandJudge;
+use crate::lent;
 use crate::path::VirtualPath;
 use crate::permissions::command::paths::Entered;
-use crate::permissions::{Action, CommandAnalysis, Verdict};
+use crate::permissions::{Action, CommandAnalysis, Steps, Verdict};
 use crate::tool::Binding;
 
 /// A call that no rule blocks.
@@ -37,6 +39,8 @@ pub(super) struct Plan {
     directories: Vec<VirtualPath>,
     /// Where the shells of sessions were taken to be, and are led.
     pub(super) sessions: Vec<Entering>,
+    /// Programs that it gives another name.
+    pub(super) renamed: Vec<(String, String)>,
     /// Whether a line is ended that nobody knows.
     ends_unknown_line: bool,
 }
@@ -49,6 +53,8 @@ pub(super) struct Judges<'a> {
     pub(super) commands: Option<&'a dyn CommandJudge>,
     /// Where the shells of sessions are; a backend by itself has none.
     pub(super) whereabouts: Option<&'a Whereabouts>,
+    /// Programs that have another name by now.
+    pub(super) programs: &'a Programs,
     pub(super) info: CallInfo<'a>,
     pub(super) call: &'a Call,
 }
@@ -64,7 +70,14 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
             Access::Command { command, working_directory, session } => {
                 let known = session.as_ref().zip(judges.whereabouts);
                 let directories = known.map(|(id, whereabouts)| whereabouts.of(id, &working_directory));
-                let start = Start { working_directory: &working_directory, session: directories.as_deref() };
+                let programs = judges.programs.known();
+                let session_at = directories.as_deref();
+                let start = Start {
+                    working_directory: &working_directory,
+                    session: session_at,
+                    programs: &programs,
+                    links: &[],
+                };
                 let entered = plan.judge_command(judges, &command, start).await?;
                 if let Some((id, from)) = session.zip(directories) {
                     plan.sessions.push(Entering { id, from, command, entered });
@@ -177,9 +190,15 @@ impl Plan {
     }
 
     async fn judge_command(&mut self, judges: &Judges<'_>, command: &str, start: Start<'_>) -> Result<Entered> {
-        let (verdict, analysis) = match judges.commands {
-            None => judges.policy.command(command, start),
-            Some(judge) => judge_by_application(judges, judge, command, start).await?,
+        let (analysis, links) = links::analyzed(judges, command, start).await?;
+        let start = Start { links: &links, ..start };
+        let by_rules = compared(judges.call, |steps| match judges.commands {
+            None => judges.policy.command(command, &analysis, start, steps),
+            Some(_) => judges.policy.command_rules(command, &analysis, start, steps),
+        });
+        let verdict = match (by_rules.await?, judges.commands) {
+            (by_rules, Some(judge)) => judge_by_application(judges, judge, by_rules, &analysis).await?,
+            (by_rules, None) => by_rules,
         };
         match verdict.action {
             Action::Deny => return Err(blocked(&verdict.reason, command)),
@@ -190,6 +209,11 @@ impl Plan {
         self.touches.push(Touch { operation: Operation::Execute, target: command.to_owned(), resolved: None });
         let of_links = links::judge(judges, &analysis, start, self).await?;
         let entered = analysis.entered.clone();
+        if !judges.programs.have_room(&analysis.renamed) {
+            self.asks
+                .push("it gives a program another name, and there are more of those than are remembered".to_owned());
+        }
+        self.renamed.extend(analysis.renamed.iter().cloned());
         self.command = Some(analysis);
         match of_links.action {
             Action::Deny => Err(blocked(&of_links.reason, command)),
@@ -217,20 +241,32 @@ impl Plan {
     }
 }
 
+/// A comparison with the rules, which ends with the call, and takes no more of a thread that is lent than its time.
+pub(super) async fn compared(call: &Call, compare: impl Fn(&Steps<'_>) -> Verdict) -> Result<Verdict> {
+    loop {
+        let is_over = || lent::is_overdue() || call.deadline.check().is_err();
+        let verdict = compare(&Steps::until(&is_over));
+        call.deadline.check()?;
+        if !lent::is_overdue() {
+            return Ok(verdict);
+        }
+        lent::give_back(|| true).await;
+    }
+}
+
 /// The application's own policy: its answer and what the rules say, the stricter of the two. A command that was not
 /// understood is asked about at best, because no policy can have judged it.
 async fn judge_by_application(
     judges: &Judges<'_>,
     judge: &dyn CommandJudge,
-    command: &str,
-    start: Start<'_>,
-) -> Result<(Verdict, CommandAnalysis)> {
-    let (by_rules, analysis) = judges.policy.command_rules(command, start);
+    by_rules: Verdict,
+    analysis: &CommandAnalysis,
+) -> Result<Verdict> {
     if by_rules.action == Action::Deny {
-        return Ok((by_rules, analysis));
+        return Ok(by_rules);
     }
     let answer = tokio::select! {
-        answer = judge.judge(judges.info, &analysis) => answer,
+        answer = judge.judge(judges.info, analysis) => answer,
         stop = judges.call.deadline.reached() => return Err(stop),
     };
     let (action, reason) = match answer {
@@ -240,10 +276,10 @@ async fn judge_by_application(
         Ok(Action::Deny) => (Action::Deny, "the application's policy does not allow it"),
         Err(_) => (Action::Deny, "the application's policy failed"),
     };
-    Ok((Verdict { action, rule: None, reason: reason.to_owned() }.strictest(by_rules), analysis))
+    Ok(Verdict { action, rule: None, reason: reason.to_owned() }.strictest(by_rules))
 }
 
-fn blocked(reason: &str, command: &str) -> Error {
+pub(super) fn blocked(reason: &str, command: &str) -> Error {
     let reason = reason.trim_end_matches('.');
     // What the built-in policy says is a sentence of its own.
     let text = match reason.starts_with("The command ") {

@@ -2,11 +2,14 @@
 //!
 //! Commands are parsed in both cases: what is dangerous is denied, and what was not understood is never simply allowed.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use crate::access::Operation;
 use crate::path::VirtualPath;
 use crate::permissions::command::paths::Place;
 use crate::permissions::{
-    Action, CommandAnalysis, CommandContext, CommandJudgement, CommandVerdict, PermissionChecker, Verdict, analyze,
+    Action, CommandAnalysis, CommandContext, CommandJudgement, PermissionChecker, Steps, Verdict, analyze,
 };
 
 /// What a command line starts from.
@@ -16,6 +19,10 @@ pub(super) struct Start<'a> {
     pub(super) working_directory: &'a VirtualPath,
     /// Where the shell of a session may be, which ran other commands before.
     pub(super) session: Option<&'a [String]>,
+    /// Programs that earlier commands gave another name.
+    pub(super) programs: &'a Arc<HashMap<String, String>>,
+    /// Directories that are links, and where they lead.
+    pub(super) links: &'a [(String, String)],
 }
 
 /// Judges operations. Pure: no I/O, no clock.
@@ -70,59 +77,69 @@ impl Policy {
         (read.action == Action::Deny).then_some(read.reason)
     }
 
-    /// The verdict on a command line, and what the parser saw of it.
-    pub(super) fn command(&self, command: &str, start: Start<'_>) -> (Verdict, CommandAnalysis) {
-        let context = self.context(start);
-        match &self.rules {
-            Rules::Flags { .. } => {
-                let analysis = analyze(command, &context);
-                let CommandJudgement { action, reason } = analysis.verdict.clone();
-                (Verdict { action, rule: None, reason }.strictest(self.flag(Operation::Execute)), analysis)
-            }
-            Rules::Checked { checker, working_directory } => {
-                let CommandVerdict { action, reason, rule, analysis } = checker.check_command(command, &context);
-                let verdict = Verdict { action, rule, reason };
-                if start.working_directory == working_directory {
-                    return (verdict, analysis);
-                }
-                // A rule names files relative to where the toolset works, wherever this command does.
-                let of_places = checker.check_places(&analysis, working_directory.as_str());
-                (verdict.strictest(of_places), analysis)
-            }
-        }
-    }
-
-    fn context(&self, start: Start<'_>) -> CommandContext {
-        CommandContext {
+    /// What the parser sees of a command line, and what the built-in policy says of it.
+    pub(super) fn analysis(&self, command: &str, start: Start<'_>) -> CommandAnalysis {
+        let context = CommandContext {
             working_directory: start.working_directory.as_str().to_owned(),
             continues: start.session.is_some(),
             directories: start.session.unwrap_or_default().to_vec(),
+            programs: Arc::clone(start.programs),
+            links: start.links.to_vec(),
             ..self.commands.clone()
+        };
+        analyze(command, &context)
+    }
+
+    /// The verdict on a command line.
+    pub(super) fn command(
+        &self,
+        command: &str,
+        analysis: &CommandAnalysis,
+        start: Start<'_>,
+        steps: &Steps<'_>,
+    ) -> Verdict {
+        match &self.rules {
+            Rules::Flags { .. } => {
+                let CommandJudgement { action, reason } = analysis.verdict.clone();
+                Verdict { action, rule: None, reason }.strictest(self.flag(Operation::Execute))
+            }
+            Rules::Checked { checker, working_directory } => {
+                let verdict = checker.judge_command(command, analysis, start.working_directory.as_str(), steps);
+                if start.working_directory == working_directory {
+                    return verdict;
+                }
+                // A rule names files relative to where the toolset works, wherever this command does.
+                verdict.strictest(checker.check_places(analysis, working_directory.as_str(), steps))
+            }
         }
     }
 
     /// What the rules alone say of a command that the application's own policy judges: its built-in defaults and lists
     /// stand back, what a rule denies or asks about does not.
-    pub(super) fn command_rules(&self, command: &str, start: Start<'_>) -> (Verdict, CommandAnalysis) {
-        let context = self.context(start);
-        let analysis = analyze(command, &context);
-        let verdict = match &self.rules {
+    pub(super) fn command_rules(
+        &self,
+        command: &str,
+        analysis: &CommandAnalysis,
+        start: Start<'_>,
+        steps: &Steps<'_>,
+    ) -> Verdict {
+        match &self.rules {
             Rules::Flags { .. } => Verdict { action: Action::Allow, rule: None, reason: String::new() },
             Rules::Checked { checker, working_directory } => {
-                let of_places = checker.check_places(&analysis, working_directory.as_str());
-                checker.check_command_rules(command, &analysis, &context).strictest(of_places)
+                let of_places = checker.check_places(analysis, working_directory.as_str(), steps);
+                let base = start.working_directory.as_str();
+                checker.check_command_rules(command, analysis, base, steps).strictest(of_places)
             }
-        };
-        (verdict, analysis)
+        }
     }
 
     /// What the rules say of a file that a command touches.
-    pub(super) fn place(&self, place: &Place, start: Start<'_>) -> Verdict {
+    pub(super) fn place(&self, place: &Place, start: Start<'_>, steps: &Steps<'_>) -> Verdict {
         match &self.rules {
             Rules::Flags { .. } => Verdict { action: Action::Allow, rule: None, reason: String::new() },
             Rules::Checked { checker, working_directory } => checker
-                .check_place(place, start.working_directory.as_str())
-                .strictest(checker.check_place(place, working_directory.as_str())),
+                .check_place(place, start.working_directory.as_str(), steps)
+                .strictest(checker.check_place(place, working_directory.as_str(), steps)),
         }
     }
 

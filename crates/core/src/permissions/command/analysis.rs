@@ -1,5 +1,8 @@
 //! The question and the answer of [`super::analyze`]: what a command is judged against, and the parsed picture of it.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::super::Action;
@@ -27,6 +30,11 @@ pub struct CommandContext {
     ///
     /// [`ANYTHING`]: super::argument::ANYTHING
     pub directories: Vec<String>,
+    /// Programs to which earlier command lines gave another name: that name and what it stands for, both absolute; a name without
+    /// a slash lies in a directory that nobody knows.
+    pub programs: Arc<HashMap<String, String>>,
+    /// Directories that are links, and where those lead, both absolute: a shell that enters one is in both.
+    pub links: Vec<(String, String)>,
     /// Whether the built-in list of dangerous commands counts. On, unless an application has a policy of its own.
     pub deny_dangerous: bool,
 }
@@ -42,6 +50,8 @@ impl Default for CommandContext {
             allowed_commands: None,
             continues: false,
             directories: Vec::new(),
+            programs: Arc::default(),
+            links: Vec::new(),
             deny_dangerous: true,
         }
     }
@@ -67,6 +77,9 @@ pub struct CommandAnalysis {
     /// Where the shell may be behind it.
     #[serde(skip)]
     pub(crate) entered: paths::Entered,
+    /// Programs that have another name behind it, as [`CommandContext::programs`].
+    #[serde(skip)]
+    pub(crate) renamed: Vec<(String, String)>,
     /// The files that rules are asked about.
     #[serde(skip)]
     pub(crate) places: Vec<paths::Place>,

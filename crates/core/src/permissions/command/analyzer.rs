@@ -7,7 +7,7 @@ use super::super::Action;
 use super::analysis::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand};
 use super::argument::{Argument, Variables};
 use super::numbers::Numbers;
-use super::paths::{self, Places};
+use super::paths::{self, Aliases, Places};
 use super::script::{NestedKind, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
 use super::{allow, bombs, deny, doubt, modes, parser, variables, wrappers};
@@ -44,12 +44,12 @@ pub(super) struct Analyzer<'a> {
 }
 
 impl<'a> Analyzer<'a> {
-    pub(super) fn new(context: &'a CommandContext, maybe: Vec<String>) -> Self {
+    pub(super) fn new(context: &'a CommandContext, maybe: Vec<String>, aliases: Aliases) -> Self {
         Self {
             context,
             commands: Vec::new(),
             words: 0,
-            places: Places::new(context, maybe),
+            places: Places::new(context, maybe, aliases),
             unresolved: Vec::new(),
             parsed: true,
             denied: None,
@@ -345,6 +345,9 @@ impl<'a> Analyzer<'a> {
         if self.places.is_full() {
             self.exceed("it names too many files");
         }
+        if self.places.hides_program() {
+            self.unresolve("a program gets a name that is known only when it runs");
+        }
         if let Some(reason) = self.numbers.doubt(self.context.continues) {
             self.unresolve(&reason);
         }
@@ -366,7 +369,7 @@ impl<'a> Analyzer<'a> {
                 reason: "The command was understood, and nothing in it is known to be dangerous.".to_owned(),
             },
         };
-        let entered = self.places.whereabouts();
+        let (entered, renamed) = (self.places.whereabouts(), self.places.renamed());
         let (reads, writes, places) = self.places.finish();
         CommandAnalysis {
             parsed: self.parsed,
@@ -376,6 +379,7 @@ impl<'a> Analyzer<'a> {
             unresolved: self.unresolved,
             verdict,
             entered,
+            renamed,
             places,
         }
     }

@@ -243,13 +243,14 @@ pub(super) fn has_option(arguments: &[Argument], letters: &str, long: &str) -> b
 fn remove(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let recursive = name == "rm" && has_option(arguments, "rR", "recursive");
     operands(arguments).find_map(|word| {
-        if let Some(reason) = device_write(word, places) {
+        let paths = places.all(word.marked());
+        if let Some(reason) = paths.iter().find_map(|path| device_at(path, word)) {
             return Some(reason);
         }
-        if let Some(what) = places.whole(word) {
+        if let Some(what) = places.whole_at(word, &paths) {
             return Some(format!("'{name}' deletes {what}"));
         }
-        if recursive && places.within_system(word, &SYSTEM) {
+        if recursive && places.within_system(&paths, &SYSTEM) {
             return Some(format!("'{name}' deletes '{}', a part of the operating system", word.shown()));
         }
         None
@@ -353,7 +354,7 @@ fn chmod(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let is_mode = |word: &str| word.bytes().all(|byte| b"01234567ugoarwxXst+-=,".contains(&byte));
     let modes = usize::from(words.len() > 1 && words.first().and_then(|word| word.exact()).is_some_and(is_mode));
     words.into_iter().skip(modes).find_map(|word| {
-        if recursive && places.within_system(word, &SYSTEM) {
+        if recursive && places.within_system(&places.all(word.marked()), &SYSTEM) {
             return Some(format!("'chmod' changes the mode of '{}', a part of the operating system", word.shown()));
         }
         let what = places.whole(word)?;

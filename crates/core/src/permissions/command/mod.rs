@@ -15,6 +15,7 @@ pub use self::analysis::{CommandAnalysis, CommandContext, CommandJudgement, Simp
 use self::analyzer::Analyzer;
 #[cfg(test)]
 use self::analyzer::{COMMANDS, WRAPPED};
+use self::paths::Aliases;
 #[cfg(test)]
 use super::Action;
 use crate::error::is_deceptive;
@@ -54,18 +55,19 @@ pub const COMMAND_BYTES: usize = 64 << 10;
 /// Parses and judges a command line. Total: whatever the text, there is an answer, and no text that was not understood
 /// is allowed.
 pub fn analyze(command: &str, context: &CommandContext) -> CommandAnalysis {
-    let analyzer = analyze_from(command, context, Vec::new());
-    if analyzer.reorders && analyzer.places.entered().len() > 1 {
+    let analyzer = analyze_from(command, context, Vec::new(), Aliases::default());
+    let leads = analyzer.places.entered().len() > 1 || analyzer.places.aliases().len() > context.links.len();
+    if analyzer.reorders && leads {
         // A loop, a function or a text for later: what stands in front may run after what stands behind.
-        let maybe = analyzer.places.entered().to_vec();
-        return analyze_from(command, context, maybe).finish();
+        let (maybe, aliases) = (analyzer.places.entered().to_vec(), analyzer.places.aliases().clone());
+        return analyze_from(command, context, maybe, aliases).finish();
     }
     analyzer.finish()
 }
 
 /// One reading, in which every command may also run in the directories of `maybe`.
-fn analyze_from<'a>(command: &str, context: &'a CommandContext, maybe: Vec<String>) -> Analyzer<'a> {
-    let mut analyzer = Analyzer::new(context, maybe);
+fn analyze_from<'a>(command: &str, context: &'a CommandContext, maybe: Vec<String>, aliases: Aliases) -> Analyzer<'a> {
+    let mut analyzer = Analyzer::new(context, maybe, aliases);
     if command.len() > COMMAND_BYTES {
         analyzer.exceed("it is longer than 64 KiB");
     } else if let Some(problem) = unreadable(command) {

@@ -5,10 +5,10 @@ use super::argument::{ANYTHING, Argument};
 use super::script::{RawCommand, Word};
 
 /// Letters of `set` and of shells that leave the meaning of every text alone. `H` expands history, `k` takes words behind a
-/// command for its environment.
-const LETTERS: &str = "aefuxvnbhmtpBCETP";
+/// command for its environment, and under `P` a `cd ..` leads to what is above the target of a link.
+const LETTERS: &str = "aefuxvnbhmtpBCET";
 /// The same by name.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 20] = [
     "allexport",
     "braceexpand",
     "errexit",
@@ -25,7 +25,6 @@ const NAMES: [&str; 21] = [
     "notify",
     "nounset",
     "onecmd",
-    "physical",
     "pipefail",
     "privileged",
     "verbose",
@@ -65,7 +64,7 @@ pub(super) fn set(arguments: &[Argument]) -> Option<String> {
 pub(super) fn changes_reading(cluster: &str, name: Option<&Argument>) -> bool {
     let Some(letters) = cluster.strip_prefix('-') else { return false };
     let is_unknown = |name: &Argument| name.exact().is_none_or(|name| !NAMES.contains(&name) && name != "posix");
-    letters.contains(['H', 'k', 'O']) || (letters.contains('o') && name.is_some_and(is_unknown))
+    letters.contains(['H', 'k', 'O', 'P']) || (letters.contains('o') && name.is_some_and(is_unknown))
 }
 
 /// Whether a line typed at an interactive shell may be another one when it runs: `!word` and `^old^new` stand for what was

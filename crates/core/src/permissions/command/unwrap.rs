@@ -43,7 +43,8 @@ pub(super) fn command_name(arguments: &[Argument], places: &Places<'_>) -> Optio
         return None;
     }
     let of_system = if word.contains('/') { places.program(word) } else { None };
-    let name = of_system.as_deref().unwrap_or(word);
+    let name = Argument::known(of_system.as_deref().unwrap_or(word));
+    let name = name.exact()?;
     let name = name.strip_suffix(".exe").unwrap_or(name).to_ascii_lowercase();
     match name.strip_prefix('g') {
         Some(bare) if GNU.contains(&bare) => Some(bare.to_owned()),

@@ -17,6 +17,7 @@ use super::guard::CallGuard;
 use super::options::{PermissionsOption, ToolsetOptions};
 use super::plan::{self, Judges, Plan};
 use super::policy::Policy;
+use super::programs::Programs;
 use crate::access::{Access, Guard, Operation};
 use crate::approval::{ApprovalDecision, ApprovalMemory, ApprovalRequest, Approver, Remember};
 use crate::backend::{Backend, BoxFuture, Call, FileSystem, InUse, Shell, WritableFileSystem};
@@ -54,6 +55,7 @@ pub struct GuardedBackend {
     turn: tokio::sync::Mutex<()>,
     /// What was allowed for as long as this backend lives.
     remembered: ApprovalMemory,
+    programs: Programs,
     calls: AtomicU64,
 }
 
@@ -70,7 +72,8 @@ impl GuardedBackend {
         let policy = Arc::new(super::policy_of(&options, &*inner)?);
         let id = format!("guarded-{}", NEXT.fetch_add(1, Ordering::Relaxed)).into_boxed_str();
         let (turn, remembered) = (tokio::sync::Mutex::new(()), ApprovalMemory::default());
-        Ok(Self { id, inner, policy, approver, turn, remembered, calls: AtomicU64::new(1) })
+        let programs = Programs::default();
+        Ok(Self { id, inner, policy, approver, turn, remembered, programs, calls: AtomicU64::new(1) })
     }
 
     /// The call with which the backend behind may do this, or why it may not.
@@ -82,6 +85,7 @@ impl GuardedBackend {
         if asked {
             self.approve(info, accesses, &mut plan, call).await?;
         }
+        self.programs.rename(std::mem::take(&mut plan.renamed));
         let own = CallGuard::new(Arc::clone(&self.policy), plan.decided, asked);
         let guard = Arc::new(Both { own, outer: Arc::clone(&call.guard) });
         Ok(Call { deadline: call.deadline.clone(), guard })
@@ -99,8 +103,15 @@ impl GuardedBackend {
     }
 
     async fn plan(&self, info: CallInfo<'_>, accesses: Vec<Access>, call: &Call) -> Result<Plan> {
-        let judges =
-            Judges { policy: &self.policy, backend: &*self.inner, commands: None, whereabouts: None, info, call };
+        let judges = Judges {
+            policy: &self.policy,
+            backend: &*self.inner,
+            commands: None,
+            whereabouts: None,
+            programs: &self.programs,
+            info,
+            call,
+        };
         plan::plan(&judges, accesses, Vec::new()).await
     }
 

@@ -3,16 +3,18 @@
 
 use super::super::argument::{ANYTHING, Argument};
 use super::super::deny::is_everything;
-use super::{Places, is_within, may_be_within, normalised};
+use super::{Places, is_within, may_be_within};
 
 impl Places<'_> {
     /// What a word stands for when it is the whole of something that must not be lost: `/`, a directory right below it,
     /// the home directory, a root, the working directory, or everything in one of them.
     pub(in super::super) fn whole(&self, word: &Argument) -> Option<String> {
-        if word.is_dynamic() {
-            return None;
-        }
-        self.all(word.marked()).iter().find_map(|path| self.whole_path(path))
+        self.whole_at(word, &self.all(word.marked()))
+    }
+
+    /// The same where it is known where the word can lead.
+    pub(in super::super) fn whole_at(&self, word: &Argument, paths: &[String]) -> Option<String> {
+        if word.is_dynamic() { None } else { paths.iter().find_map(|path| self.whole_path(path)) }
     }
 
     fn whole_path(&self, path: &str) -> Option<String> {
@@ -24,20 +26,19 @@ impl Places<'_> {
         if path == "/" {
             return Some("the root of the file system".to_owned());
         }
-        let roots = || self.context.roots.iter().map(|root| normalised(root, "/"));
-        if let Some(home) = &self.context.home
-            && may_be_within(&normalised(home, "/"), path)
+        if let Some(home) = &self.home
+            && may_be_within(home, path)
         {
             return Some("the home directory".to_owned());
         }
-        if roots().any(|root| may_be_within(&root, path)) {
+        if self.roots.iter().any(|root| may_be_within(root, path)) {
             return Some(format!("'{}', which holds everything that is yours", Argument::known(path).shown()));
         }
-        if may_be_within(&normalised(&self.context.working_directory, "/"), path) {
+        if may_be_within(&self.base, path) {
             return Some("the working directory".to_owned());
         }
         let is_top = path.rfind('/') == Some(0);
-        if is_top && (!roots().any(|root| is_within(path, &root)) || is_system_name(path)) {
+        if is_top && (!self.roots.iter().any(|root| is_within(path, root)) || is_system_name(path)) {
             return Some(format!("the top directory '{}'", Argument::known(path).shown()));
         }
         None
@@ -52,21 +53,21 @@ impl Places<'_> {
 
     /// Whether the word lies within a root (or the working directory, where there are none).
     pub(in super::super) fn is_own(&self, word: &Argument) -> bool {
-        let base = normalised(&self.context.working_directory, "/");
         self.all(word.marked()).iter().all(|path| {
-            self.is_beneath_root(path) || (self.context.roots.is_empty() && base != "/" && is_within(path, &base))
+            self.is_beneath_root(path) || (self.roots.is_empty() && self.base != "/" && is_within(path, &self.base))
         })
     }
 
-    /// Whether the word lies in one of the directories of the system, and in no root that lies there too. Of a word that may
+    /// Whether one of these paths lies in one of the directories of the system, and in no root that lies there too. Of a word that may
     /// be any path (`$X`) nobody can say so: it is asked about.
-    pub(in super::super) fn within_system(&self, word: &Argument, system: &[&str]) -> bool {
-        self.all(word.marked()).iter().any(|path| {
+    pub(in super::super) fn within_system(&self, paths: &[String], system: &[&str]) -> bool {
+        paths.iter().any(|path| {
+            let is_partly_known = path.contains(ANYTHING);
             system.iter().any(|directory| {
-                is_known_as_far_as(path, directory)
+                (!is_partly_known || is_known_as_far_as(path, directory))
                     && may_be_within(path, directory)
-                    && !self.context.roots.iter().any(|root| is_within(root, directory) && is_within(path, root))
-                    && !is_within(&self.context.working_directory, directory)
+                    && !self.roots.iter().any(|root| is_within(root, directory) && is_within(path, root))
+                    && !is_within(&self.base, directory)
             })
         })
     }

@@ -7,10 +7,12 @@ use super::CommandContext;
 use super::argument::{ANYTHING, Argument};
 use super::deny::is_sink;
 
+mod aliases;
 mod directories;
 mod names;
 mod operands;
 
+pub(super) use aliases::Aliases;
 pub(super) use names::may_match;
 use names::{Disguise, disguised, may_be_within};
 use operands::divide;
@@ -66,6 +68,10 @@ pub(super) enum Moved {
 /// The directories and files of a command line, as it is read from left to right.
 pub(super) struct Places<'a> {
     context: &'a CommandContext,
+    /// The roots, the home and the working directory, normalised: each word is compared with them.
+    roots: Vec<String>,
+    home: Option<String>,
+    base: String,
     /// Every directory that a command can be in by now, up to [`DIRECTORIES`]; [`ANYTHING`] behind them when there are more.
     everywhere: Vec<String>,
     /// Where it is for sure, as long as `&&` follows a `cd`.
@@ -82,6 +88,12 @@ pub(super) struct Places<'a> {
     places: Vec<Rc<Place>>,
     /// The same, to be found: each file is looked up among up to [`PLACES`].
     known: HashSet<Rc<Place>>,
+    /// Other names of programs, and of what links lead to.
+    aliases: Aliases,
+    /// How many names were looked at that something got.
+    renames: usize,
+    /// Whether a program got a name that nobody knows.
+    hides: bool,
     /// The words that were noted since the directories changed.
     noted: HashSet<(String, Use)>,
     /// Whether what is written takes the place of what has the name, and is not poured into it.
@@ -96,13 +108,17 @@ pub(super) struct Places<'a> {
 
 impl<'a> Places<'a> {
     /// `maybe` are directories that a command may be in besides those that the commands before it lead to.
-    pub(super) fn new(context: &'a CommandContext, maybe: Vec<String>) -> Self {
+    pub(super) fn new(context: &'a CommandContext, maybe: Vec<String>, mut aliases: Aliases) -> Self {
+        aliases.extend(aliases::known(&context.links));
         let everywhere = match context.directories.as_slice() {
             [] => vec![normalised(&context.working_directory, "/")],
             known => known.iter().map(|directory| normalised(directory, "/")).collect(),
         };
         Self {
             context,
+            roots: context.roots.iter().map(|root| normalised(root, "/")).collect(),
+            home: context.home.as_ref().map(|home| normalised(home, "/")),
+            base: normalised(&context.working_directory, "/"),
             everywhere,
             here: None,
             last: None,
@@ -112,6 +128,9 @@ impl<'a> Places<'a> {
             repeats: false,
             places: Vec::new(),
             known: HashSet::new(),
+            aliases,
+            renames: 0,
+            hides: false,
             noted: HashSet::new(),
             replaces: false,
             is_full: false,
@@ -145,6 +164,16 @@ impl<'a> Places<'a> {
         self.is_full
     }
 
+    /// Other names that the line gives.
+    pub(super) fn aliases(&self) -> &Aliases {
+        &self.aliases
+    }
+
+    /// Whether a program got a name that is known only when the line runs.
+    pub(super) fn hides_program(&self) -> bool {
+        self.hides
+    }
+
     /// Every directory that was seen to be entered.
     pub(super) fn entered(&self) -> &[String] {
         &self.everywhere
@@ -162,18 +191,6 @@ impl<'a> Places<'a> {
             all.push(ANYTHING.into());
         }
         Entered { all, last: self.last.clone().filter(|_| !self.is_lost) }
-    }
-
-    /// The name of a program of the system, when that is what a path with a slash leads to.
-    pub(super) fn program(&self, word: &str) -> Option<String> {
-        self.all(word).into_iter().find_map(|path| {
-            let (directory, name) = path.rsplit_once('/')?;
-            let in_programs = matches!(directory.rsplit('/').next(), Some("bin" | "sbin"));
-            let of_system = word.starts_with('/')
-                || ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"].contains(&directory)
-                || !self.is_own(&Argument::known(path.clone()));
-            (in_programs && of_system).then(|| name.to_owned())
-        })
     }
 
     /// Where the path can lead: from the present directory, or from each that it may be.
@@ -265,13 +282,28 @@ impl<'a> Places<'a> {
     }
 
     fn enter(&mut self, arguments: &[Argument]) -> Moved {
-        let (_, operands) = divide(arguments);
+        let (options, operands) = divide(arguments);
         let home = self.context.home.clone().map_or_else(Argument::unknown, Argument::known);
         let target = operands.first().map_or(&home, |word| *word);
         let Some(text) = target.exact().filter(|text| *text != "-" && !text.starts_with('+')) else {
             return Moved::Unknown;
         };
-        let reached = self.all(text);
+        let mut reached = self.all(text);
+        // What the kernel calls `..` is above where a link leads, and not above the link.
+        let behind_links = || {
+            let mut names = text.split('/').skip_while(|name| matches!(*name, "" | "." | ".."));
+            names.any(|name| name == "..")
+        };
+        if options.iter().any(|option| option.contains('P')) && behind_links() {
+            return Moved::Unknown;
+        }
+        for index in 0..reached.len() {
+            if let Some(origin) = self.origin(&reached[index], true)
+                && !reached.contains(&origin)
+            {
+                reached.push(origin);
+            }
+        }
         self.noted.clear();
         for directory in &reached {
             if self.everywhere.contains(directory) {
@@ -279,7 +311,9 @@ impl<'a> Places<'a> {
             }
             // Each further `cd` could double them.
             if self.everywhere.len() >= DIRECTORIES {
-                self.everywhere.push(ANYTHING.into());
+                if !self.everywhere.iter().any(|known| is_anywhere(known)) {
+                    self.everywhere.push(ANYTHING.into());
+                }
                 return Moved::Unknown;
             }
             self.everywhere.push(directory.clone());
@@ -299,7 +333,7 @@ impl<'a> Places<'a> {
     }
 
     fn is_beneath_root(&self, path: &str) -> bool {
-        self.context.roots.iter().any(|root| is_within(path, &normalised(root, "/")))
+        self.roots.iter().any(|root| is_within(path, root))
     }
 
     pub(super) fn finish(self) -> (Vec<String>, Vec<String>, Vec<Place>) {
@@ -308,19 +342,27 @@ impl<'a> Places<'a> {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How many paths were normalised, for tests that count steps.
+    pub(super) static NORMALISED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Whether a directory stands for all of them.
 fn is_anywhere(directory: &str) -> bool {
     directory.starts_with(ANYTHING)
 }
 
 /// Whether `path` is `directory` or lies below it; both normalised.
-pub(super) fn is_within(path: &str, directory: &str) -> bool {
+pub(in crate::permissions) fn is_within(path: &str, directory: &str) -> bool {
     directory == "/" || path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// `path` as seen from `base`: absolute, without `.`, `..` and doubled slashes. Where an unknown part could lead anywhere
 /// the whole is unknown.
 pub(super) fn normalised(path: &str, base: &str) -> String {
+    #[cfg(test)]
+    NORMALISED.with(|count| count.set(count.get() + 1));
     let unknown = || ANYTHING.to_string();
     if path.starts_with(ANYTHING) {
         return unknown();

@@ -84,6 +84,7 @@ impl Places<'_> {
             Operands::Write => self.add_all(&operands, Use::Write),
             Operands::Delete => self.add_all(&operands, Use::Delete),
             Operands::Copy | Operands::Move => {
+                self.see_other_names(name, arguments, &operands);
                 let source = if name == "mv" { Use::Delete } else { Use::Read };
                 if options.iter().any(|word| is_option(word, "-t") || is_option(word, "--target-directory")) {
                     for directory in values_of(arguments, &["-t", "--target-directory"]) {
@@ -109,6 +110,10 @@ impl Places<'_> {
                 self.add_all(operands.get(usize::from(mode)..).unwrap_or_default(), Use::Write);
             }
             Operands::Dd => {
+                let value = |key: &str| operands.iter().find_map(|word| word.marked().strip_prefix(key));
+                if let (Some(source), Some(target)) = (value("if="), value("of=")) {
+                    self.rename(name, &Argument::known(source), Some(&Argument::known(target)));
+                }
                 for word in &operands {
                     if let Some(file) = word.marked().strip_prefix("if=") {
                         self.add(&Argument::known(file), Use::Read);
@@ -119,6 +124,18 @@ impl Places<'_> {
             }
             Operands::Git => self.see_git(arguments, &operands),
             Operands::Unknown => self.add_unknown(name, arguments),
+        }
+    }
+
+    /// What these commands give another name.
+    fn see_other_names(&mut self, name: &str, arguments: &[Argument], operands: &[&Argument]) {
+        let directory = values_of(arguments, &["-t", "--target-directory"]);
+        let (sources, target) = match (directory.first(), operands) {
+            (None, [sources @ .., target]) if !sources.is_empty() => (sources, Some(*target)),
+            (directory, sources) => (sources, directory),
+        };
+        for source in sources {
+            self.rename(name, source, target);
         }
     }
 

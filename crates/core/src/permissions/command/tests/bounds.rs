@@ -40,3 +40,21 @@ fn texts_made_to_take_long_are_answered_in_bounded_steps() {
         assert!(listed <= 40 * TEXT_BYTES, "{name}: {listed} bytes");
     }
 }
+
+/// Each `cd` beyond those that are kept made every later name one place longer, and each word of `rm` was looked up five times,
+/// among roots that were normalised for each: 150 ms for 35 KB.
+#[test]
+fn directories_and_deletions_take_steps_in_proportion_to_the_text() {
+    use super::super::paths::NORMALISED;
+    // Directories that a name is counted from, and how often a word is looked at.
+    for (start, turn, per_turn) in [("", "cd d%;", 2 * 17 + 4), ("rm -rf", " a%/b", 4), ("rm -rf", " a/b", 4)] {
+        for turns in [200, 400] {
+            let text: String = (0..turns).map(|number| turn.replace('%', &number.to_string())).collect();
+            NORMALISED.set(0);
+            let analysis = analyze(&format!("{start}{text}"), &context());
+            assert!(analysis.commands.len() <= turns);
+            let steps = NORMALISED.get();
+            assert!(steps <= turns * per_turn + 100, "{turns} of '{turn}': {steps}");
+        }
+    }
+}

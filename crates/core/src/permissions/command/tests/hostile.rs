@@ -4,6 +4,12 @@
 pub(crate) const HOSTILE: &[(&str, &str, &str, &str)] = &[
     ("files", "cat", " f%", ""),
     ("files from many directories", "cd a; cd b; cd c; cd d; cd e; cat", " f%", ""),
+    ("directories", "", "cd d%;", ""),
+    ("deletions", "rm -rf", " a/b", ""),
+    ("links", "", "ln -s a% b%;", ""),
+    ("links in many directories", "cd a; cd b; cd c; cd d; cd e;", "ln -s a% b;", ""),
+    ("links of links", "ln -s /usr/bin n0;", "ln -s n%/n n%1;", ""),
+    ("copies", "cp -r /bin x; cp", " x/a%", " y"),
     ("one file", "cd a; cd b; cd c; cd d; cat", " f", ""),
     ("deep paths", "cat ", "a/../b/./", ""),
     ("commands", "", "a%;", ""),
