@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Toolset;
-use super::call::{CallOptions, Prepared};
+use super::call::{CallOptions, CallVerdict, Prepared};
 use super::plan::Plan;
 use crate::approval::{ApprovalDecision, ApprovalMode, ApprovalOrder, ApprovalRequest, Remember};
 use crate::error::{Error, ErrorKind, Result};
@@ -63,8 +63,8 @@ pub(super) struct Approved {
     pub(super) input: Option<Value>,
     /// How it is bound, when a grant from elsewhere was used.
     pub(super) bound: Option<Bound>,
-    /// Whose yes it is.
-    pub(super) by: ApprovedBy,
+    /// Whose yes it is; absent where nobody had to give one after all.
+    pub(super) by: Option<ApprovedBy>,
 }
 
 /// Whose yes let a call run that somebody must be asked about.
@@ -179,15 +179,17 @@ impl Toolset {
     }
 
     /// Somebody's yes, or the error that says why there is none. Where a request had to wait for its turn, the plan is made
-    /// again, so that what is shown is what is there.
+    /// again, so that what is shown is what is there, and the verdict with it.
     pub(super) async fn approve(
         &self,
         prepared: &mut Prepared<'_>,
         input: &Value,
         plan: &mut Plan,
         options: &CallOptions,
+        verdict: &mut Option<CallVerdict>,
     ) -> Result<Approved> {
-        let here = |plan: &Plan, by| Approved { bindings: plan.bindings.clone(), input: None, bound: None, by };
+        let here =
+            |plan: &Plan, by| Approved { bindings: plan.bindings.clone(), input: None, bound: None, by: Some(by) };
         let tool = prepared.exposed.ours();
         match self.shared.mode {
             ApprovalMode::Strict => return Err(strict(plan)),
@@ -207,7 +209,7 @@ impl Toolset {
                 |shown: &str| shown == key || prepared.came.as_ref().is_some_and(|came| shown == plan.key(tool, came));
             return match shown {
                 Some((shown_key, bindings)) if is_shown(&shown_key) => {
-                    Ok(Approved { bindings, input: None, bound: Some(Bound::Content), by: ApprovedBy::Grant })
+                    Ok(Approved { bindings, input: None, bound: Some(Bound::Content), by: Some(ApprovedBy::Grant) })
                 }
                 Some(_) => Err(Error::new(
                     ErrorKind::StaleFile,
@@ -231,9 +233,14 @@ impl Toolset {
                 });
                 // What was answered meanwhile may have changed the files, or remembered this very call.
                 prepared.call = self.looking(prepared.exposed, options);
-                *plan = self.plan(prepared).await?;
+                let replanned = self.plan(prepared).await;
+                *verdict = CallVerdict::of(&replanned);
+                *plan = replanned?;
                 key = plan.key(tool, input);
-                if plan.asks.is_empty() || self.shared.remembered.contains(&key) {
+                if plan.asks.is_empty() {
+                    return Ok(Approved { by: None, ..here(plan, ApprovedBy::Session) });
+                }
+                if self.shared.remembered.contains(&key) {
                     return Ok(here(plan, ApprovedBy::Session));
                 }
             }

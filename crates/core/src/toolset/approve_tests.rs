@@ -7,6 +7,9 @@ use serde_json::json;
 use super::tests::{Answering, World, call, code, yes};
 use super::*;
 use crate::approval::{ApprovalDecision, ApprovalGrant, Remember};
+use crate::backend::BoxFuture;
+use crate::call_info::CallInfo;
+use crate::permissions::{Action, CommandAnalysis};
 
 #[tokio::test]
 async fn a_write_that_must_be_approved_shows_its_diff_and_runs_after_a_yes() {
@@ -156,5 +159,57 @@ async fn assess_tells_allowed_from_asked_from_blocked() {
     ] {
         let assessment = toolset.assess(tool, &input, CallOptions::default()).await.unwrap();
         assert_eq!(assessment.status, expected, "{tool} {input}: {:?}", assessment.reason);
+    }
+}
+
+/// Answers the first time `ask`, and then as it is told.
+struct Changing {
+    first: Mutex<Option<Action>>,
+    then: Action,
+    judged: tokio::sync::Notify,
+}
+
+impl CommandJudge for Changing {
+    fn judge<'a>(&'a self, _: CallInfo<'a>, _: &'a CommandAnalysis) -> BoxFuture<'a, Result<Action>> {
+        Box::pin(async {
+            self.judged.notify_one();
+            Ok(self.first.lock().take().unwrap_or(self.then))
+        })
+    }
+}
+
+/// The report of a call that had waited in line said `ask` of what was denied by then, and that somebody had said yes for the
+/// session where nobody had.
+#[tokio::test]
+async fn the_verdict_of_a_call_that_waited_in_line_is_the_last_one() {
+    for (then, action, approved_by, ended) in [
+        (Action::Deny, Action::Deny, None, "COMMAND_BLOCKED"),
+        (Action::Allow, Action::Allow, None, "OK"),
+        (Action::Ask, Action::Ask, Some(ApprovedBy::Approver), "OK"),
+    ] {
+        let world = World::new();
+        let judge =
+            Arc::new(Changing { first: Mutex::new(Some(Action::Ask)), then, judged: tokio::sync::Notify::new() });
+        let application = Application {
+            approver: Some(Answering::new(yes())),
+            commands: Some(Arc::clone(&judge) as Arc<dyn CommandJudge>),
+            ..Application::default()
+        };
+        let options = serde_json::from_value(json!({ "requireExecuteApproval": false })).unwrap();
+        let toolset = Toolset::new(Arc::clone(&world.backend), options, application).unwrap();
+        let before = Arc::clone(&toolset.shared);
+        let turn = before.turn.lock().await;
+        let waiting = toolset.clone();
+        let call = tokio::spawn(async move {
+            waiting.call_reported("execute", json!({ "command": "true" }), CallOptions::default()).await
+        });
+        // It waits for its turn when it is judged and gives this one thread back.
+        judge.judged.notified().await;
+        drop(turn);
+        let report = call.await.unwrap();
+        let verdict = report.verdict.unwrap();
+        assert_eq!((verdict.action, verdict.approved_by), (action, approved_by), "{verdict:?}");
+        assert_eq!(verdict.reason.is_empty(), action == Action::Allow, "{verdict:?}");
+        assert_eq!(code(&report.ended), ended);
     }
 }

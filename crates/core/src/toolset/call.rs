@@ -82,7 +82,7 @@ pub struct CallVerdict {
 
 impl CallVerdict {
     /// `None` where the call could not be judged.
-    fn of(plan: &Result<Plan>) -> Option<Self> {
+    pub(super) fn of(plan: &Result<Plan>) -> Option<Self> {
         let (action, reason) = match plan {
             Ok(plan) if plan.asks.is_empty() => (Action::Allow, String::new()),
             Ok(plan) => (Action::Ask, plan.asks.join("; ")),
@@ -241,11 +241,11 @@ impl Toolset {
         let mut bindings: Vec<Binding> = Vec::new();
         let mut bound = None;
         if !plan.asks.is_empty() {
-            let approval: Approved = self.approve(&mut prepared, input, &mut plan, options).await?;
+            let approval: Approved = self.approve(&mut prepared, input, &mut plan, options, verdict).await?;
             bindings = approval.bindings;
             bound = approval.bound;
             if let Some(verdict) = verdict {
-                verdict.approved_by = Some(approval.by);
+                verdict.approved_by = approval.by;
             }
             if let Some(replaced) = approval.input {
                 // Decided afresh: what the rules deny stays denied; what they ask for, the same person just gave.
