@@ -117,6 +117,7 @@ test('somebody is asked where a rule asks, and a no, an error or a nonsense is a
   expect(requests.map(({ tool, touches }) => [tool, touches.map(({ operation }) => operation)])).toEqual([
     ['write', ['write']],
   ])
+  expect(requests[0]?.diff).toContain('\n+x')
   const errors: unknown[] = []
   const broken = new Error('mine')
   for (const approve of [

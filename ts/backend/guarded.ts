@@ -17,8 +17,9 @@ export interface GuardedBackendOptions {
   readonly allowedCommands?: readonly string[] | undefined
   /**
    * Who is asked where a rule asks, one request at a time. A file that changed until they answered they are asked about again.
-   * `remember: 'session'` allows the same method on the same paths, or the same command, as long as this backend lives: content
-   * is not shown, so it is not held to any. An answer with an `input` is a no: what a method was given cannot be changed. Without
+   * Of a write, an edit or an append they are shown the diff, and where the file changed since it is refused (`StaleFileError`).
+   * `remember: 'session'` allows the same method on the same paths with the same content, or the same command, as long as this
+   * backend lives; what `writeStream` brings is not known, so that a yes to it holds once. An answer with an `input` is a no: what a method was given cannot be changed. Without
    * an approver such a method rejects with `ApprovalRequiredError`.
    */
   readonly approve?: Approver | undefined

@@ -1,6 +1,7 @@
 //! The files of a guarded backend: each method by the operation that it is.
 
 use super::GuardedBackend;
+use super::content::Shown;
 use crate::access::{Access, Operation};
 use crate::backend::stream::{FileReader, FileWriter};
 use crate::backend::{
@@ -125,14 +126,25 @@ impl WritableFileSystem for GuardedBackend {
     ) -> BoxFuture<'a, Result<Updated>> {
         Box::pin(async move {
             let method = if operation == Operation::Edit { "edit" } else { "write" };
-            let call = self.admit_path(method, operation, path, call).await?;
+            let judged = self.judge(method, vec![Access::Path { operation, path: path.clone() }], call).await?;
+            let (shown, transform) = match judged.plan.asks.is_empty() {
+                true => (Shown::default(), transform),
+                false => self.preview(path, missing, transform, call).await?,
+            };
+            let call = self.admit_judged(judged, shown, call).await?;
             self.inner_writer()?.update(path, operation, missing, transform, &call).await
         })
     }
 
     fn append<'a>(&'a self, path: &'a VirtualPath, content: Vec<u8>, call: &'a Call) -> BoxFuture<'a, Result<Updated>> {
         Box::pin(async move {
-            let call = self.admit_path("append", Operation::Write, path, call).await?;
+            let access = Access::Path { operation: Operation::Write, path: path.clone() };
+            let judged = self.judge("append", vec![access], call).await?;
+            let shown = match judged.plan.asks.is_empty() {
+                true => Shown::default(),
+                false => self.preview_append(path, &content, call).await?,
+            };
+            let call = self.admit_judged(judged, shown, call).await?;
             self.inner_writer()?.append(path, content, &call).await
         })
     }
@@ -143,7 +155,9 @@ impl WritableFileSystem for GuardedBackend {
         call: &'a Call,
     ) -> BoxFuture<'a, Result<Option<Box<dyn FileWriter>>>> {
         Box::pin(async move {
-            let call = self.admit_path("writeStream", Operation::Write, path, call).await?;
+            let access = Access::Path { operation: Operation::Write, path: path.clone() };
+            let judged = self.judge("writeStream", vec![access], call).await?;
+            let call = self.admit_judged(judged, Shown::unknown(), call).await?;
             self.inner_writer()?.open_writer(path, &call).await
         })
     }

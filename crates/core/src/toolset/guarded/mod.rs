@@ -7,6 +7,7 @@
 //! The backend behind is asked with a guard of its own, so that names that are denied are left out of listings and
 //! searches, and links are judged as they resolve. Rules of a toolset on top count too; the strictest answer holds.
 
+use std::hash::RandomState;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,10 +27,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 use crate::text::shown::shown_to_person;
 
+mod content;
 mod files;
 mod shell;
 #[cfg(test)]
 mod tests;
+
+use content::{Mark, Shown};
 
 /// 3: how often somebody is asked about a file that changes each time until they answer.
 const MAX_ASKED: usize = 3;
@@ -45,6 +49,14 @@ pub struct GuardOptions {
     pub allowed_commands: Option<Vec<String>>,
 }
 
+/// A method that no rule blocks.
+struct Judged {
+    id: String,
+    method: &'static str,
+    accesses: Vec<Access>,
+    plan: Plan,
+}
+
 /// A backend behind rules.
 pub struct GuardedBackend {
     id: Box<str>,
@@ -56,6 +68,8 @@ pub struct GuardedBackend {
     /// What was allowed for as long as this backend lives.
     remembered: ApprovalMemory,
     programs: Programs,
+    /// Tells contents apart; nobody else knows its keys, so that nobody makes two that are the same to it.
+    marks: [RandomState; 2],
     calls: AtomicU64,
 }
 
@@ -71,19 +85,39 @@ impl GuardedBackend {
         };
         let policy = Arc::new(super::policy_of(&options, &*inner)?);
         let id = format!("guarded-{}", NEXT.fetch_add(1, Ordering::Relaxed)).into_boxed_str();
-        let (turn, remembered) = (tokio::sync::Mutex::new(()), ApprovalMemory::default());
-        let programs = Programs::default();
-        Ok(Self { id, inner, policy, approver, turn, remembered, programs, calls: AtomicU64::new(1) })
+        Ok(Self {
+            id,
+            inner,
+            policy,
+            approver,
+            turn: tokio::sync::Mutex::new(()),
+            remembered: ApprovalMemory::default(),
+            programs: Programs::default(),
+            marks: Default::default(),
+            calls: AtomicU64::new(1),
+        })
     }
 
     /// The call with which the backend behind may do this, or why it may not.
     async fn admit(&self, method: &'static str, accesses: Vec<Access>, call: &Call) -> Result<Call> {
+        let judged = self.judge(method, accesses, call).await?;
+        self.admit_judged(judged, Shown::default(), call).await
+    }
+
+    /// What the rules say of it; `Err` is a block.
+    async fn judge(&self, method: &'static str, accesses: Vec<Access>, call: &Call) -> Result<Judged> {
         let id = format!("{}-call-{}", self.id, self.calls.fetch_add(1, Ordering::Relaxed));
         let info = CallInfo { id: &id, key: &id, tool: method };
-        let mut plan = self.plan(info, accesses.clone(), call).await?;
+        let plan = self.plan(info, accesses.clone(), call).await?;
+        Ok(Judged { id, method, accesses, plan })
+    }
+
+    /// The same call, after somebody's yes where one is needed.
+    async fn admit_judged(&self, judged: Judged, shown: Shown, call: &Call) -> Result<Call> {
+        let Judged { id, method, accesses, mut plan } = judged;
         let asked = !plan.asks.is_empty();
         if asked {
-            self.approve(info, accesses, &mut plan, call).await?;
+            self.approve(CallInfo { id: &id, key: &id, tool: method }, accesses, &mut plan, &shown, call).await?;
         }
         self.programs.rename(std::mem::take(&mut plan.renamed));
         let own = CallGuard::new(Arc::clone(&self.policy), plan.decided, asked);
@@ -115,16 +149,23 @@ impl GuardedBackend {
         plan::plan(&judges, accesses, Vec::new()).await
     }
 
-    /// Somebody's yes to what is there now. What changed until they answered they are asked about again, and what they allowed
-    /// for as long as this backend lives they are not.
-    async fn approve(&self, info: CallInfo<'_>, accesses: Vec<Access>, plan: &mut Plan, call: &Call) -> Result<()> {
+    /// Somebody's yes to what is there now. What changed until they answered they are asked about again, unless they were shown
+    /// what becomes of it; what they allowed for as long as this backend lives they are not.
+    async fn approve(
+        &self,
+        info: CallInfo<'_>,
+        accesses: Vec<Access>,
+        plan: &mut Plan,
+        shown: &Shown,
+        call: &Call,
+    ) -> Result<()> {
         let Some(approver) = &self.approver else {
-            let request = request(info, plan);
+            let request = request(info, plan, shown);
             let message = format!("{} needs an approval ({}), and no approver is set.", info.tool, request.reason);
             let details = serde_json::to_value(&request).unwrap_or_default();
             return Err(Error::new(ErrorKind::ApprovalRequired, message).with_details(details));
         };
-        if self.is_remembered(info, plan) {
+        if self.remembered.contains(&shown.key(info, plan)) {
             return Ok(());
         }
         let _turn = tokio::select! {
@@ -132,35 +173,32 @@ impl GuardedBackend {
             stop = call.deadline.reached() => return Err(stop),
         };
         // What was answered meanwhile may have changed the files, or allowed this very thing.
-        *plan = self.plan(info, accesses.clone(), call).await?;
+        shown.follow(plan, self.plan(info, accesses.clone(), call).await?)?;
         for _ in 0..MAX_ASKED {
-            if plan.asks.is_empty() || self.is_remembered(info, plan) {
+            if plan.asks.is_empty() || self.remembered.contains(&shown.key(info, plan)) {
                 return Ok(());
             }
-            let request = request(info, plan);
+            let request = request(info, plan, shown);
             let answer = tokio::select! {
                 answer = approver.decide(info, &request) => answer,
                 stop = call.deadline.reached() => return Err(stop),
             };
             let decision = approved(info.tool, answer)?;
             let now = self.plan(info, accesses.clone(), call).await?;
-            let (shown, there) = (plan.key(info.tool, &request.input), now.key(info.tool, &request.input));
-            if now.bindings == plan.bindings && shown == there {
-                if decision.remember == Remember::Session && plan.is_literal() {
-                    self.remembered.remember(shown);
+            let key = shown.key(info, plan);
+            if now.bindings == plan.bindings && key == shown.key(info, &now) {
+                let is_known = plan.is_literal() && shown.mark != Mark::Unknown;
+                if decision.remember == Remember::Session && is_known {
+                    self.remembered.remember(key);
                 }
                 return Ok(());
             }
-            *plan = now;
+            shown.follow(plan, now)?;
         }
         Err(Error::new(
             ErrorKind::StaleFile,
             "The file changed each time it was shown for approval; try again when it is at rest.",
         ))
-    }
-
-    fn is_remembered(&self, info: CallInfo<'_>, plan: &Plan) -> bool {
-        self.remembered.contains(&plan.key(info.tool, &input_of(plan)))
     }
 }
 
@@ -193,7 +231,7 @@ fn input_of(plan: &Plan) -> Value {
 }
 
 /// What an approver sees.
-fn request(info: CallInfo<'_>, plan: &Plan) -> ApprovalRequest {
+fn request(info: CallInfo<'_>, plan: &Plan, shown: &Shown) -> ApprovalRequest {
     let targets: Vec<&str> = plan.touches.iter().map(|touch| touch.target.as_str()).collect();
     let input = input_of(plan);
     ApprovalRequest {
@@ -204,7 +242,7 @@ fn request(info: CallInfo<'_>, plan: &Plan) -> ApprovalRequest {
         description: shown_to_person(&format!("{} {}", info.tool, targets.join(", "))),
         reason: plan.asks.join("; "),
         touches: plan.touches.clone(),
-        diff: None,
+        diff: shown.diff.clone(),
         command: plan.command.clone(),
         metadata: None,
     }

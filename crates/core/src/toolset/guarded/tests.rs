@@ -242,3 +242,64 @@ async fn a_terminal_without_a_command_is_asked_about() {
     let error = backend.shell().unwrap().open_terminal(request, &Call::default()).await.err().unwrap();
     assert_eq!(error.kind(), ErrorKind::ApprovalRequired);
 }
+
+/// Whoever was asked about a write saw a name, and their yes for the session let any content be written there.
+#[tokio::test]
+async fn a_write_is_asked_about_with_its_diff_and_remembered_with_its_content() {
+    let world = World::new();
+    let rules = json!({ "default": "allow", "write": { "default": "ask" }, "edit": { "default": "ask" } });
+    let asked = Answering::new(ApprovalDecision { remember: Remember::Session, ..yes() });
+    let backend = guarded(&world, rules.clone(), Some(Arc::clone(&asked) as Arc<dyn Approver>));
+    let (a, call) = (path(&backend, "a.txt"), Call::default());
+    let writer = backend.writer().unwrap();
+    let write = |content: &'static str| Box::new(move |_| Ok(content.into())) as crate::backend::Transform;
+    for (content, count) in [("1\n", 1), ("1\n", 1), ("2\n", 2), ("1\n", 2)] {
+        writer.update(&a, Operation::Write, Missing::Create, write(content), &call).await.unwrap();
+        assert_eq!((asked.count(), world.content().as_str()), (count, content));
+    }
+    let diff = |index: usize| asked.asked.lock()[index].diff.clone().unwrap_or_default();
+    assert!(diff(0).contains("-one\n-two\n+1\n") && diff(1).contains("-1\n+2\n"), "{} {}", diff(0), diff(1));
+    for (content, count) in [("x\n", 3), ("x\n", 3), ("y\n", 4)] {
+        writer.append(&a, content.into(), &call).await.unwrap();
+        assert_eq!(asked.count(), count, "{content}");
+    }
+    assert!(diff(2).ends_with(" 1\n+x\n"), "{}", diff(2));
+    // What is written piece by piece nobody knows before it comes.
+    for count in [5, 6] {
+        let opened = writer.open_writer(&path(&backend, "b.txt"), &call).await.unwrap().unwrap();
+        opened.abandon().await;
+        assert_eq!(asked.count(), count);
+    }
+    // An edit that cannot be made is nothing to ask about.
+    let fails = || Box::new(|_| Err(Error::new(ErrorKind::EditFailed, "no"))) as crate::backend::Transform;
+    let error = writer.update(&a, Operation::Edit, Missing::Refuse, fails(), &call).await.unwrap_err();
+    assert_eq!((error.kind(), asked.count()), (ErrorKind::EditFailed, 6));
+    let missing = path(&backend, "missing");
+    let error = writer.update(&missing, Operation::Edit, Missing::Refuse, write(""), &call).await.unwrap_err();
+    assert_eq!((error.kind(), asked.count()), (ErrorKind::FileNotFound, 6));
+
+    let backend = guarded(&world, rules, None);
+    let writer = backend.writer().unwrap();
+    let error = writer.update(&a, Operation::Write, Missing::Create, write("new\n"), &call).await.unwrap_err();
+    assert!(error.details().unwrap()["diff"].as_str().unwrap().contains("+new\n"));
+}
+
+/// The yes was to a diff, and the file was another by then.
+#[tokio::test]
+async fn a_yes_to_a_diff_holds_for_the_file_that_it_was_made_of() {
+    for operation in [Operation::Write, Operation::Edit] {
+        let world = World::new();
+        let file = world.directory.path().join("a.txt");
+        let changing = Answering::while_asked(yes(), move || change(&file));
+        let rules = json!({ "default": "allow", "write": { "default": "ask" }, "edit": { "default": "ask" } });
+        let backend = guarded(&world, rules, Some(Arc::clone(&changing) as Arc<dyn Approver>));
+        let (a, call) = (path(&backend, "a.txt"), Call::default());
+        let write = Box::new(move |_| Ok("x".into()));
+        let writer = backend.writer().unwrap();
+        let error = writer.update(&a, operation, Missing::Create, write, &call).await.unwrap_err();
+        assert_eq!((error.kind(), changing.count()), (ErrorKind::StaleFile, 1));
+        let error = writer.append(&a, b"x".to_vec(), &call).await.unwrap_err();
+        assert_eq!((error.kind(), changing.count()), (ErrorKind::StaleFile, 2));
+        assert_eq!(world.content(), "one\ntwo\nmore\nmore\n");
+    }
+}
