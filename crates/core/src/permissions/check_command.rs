@@ -136,19 +136,20 @@ impl PermissionChecker {
     pub(crate) fn check_place(&self, place: &Place, base: &str, steps: &Steps<'_>) -> Verdict {
         let mut verdict: Option<Verdict> = None;
         for path in &place.paths {
+            let this = self.at(path);
             let of_path = match place.what {
-                Use::Read => self.check_file(Operation::Read, path, base, steps),
-                Use::Write => self.check_file(Operation::Write, path, base, steps),
+                Use::Read => this.check_file(Operation::Read, path, base, steps),
+                Use::Write => this.check_file(Operation::Write, path, base, steps),
                 Use::Delete => {
-                    let below = self.check_below(Operation::Delete, path, base, steps);
-                    self.check_file(Operation::Delete, path, base, steps).strictest(below)
+                    let below = this.check_below(Operation::Delete, path, base, steps);
+                    this.check_file(Operation::Delete, path, base, steps).strictest(below)
                 }
-                Use::Whole => self.check_below(Operation::Read, path, base, steps),
-                Use::Glued => self.check_glued(path, base, steps),
+                Use::Whole => this.check_below(Operation::Read, path, base, steps),
+                Use::Glued => this.check_glued(path, base, steps),
                 Use::Perhaps => {
-                    let mut write = self.check_file(Operation::Write, path, base, steps);
+                    let mut write = this.check_file(Operation::Write, path, base, steps);
                     write.action = if write.action == Action::Deny { Action::Ask } else { Action::Allow };
-                    self.check_file(Operation::Read, path, base, steps).strictest(write)
+                    this.check_file(Operation::Read, path, base, steps).strictest(write)
                 }
             };
             verdict = Some(match verdict {

@@ -1,13 +1,16 @@
 //! [`PermissionChecker`]: a ruleset made ready to judge.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::access::Operation;
 use crate::error::{Error, Result, Shown};
 use crate::path::{NAMES_FOLD, without_detours};
 
 use super::command::CommandContext;
+use super::command::paths::is_within;
 use super::pattern::{IGNORING_CASE, Pattern, Slash, shown};
+use super::presets::{is_of_system, without_system};
 use super::ruleset::{Action, Rule, Ruleset};
 use super::shape::Shape;
 
@@ -20,6 +23,14 @@ pub struct PermissionChecker {
     ruleset: Ruleset,
     /// In the order of [`Operation::ALL`].
     sections: [Section; Operation::ALL.len()],
+    own: Option<Arc<Own>>,
+}
+
+/// Directories of the agent that lie in one of the operating system's, and the same rules without those that protect that.
+#[derive(Debug)]
+struct Own {
+    roots: Vec<String>,
+    checker: PermissionChecker,
 }
 
 #[derive(Debug, Clone)]
@@ -122,7 +133,24 @@ impl PermissionChecker {
             Section::new(&ruleset, grep)?,
             Section::new(&ruleset, ls)?,
         ];
-        Ok(Self { ruleset, sections })
+        Ok(Self { ruleset, sections, own: None })
+    }
+
+    /// The same for an agent whose directories these are: what a preset forbids as a part of the operating system (`/var/**`)
+    /// binds it outside of them (`/var/www/app`). A rule that somebody wrote holds everywhere.
+    pub(crate) fn of_roots(self, roots: &[String]) -> Result<Self> {
+        let Some(ruleset) = without_system(&self.ruleset, roots) else { return Ok(self) };
+        let roots = roots.iter().filter(|root| is_of_system(root)).cloned().collect();
+        let own = Own { roots, checker: Self::new(ruleset)? };
+        Ok(Self { own: Some(Arc::new(own)), ..self })
+    }
+
+    /// The checker for a path, absolute and normalised.
+    pub(super) fn at(&self, path: &str) -> &Self {
+        match &self.own {
+            Some(own) if own.roots.iter().any(|root| is_within(path, root)) => &own.checker,
+            Some(_) | None => self,
+        }
     }
 
     /// The ruleset as it was given.
@@ -139,10 +167,10 @@ impl PermissionChecker {
             let verdict = self.check_command(target, &CommandContext::default());
             return Verdict { action: verdict.action, rule: verdict.rule, reason: verdict.reason };
         }
-        let spelled = self.verdict(operation, target, self.first_rule(operation, target));
+        let judged = |checker: &Self, path: &str| checker.verdict(operation, path, checker.first_rule(operation, path));
         match without_detours(target) {
-            None => spelled,
-            Some(plain) => spelled.strictest(self.verdict(operation, &plain, self.first_rule(operation, &plain))),
+            None => judged(self.at(target), target),
+            Some(plain) => judged(self, target).strictest(judged(self.at(&plain), &plain)),
         }
     }
 
@@ -151,14 +179,17 @@ impl PermissionChecker {
     /// a `..` in them would carry a rule elsewhere (D22b). The first spelling is the one that messages show. A path as
     /// asked and the path that it resolves to are two places: judge both, and take [`Verdict::strictest`].
     pub fn check_path(&self, operation: Operation, spellings: &[&str]) -> Verdict {
-        let rule = spellings.iter().filter_map(|spelling| self.first_rule(operation, spelling)).min();
-        self.verdict(operation, spellings.first().copied().unwrap_or_default(), rule)
+        let path = spellings.first().copied().unwrap_or_default();
+        let checker = self.at(path);
+        let rule = spellings.iter().filter_map(|spelling| checker.first_rule(operation, spelling)).min();
+        checker.verdict(operation, path, rule)
     }
 
     /// The action of [`PermissionChecker::check_path`] alone: cheap enough for every entry of a search.
     pub fn action(&self, operation: Operation, spellings: &[&str]) -> Action {
-        let rule = spellings.iter().filter_map(|spelling| self.first_rule(operation, spelling)).min();
-        self.rule(operation, rule).map_or_else(|| self.operation_default(operation), |rule| rule.action)
+        let checker = self.at(spellings.first().copied().unwrap_or_default());
+        let rule = spellings.iter().filter_map(|spelling| checker.first_rule(operation, spelling)).min();
+        checker.rule(operation, rule).map_or_else(|| self.operation_default(operation), |rule| rule.action)
     }
 
     /// What happens to an operation where no rule matches.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result, Shown};
 
+use super::command::paths::is_within;
 use super::ruleset::{Action, OperationRules, Rule, Ruleset};
 
 /// Directories that hold nothing but secrets; with everything below them.
@@ -268,6 +269,29 @@ fn without_secrets_and_system(default: Action) -> OperationRules {
         .collect();
     rules.extend(secret_rules(default));
     OperationRules { default: Some(default), rules }
+}
+
+/// Whether a directory of the agent lies in one of the operating system's.
+pub(super) fn is_of_system(root: &str) -> bool {
+    SYSTEM_DIRECTORIES.iter().any(|directory| is_within(root, directory))
+}
+
+/// The ruleset for what lies in these directories, where rules of a preset protect the operating system around one of them. Each
+/// rule keeps its place, by which verdicts name it.
+pub(super) fn without_system(ruleset: &Ruleset, roots: &[String]) -> Option<Ruleset> {
+    let mut own = ruleset.clone();
+    let mut changed = false;
+    for section in [&mut own.read, &mut own.write, &mut own.edit, &mut own.delete].into_iter().flatten() {
+        for rule in section.rules.iter_mut().filter(|rule| rule.description.as_deref() == Some(SYSTEM_REASON)) {
+            let directory = rule.pattern.strip_suffix("/**").filter(|directory| SYSTEM_DIRECTORIES.contains(directory));
+            if let Some(directory) = directory.filter(|it| roots.iter().any(|root| is_within(root, it))) {
+                // No path holds such a name.
+                rule.pattern = format!("{directory}/\0");
+                changed = true;
+            }
+        }
+    }
+    changed.then_some(own)
 }
 
 /// The rules that keep secrets out of a section whose default is `otherwise`.

@@ -351,7 +351,7 @@ fn policy_of(options: &ToolsetOptions, backend: &dyn Backend) -> Result<Policy> 
             Rules::Flags { write_asks: options.require_write_approval, execute_asks: options.require_execute_approval }
         }
         Some(ruleset) => Rules::Checked {
-            checker: Box::new(PermissionChecker::new(ruleset)?),
+            checker: Box::new(PermissionChecker::new(ruleset)?.of_roots(&files.readable_roots())?),
             working_directory: files.working_directory().clone(),
         },
     };

@@ -350,3 +350,30 @@ async fn the_time_limit_of_a_call_ends_it() {
     let ended = call(&toolset, "execute", json!({ "command": "echo x; exec sleep 60" })).await;
     assert_eq!(code(&ended), "TIMEOUT", "{ended:?}");
 }
+
+/// `permissive` forbade all writes of an agent whose own directory lies in one of the system's (`/usr/src/app`, `/var/www`).
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn rules_for_the_system_do_not_close_the_agents_own_directory() {
+    let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+    let options = crate::backend::local::LocalOptions {
+        root: Some(directory.path().to_owned()),
+        execute: true,
+        ..crate::backend::local::LocalOptions::default()
+    };
+    let backend = Arc::new(crate::backend::local::LocalBackend::new(options).unwrap());
+    let options = serde_json::from_value(json!({ "permissions": "permissive" })).unwrap();
+    let toolset = Toolset::new(backend, options, Application::default()).unwrap();
+    for (tool, input, expected) in [
+        ("write_file", json!({ "path": "a", "content": "x" }), "OK"),
+        ("execute", json!({ "command": "echo x > b; rm -rf ./c; cp a d" }), "OK"),
+        ("edit_file", json!({ "path": "a", "old_string": "x", "new_string": "y" }), "OK"),
+        ("write_file", json!({ "path": ".env", "content": "x" }), "PERMISSION_DENIED"),
+        ("execute", json!({ "command": "echo x > .env" }), "COMMAND_BLOCKED"),
+        ("execute", json!({ "command": "echo x > /var/tmp/x" }), "COMMAND_BLOCKED"),
+        ("execute", json!({ "command": "echo x > ../x" }), "COMMAND_BLOCKED"),
+    ] {
+        let ended = call(&toolset, tool, input.clone()).await;
+        assert_eq!(code(&ended), expected, "{tool} {input}: {ended:?}");
+    }
+}

@@ -285,3 +285,51 @@ fn creates_rulesets_from_answers() {
     assert_eq!(safe.check(Operation::Write, ".env").action, Action::Deny);
     assert_eq!(safe.check(Operation::Write, "a").action, Action::Ask);
 }
+
+/// The directories of an agent may lie in those of the system, which a preset protects around them.
+#[test]
+fn rules_of_presets_for_the_system_hold_outside_of_the_agents_roots() {
+    let roots = ["/usr/src/app".to_owned(), "/work".to_owned()];
+    let checker = PermissionChecker::new(Ruleset::preset("permissive").unwrap()).unwrap().of_roots(&roots).unwrap();
+    let plain = PermissionChecker::new(Ruleset::preset("permissive").unwrap()).unwrap();
+    for (path, expected) in [
+        ("/usr/src/app/x", Action::Allow),
+        ("/usr/src/app", Action::Allow),
+        ("/work/x", Action::Allow),
+        ("/usr/src/app/.env", Action::Deny),
+        ("/usr/src/app/.git/config", Action::Ask),
+        ("/usr/src/app/../x", Action::Deny),
+        ("/usr/src/apple", Action::Deny),
+        ("/usr/src", Action::Deny),
+        ("/var/x", Action::Deny),
+    ] {
+        for operation in [Operation::Write, Operation::Edit, Operation::Delete] {
+            assert_eq!(checker.check(operation, path).action, expected, "{operation:?} {path}");
+            if !path.contains("..") {
+                assert_eq!(checker.check_path(operation, &[path]).action, expected, "{operation:?} {path}");
+                assert_eq!(checker.action(operation, &[path]), expected, "{operation:?} {path}");
+            }
+        }
+    }
+    let named = checker.check(Operation::Write, "/usr/src/app/.env").rule.unwrap();
+    assert_eq!(named, plain.check(Operation::Write, "/work/.env").rule.unwrap());
+    let context =
+        CommandContext { working_directory: "/usr/src/app".into(), roots: roots.to_vec(), ..CommandContext::default() };
+    for (command, expected) in [
+        ("echo x > y && rm -rf build && mv y z", Action::Allow),
+        ("rm a.log b/c", Action::Allow),
+        ("echo x > ../y", Action::Deny),
+        ("rm -rf /usr/src/app/../other/x", Action::Deny),
+        ("cp a .env", Action::Deny),
+    ] {
+        assert_eq!(checker.check_command(command, &context).action, expected, "{command}");
+        assert_ne!(plain.check_command(command, &context).action, Action::Allow, "{command}");
+    }
+    // A rule of the application's own is about every place that it names.
+    let mut ruleset = Ruleset::preset("permissive").unwrap();
+    let own = Rule::new("/usr/src/app/kept/**", Action::Deny);
+    ruleset.write.as_mut().unwrap().rules.insert(0, own);
+    let checker = PermissionChecker::new(ruleset).unwrap().of_roots(&roots).unwrap();
+    assert_eq!(checker.check(Operation::Write, "/usr/src/app/kept/x").action, Action::Deny);
+    assert_eq!(checker.check(Operation::Write, "/usr/src/app/x").action, Action::Allow);
+}
