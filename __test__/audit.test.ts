@@ -264,6 +264,36 @@ test('whatever an input is, there is a record of its call: a listener got null, 
   expect(records).toEqual(JSON.parse(JSON.stringify(events.map((event) => event))))
 })
 
+test('what a model makes long is bounded as a whole, and takes no room from what happened', async () => {
+  const path = join(await project(), 'audit.jsonl')
+  const events: string[] = []
+  const toolset = createToolset({
+    backend: await localBackend(),
+    permissions: 'readonly',
+    onEvent: (event) => events.push(JSON.stringify(event)),
+    auditLog: path,
+  })
+  const texts = Array.from({ length: 200 }, (_, index) => `${index} ${'x'.repeat(60_000)}`)
+  const inputs = [
+    { path: '.env', texts },
+    { path: '.env', [`n${'x'.repeat(2_000_000)}`]: 1 },
+    { path: '.env', names: Object.fromEntries(texts.map((text) => [text, 1])) },
+    { path: '.env', numbers: Array.from({ length: 500_000 }, (_, index) => index) },
+    { path: '.env', items: Array.from({ length: 500_000 }, () => ({})) },
+  ]
+  for (const input of inputs) await toolset.call('read_file', input)
+  await toolset.close()
+  const records = (await readFile(path, 'utf8')).trimEnd().split('\n')
+  expect([events.length, records.length]).toEqual([2 * inputs.length, 2 * inputs.length])
+  for (const told of [events, records]) {
+    for (const [index, json] of told.entries()) {
+      expect(json.length, json.slice(0, 200)).toBeLessThan(1_000_000)
+      if (index % 2 === 0) expect(json).toContain('… (the rest is left out)')
+      else expect(JSON.parse(json)).toMatchObject({ type: 'call-ended', code: 'INVALID_INPUT', isError: true })
+    }
+  }
+})
+
 test('masking hides no command (R-CMD-1)', async () => {
   const events: AuditEvent[] = []
   const toolset = createToolset({

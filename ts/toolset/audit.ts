@@ -8,6 +8,8 @@ import type { AuditEvent, EventError } from './events.js'
 
 /** 64 KiB of one text: enough to show what happened, and little enough to mask while others wait. */
 const TEXT_CHARS = 64 << 10
+/** 256 KiB of all texts and names in one value that a model chooses: a hundred long ones would be as many megabytes. */
+const ALL_CHARS = 256 << 10
 /** 4 KiB: how far back a cut looks for a blank, so that it parts no secret. */
 const CUT_CHARS = 4 << 10
 
@@ -85,25 +87,55 @@ function readFrom(error: Error, field: 'name' | 'message'): unknown {
   }
 }
 
-/** The event as JSON. Whatever an input is, there is an event: where it cannot be told, it says so. */
-function encode(event: AuditEvent): string {
+/**
+ * The event as JSON. Whatever an input is, there is an event: where it cannot be told, it says so. Each field is bounded by
+ * itself, so that what a model makes long takes no room from the verdict.
+ */
+function encode(event: object): string {
+  const fields = Object.entries(event).flatMap(([name, value]: [string, unknown]) => {
+    const json = name === 'request' ? encode(value as object) : told(value)
+    return json === undefined ? [] : [`${JSON.stringify(name)}:${json}`]
+  })
+  return `{${fields.join(',')}}`
+}
+
+/** `undefined` for a value that JSON leaves out. */
+function told(value: unknown): string | undefined {
   try {
-    return JSON.stringify(event, bounded())
+    return JSON.stringify(value, bounded())
   } catch {
-    return JSON.stringify({ ...event, input: '… (cannot be told as JSON)' }, bounded())
+    return JSON.stringify('… (cannot be told as JSON)')
   }
 }
 
-/** Long texts are cut, deep and endless values too, and values that JSON does not know named: an event is no place to fail. */
+/**
+ * Long texts are cut, and all of them together, deep and endless values too, and values that JSON does not know named: an event is
+ * no place to fail. Where something is cut it says so.
+ */
 function bounded(): (this: unknown, key: string, value: unknown) => unknown {
   const depths = new WeakMap<object, number>()
   let values = 0
+  let left = ALL_CHARS
+  let ended = false
+  const end = (): string | undefined => {
+    const marker = ended ? undefined : '… (the rest is left out)'
+    ended = true
+    return marker
+  }
   return function (_key, value) {
     values += 1
-    if (values > MAX_VALUES) return undefined
-    if (typeof value !== 'object' || value === null) return shorten(value)
+    if (ended || values > MAX_VALUES) return end()
+    if (typeof value !== 'object' || value === null) {
+      const short = shorten(value)
+      left -= typeof short === 'string' ? short.length : 1
+      return left < 0 ? end() : short
+    }
     const depth = (depths.get(this as object) ?? 0) + 1
     if (depth > MAX_DEPTH) return '… (nested deeper)'
+    // An item that is left out is a `null` all the same.
+    if (Array.isArray(value)) left -= value.length * 'null,'.length
+    else for (const name of Object.keys(value)) left -= name.length
+    if (left < 0) return end()
     depths.set(value, depth)
     return value
   }
