@@ -4,6 +4,7 @@
 //! users and kernel modules; other users' rights) and nothing that a project needs. It is a seat belt: see the module
 //! above for what it cannot hold.
 
+use super::allow::is_option;
 use super::argument::{ANY_NAME, Argument};
 use super::paths::{Places, may_match};
 
@@ -125,8 +126,9 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "sort" => after(arguments, &["-o", "--output"]).find_map(|word| device_write(word, places)),
         "git" => git_output(arguments, places),
         "find" => find(arguments, places),
-        "mv" => operands(arguments).find_map(|word| {
-            device_write(word, places).or_else(|| places.whole(word).map(|what| format!("'mv' moves {what} away")))
+        "mv" => operands(arguments).find_map(|word| device_write(word, places)).or_else(|| {
+            let what = moved(arguments).into_iter().find_map(|word| places.whole(word))?;
+            Some(format!("'mv' moves {what} away"))
         }),
         "chmod" => chmod(arguments, places),
         "dd" => arguments.iter().find_map(|word| {
@@ -210,6 +212,25 @@ fn device_at(normal: &str, target: &Argument) -> Option<String> {
     let harmless = HARMLESS_DEVICES.contains(&device)
         || ["fd/", "pts/", "shm/", "tcp/", "udp/"].iter().any(|directory| device.starts_with(directory));
     (!harmless).then(|| format!("it writes to the device '/dev/{}'", Argument::known(device).shown()))
+}
+
+/// What `mv` takes away: all but where it puts it.
+fn moved(arguments: &[Argument]) -> Vec<&Argument> {
+    let is_target = |word: &Argument| {
+        let text = word.marked();
+        !text.contains('=') && (is_option(text, "--target-directory") || (text.ends_with('t') && is_option(text, "-t")))
+    };
+    let behind = |index: usize| index.checked_sub(1).and_then(|before| arguments.get(before)).is_some_and(is_target);
+    let has_target = |text: &str| is_option(text, "-t") || is_option(text, "--target-directory");
+    if arguments.iter().any(|word| has_target(word.marked())) {
+        let rest = arguments.iter().enumerate().filter(|(index, _)| !behind(*index)).map(|(_, word)| word);
+        return rest.filter(|word| !word.marked().starts_with('-')).collect();
+    }
+    let words: Vec<&Argument> = operands(arguments).collect();
+    match words.as_slice() {
+        [sources @ .., _] if !sources.is_empty() => sources.to_vec(),
+        _ => words,
+    }
 }
 
 /// The words behind one of these options.

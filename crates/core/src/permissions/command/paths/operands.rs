@@ -55,7 +55,7 @@ fn operands_of(name: &str) -> Operands {
         | "gsed" | "jq" | "yq" | "perl" => Operands::ReadAfterProgram,
         "tee" | "touch" | "mkdir" | "truncate" | "mkfifo" => Operands::Write,
         "rm" | "rmdir" | "unlink" | "shred" => Operands::Delete,
-        "cp" | "install" | "ln" => Operands::Copy,
+        "cp" | "install" | "ln" | "link" => Operands::Copy,
         "mv" => Operands::Move,
         "chmod" | "chown" | "chgrp" => Operands::WriteAfterMode,
         "dd" => Operands::Dd,
