@@ -143,6 +143,10 @@ impl Shape {
         let anything =
             |token: &&Token| matches!(token, Token::Any | Token::Name | Token::Directories | Token::InDirectories);
         let lead = self.tokens.iter().take_while(anything).count();
+        if directory.is_empty() && self.tokens.first() == Some(&Token::Character('/')) {
+            // An absolute pattern says nothing of relative names.
+            return Reach::Never;
+        }
         let target = if directory.is_empty() { String::new() } else { format!("{}/", directory.trim_end_matches('/')) };
         if lead > 0 && !self.is_said_in(lead, &target) {
             return Reach::Never;

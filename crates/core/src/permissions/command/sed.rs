@@ -3,13 +3,19 @@
 //! The editor's own commands `e`, `w`, `r` and the flags `e` and `w` of `s` hide behind addresses, braces and options, so
 //! that looking for them finds some; here every command of a program must be one that is known to do none of it.
 
-use super::argument::Argument;
+use super::argument::{ANY_CHARACTER, ANY_NAME, Argument};
 
 /// Whether a call of `sed` can run commands or open files that its operands do not name.
 pub(super) fn may_run(words: &[Argument]) -> bool {
-    let Some(words) = words.iter().map(Argument::exact).collect::<Option<Vec<&str>>>() else { return true };
+    let Some(words) = words.iter().map(known).collect::<Option<Vec<&str>>>() else { return true };
     let Some(given) = programs(&words) else { return true };
-    given.iter().any(|program| Program(program).read().is_none())
+    given.iter().any(|program| program.contains([ANY_NAME, ANY_CHARACTER]) || Program(program).read().is_none())
+}
+
+/// A word that is known, or a pattern of names that begin so that none of them is an option (`src/*.ts`).
+fn known(word: &Argument) -> Option<&str> {
+    let is_names = || !word.is_dynamic() && !word.marked().starts_with(['-', ANY_NAME, ANY_CHARACTER]);
+    word.exact().or_else(|| is_names().then(|| word.marked()))
 }
 
 /// Whether a file is the command's own input, whose text nobody sees.

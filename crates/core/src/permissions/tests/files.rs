@@ -226,3 +226,19 @@ fn a_place_counts_that_words_name_only_together() {
         assert_eq!(judged(&checker, command), Action::Allow, "{command}");
     }
 }
+
+/// Rules for directories of the system were taken for names below the working directory, and whatever was done with all of that
+/// asked.
+#[test]
+fn absolute_rules_say_nothing_of_names_below_the_working_directory() {
+    let checker = PermissionChecker::new(Ruleset::preset("permissive").unwrap()).unwrap();
+    for (command, expected) in [
+        ("find . -name '*.pyc' -delete", Action::Allow),
+        ("cp -r . /tmp/x", Action::Allow),
+        ("mv sub/a .", Action::Allow),
+        ("find /usr -name '*.pyc' -delete", Action::Deny),
+        ("find .git -name '*.lock' -delete", Action::Ask),
+    ] {
+        assert_eq!(judged(&checker, command), expected, "{command}");
+    }
+}

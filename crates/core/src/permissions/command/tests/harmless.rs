@@ -96,6 +96,8 @@ pub(super) const HARMLESS: &[&str] = &[
     "echo {a,b}",
     "ls -la",
     "mv a b",
+    "sed -i 's/a/b/g' src/*.ts",
+    "sed -n 1,5p docs/*.md ./*.txt",
     "mv build/app .",
     "mv -f sub/* .",
     "mv sub/* sub/.[a-z]* ./",

@@ -1,6 +1,12 @@
 //! Lines that were allowed once and must not be: what a model tries that looks for a way around the list.
 
 pub(super) const STOPPED: &[&str] = &[
+    // A pattern may be completed to an option, or to a program.
+    "sed -i s/a/b/ *",
+    "sed -n p ?x",
+    "sed -n p -e*",
+    "sed s/a*/b/ f",
+    "sed -e src/* f",
     "awk '{ print > \"x\" }' f",
     "awk '{ print $1 | \"sh\" }' f",
     "awk 'BEGIN { x = 4 / 2 | \"sh\" / 1 }'",
