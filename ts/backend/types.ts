@@ -363,6 +363,11 @@ export interface ExecuteResult {
   readonly peakMemoryBytes?: number
   /** The ceiling of {@link ExecuteLimits} for which it was ended. */
   readonly ceiling?: 'processes'
+  /**
+   * The command ended the program that ends its processes (`kill -9 $PPID`): those that were found were ended, others may
+   * live on.
+   */
+  readonly supervisorLost?: true
   /** Where the agent can read the whole output, when it did not fit; only in the `data` of a tool's result. */
   readonly spillPath?: string
   /** What the exit code means, where that is well known: `no line matched` for the 1 of `grep`. */

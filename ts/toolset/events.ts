@@ -58,6 +58,8 @@ export type AuditEvent =
       readonly textBytes: number
       readonly truncated: boolean
       readonly durationMs: number
+      /** The command of this `execute` ended the program that ends its processes: those that could not be found may live on. */
+      readonly supervisorLost?: true
     })
   | (EventOfCall & {
       /** A command in the background or a terminal ended; `callId` and `tool` are of the call that started it. */
@@ -68,6 +70,8 @@ export type AuditEvent =
       readonly exitCode: number | null
       readonly signal?: string
       readonly durationMs: number
+      /** It ended the program that ends its processes: those that could not be found then may live on. */
+      readonly supervisorLost?: true
     })
   | (EventOfCall & {
       /** The call rejected. */

@@ -175,7 +175,9 @@ export class Toolset {
         const { isError, code, truncated } = result
         const durationMs = performance.now() - started
         const facts = { isError, ...(code ? { code } : {}), textBytes: Buffer.byteLength(result.text), truncated }
-        this.#host.tell(call, { type: 'call-ended', ...toldOf(call), ...facts, durationMs })
+        const { supervisorLost } = (result.data ?? {}) as { readonly supervisorLost?: unknown }
+        const lost = call.tool === 'execute' && supervisorLost === true ? { supervisorLost: true as const } : {}
+        this.#host.tell(call, { type: 'call-ended', ...toldOf(call), ...facts, ...lost, durationMs })
       }
       return result
     } catch (error) {

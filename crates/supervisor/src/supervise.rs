@@ -11,7 +11,9 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
-use rustix::process::{DumpableBehavior, Pid, set_child_subreaper, set_dumpable_behavior};
+use rustix::process::{
+    DumpableBehavior, Pid, Signal, set_child_subreaper, set_dumpable_behavior, set_parent_process_death_signal,
+};
 
 use crate::clock::Instant;
 use crate::start::{Descriptors, Failure, start};
@@ -61,6 +63,9 @@ impl Supervisor {
         sys::run_first();
         // It fails for a process that leads a group already, which keeps it from the terminal's signals as well.
         let _ = rustix::process::setsid();
+        // A command may have stopped this program when the host dies: going on it sees the socket closed. The end of the
+        // thread that started it sends the signal too, and nothing comes of that.
+        set_parent_process_death_signal(Some(Signal::CONT))?;
         set_child_subreaper(Some(rustix::process::getpid()))?;
         // A command of the same user can neither trace this program nor open its descriptors.
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;

@@ -502,6 +502,9 @@ pub struct ExecuteOutcome {
     /// The ceiling for which the command was ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<Ceiling>,
+    /// Whether the command ended the program that ends its processes: those that could not be found then may live on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub supervisor_lost: bool,
     /// Where the whole output can be read, when `output` lacks some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_path: Option<String>,

@@ -71,6 +71,9 @@ pub struct SessionEnded {
     pub signal: Option<String>,
     /// Milliseconds that it ran.
     pub duration_ms: u64,
+    /// Whether it ended the program that ends its processes, so that some may live on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub supervisor_lost: bool,
 }
 
 /// Who starts a session.
@@ -279,6 +282,7 @@ impl Sessions {
                 exit_code: outcome.exit_code,
                 signal: outcome.signal,
                 duration_ms: outcome.duration_ms,
+                supervisor_lost: outcome.supervisor_lost,
             });
         });
         session

@@ -16,7 +16,7 @@ use crate::path::VirtualPath;
 use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
 use crate::text::shown::shown_to_person;
-use crate::tool::execute::command_access;
+use crate::tool::execute::{SUPERVISOR_LOST, command_access};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 590 s: the longest wait of one look; a whole call may take 600.
@@ -138,6 +138,10 @@ impl Tool for ReadOutput {
                 },
             };
             let mut text = format!("{head}\n{}", shown(&fresh));
+            let supervisor_lost = ended.as_ref().is_some_and(|outcome| outcome.supervisor_lost);
+            if supervisor_lost {
+                text.push_str(SUPERVISOR_LOST);
+            }
             if fresh.more {
                 text.push_str("\n(More output is there: call `read_output` again.)");
             }

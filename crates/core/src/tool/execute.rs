@@ -128,6 +128,10 @@ impl Tool for Execute {
     }
 }
 
+/// What a model is told where a command killed the program that ends its processes.
+pub(super) const SUPERVISOR_LOST: &str = "\n\n(The command ended the program that watches over its processes. Those that could be found were ended; others may \
+     still run.)";
+
 /// What is said of a command that runs on.
 fn shape_left(outcome: &ExecuteOutcome, timeout: Option<Duration>, session: &Session) -> ToolResult {
     let id = &session.id;
@@ -171,6 +175,9 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
     text.push_str(if output.is_empty() { "(no output)" } else { output });
     if let Some(left) = outcome.processes_left.filter(|&left| left > 0) {
         text.push_str(&format!("\n\n({left} process(es) that the command left behind were ended.)"));
+    }
+    if outcome.supervisor_lost {
+        text.push_str(SUPERVISOR_LOST);
     }
     if let Some(path) = &outcome.spill_path {
         text.push_str(&format!("\n\n(The whole output is in {path}; look into it with `read_file` or `grep`.)"));

@@ -168,6 +168,7 @@ pub(super) fn ending(told: ExecuteOutcome, ours: ExecuteOutcome) -> ExecuteOutco
         processes_left: told.processes_left,
         peak_memory_bytes: told.peak_memory_bytes.map(number),
         ceiling: told.ceiling,
+        supervisor_lost: told.supervisor_lost,
         ..ours
     }
 }

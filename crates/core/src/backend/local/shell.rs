@@ -25,6 +25,8 @@ use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteReq
 use crate::error::{Error, ErrorKind, Result};
 use crate::lent;
 
+#[cfg(target_os = "linux")]
+mod awake;
 mod beside;
 mod child;
 mod environment;
@@ -267,7 +269,7 @@ fn stop_of(error: &Error) -> Stop {
 }
 
 fn outcome(captured: Captured, ended: Ended, stop: Option<Stop>, begin: Instant) -> ExecuteOutcome {
-    let Ended { status, others, peak_memory, ceiling } = ended;
+    let Ended { status, others, peak_memory, ceiling, supervisor_lost } = ended;
     ExecuteOutcome {
         output: captured.output,
         stdout: captured.stdout,
@@ -283,6 +285,7 @@ fn outcome(captured: Captured, ended: Ended, stop: Option<Stop>, begin: Instant)
         processes_left: (others > 0 && stop.is_none() && ceiling.is_none()).then_some(others),
         peak_memory_bytes: peak_memory,
         ceiling,
+        supervisor_lost,
     }
 }
 

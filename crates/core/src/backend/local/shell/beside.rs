@@ -167,6 +167,7 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
         processes_left: (ended.others > 0 && !is_told_to_end && ended.ceiling.is_none()).then_some(ended.others),
         peak_memory_bytes: ended.peak_memory,
         ceiling: ended.ceiling,
+        supervisor_lost: ended.supervisor_lost,
         ..outcome
     };
     recorder.finish(complete).await;

@@ -58,11 +58,14 @@ pub(super) struct Ended {
     pub(super) peak_memory: Option<u64>,
     /// The ceiling that it was ended for.
     pub(super) ceiling: Option<Ceiling>,
+    /// Whether the supervisor ended before it, so that processes of it may live that nobody found.
+    pub(super) supervisor_lost: bool,
 }
 
 impl Ended {
     /// Nothing is known but that it is over.
-    pub(super) const UNKNOWN: Self = Self { status: None, others: 0, peak_memory: None, ceiling: None };
+    pub(super) const UNKNOWN: Self =
+        Self { status: None, others: 0, peak_memory: None, ceiling: None, supervisor_lost: false };
 }
 
 impl Running {

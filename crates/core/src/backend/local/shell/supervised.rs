@@ -4,8 +4,9 @@
 //! program. The socket is the life of everything behind it. When its end here closes, by [`Supervised`]'s drop, by the
 //! backend's end or by the death of this process, the supervisor kills every process of its command and ends.
 //!
-//! A command with the same rights can kill or stop its supervisor. It gains nothing by that: what can still be found by
-//! the mark in its environment is ended from here ([`Tree::lost`]).
+//! A command with the same rights can kill or stop its supervisor. A stopped one is woken ([`Awake`]), and is the parent of
+//! orphans all the same: what descends from it is ended from here when it does not do it ([`Tree::below`]). Of a killed one
+//! what can still be found by the mark in its environment is ended ([`Tree::lost`]), and the outcome says that others may live.
 
 use std::ffi::CString;
 use std::io::{self, IoSlice};
@@ -16,17 +17,18 @@ use std::os::unix::net::UnixStream as Socket;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gloveport_supervisor::{self as wire, MAX_DESCRIPTORS, Order, Report, Request, Stage, Status};
 use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::awake::{self, Awake};
 use super::child::{OurEnds, check_directory, pipes, random_mark, refused};
 use super::program::SupervisorProgram;
 use super::room::{Room, watched};
@@ -40,6 +42,10 @@ use crate::error::{Error, ErrorKind, Result};
 const READY: usize = 4;
 /// 3 s for the report that a tree is ended: a second more than the supervisor gives itself.
 const REPORT_WAIT: Duration = Duration::from_secs(3);
+/// 50 ms between looks at a supervisor that is to end a tree and does not, and 3 times that it is woken: who stops it again
+/// means to, and time is over.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+const WAKES: u32 = 3;
 /// Runs a command that is too long for an argument (R-SH-11). The script begins by closing the descriptor that it comes
 /// from, which the shell has opened anew by then, so that no program inherits it.
 const RUN_SCRIPT: &str = ". /proc/self/fd/3";
@@ -114,13 +120,14 @@ impl Supervisors {
         };
         let Link { socket, process } = link;
         let Some(socket) = watched(socket, Interest::READABLE) else {
-            reap(vec![process]);
+            reap(vec![(process, mark)]);
             return Err(Error::internal("The socket of a supervisor cannot be waited on."));
         };
         let command = Supervised {
             home: Arc::clone(self),
-            link: Some((socket, process)),
             mark,
+            awake: Some(Awake::keep(&process)),
+            link: Some((socket, process)),
             frame: [0; Report::BYTES],
             filled: 0,
             course: Course::Running,
@@ -141,7 +148,7 @@ impl Supervisors {
             return;
         }
         // They only wait for this end of their sockets to close. A fault of the wait is the runtime's own end.
-        drop(blocking(move || wait_for(links.into_iter().map(|link| link.process).collect())).await);
+        drop(blocking(move || wait_for(links.into_iter().map(|link| (link.process, String::new())).collect())).await);
     }
 
     fn take_back(&self, socket: AsyncFd<OwnedFd>, process: Child) {
@@ -191,12 +198,12 @@ fn unusable() -> Error {
 
 /// Lets supervisors end, which they do when their sockets close.
 fn retire(links: Vec<Link>) {
-    reap(links.into_iter().map(|link| link.process).collect());
+    reap(links.into_iter().map(|link| (link.process, String::new())).collect());
 }
 
 /// Waits for the end of supervisors whose sockets are closed, in a thread of its own: there may be no runtime any more,
-/// and each may have a tree to end before.
-fn reap(processes: Vec<Child>) {
+/// and each may have a tree to end before, whose mark stands beside it.
+fn reap(processes: Vec<(Child, String)>) {
     if processes.is_empty() {
         return;
     }
@@ -204,10 +211,31 @@ fn reap(processes: Vec<Child>) {
     drop(std::thread::Builder::new().name("gloveport-reaper".to_owned()).spawn(move || wait_for(processes)));
 }
 
-fn wait_for(processes: Vec<Child>) {
-    for mut process in processes {
+fn wait_for(processes: Vec<(Child, String)>) {
+    for (mut process, mark) in processes {
+        let is_clean = awake::wait_for(&mut process).is_some_and(|status| status.success());
+        if !is_clean {
+            end_by_force(&mut process, &mark);
+        }
+    }
+}
+
+/// Ends what its supervisor does not, and the supervisor. Returns how many processes that were, and whether others may live:
+/// only where the supervisor was dead before them.
+fn end_by_force(process: &mut Child, mark: &str) -> (u32, bool) {
+    let (mut others, mut is_lost) = (0, true);
+    if matches!(process.try_wait(), Ok(None)) {
+        let mut tree = Tree::below(Pid::from_child(process), mark);
+        others = tree.end();
+        is_lost = tree.is_left() || !matches!(process.try_wait(), Ok(None));
+        drop(process.kill());
         drop(process.wait());
     }
+    // Without a mark it ran nothing.
+    if !mark.is_empty() {
+        others += Tree::lost(mark).end();
+    }
+    (others, is_lost)
 }
 
 fn request(launch: &Launch, mark: &str, has_script: bool) -> Result<Request> {
@@ -271,6 +299,8 @@ pub(super) struct Supervised {
     /// `None` once it is ended.
     link: Option<(AsyncFd<OwnedFd>, Child)>,
     mark: String,
+    /// Until the process is waited for.
+    awake: Option<Awake>,
     /// The beginning of the next report.
     frame: [u8; Report::BYTES],
     filled: usize,
@@ -352,6 +382,7 @@ impl Supervised {
 
     /// Asks every process to end.
     pub(super) async fn terminate(&mut self) {
+        self.wake();
         if let Some(order) = Order::Terminate.encode() {
             self.send(&order).await;
         }
@@ -363,9 +394,16 @@ impl Supervised {
             if let Some(order) = Order::End.encode() {
                 self.send(&order).await;
             }
-            // A supervisor that is stopped says nothing more.
-            drop(tokio::time::timeout(REPORT_WAIT, self.over()).await);
+            let give_up = Instant::now() + REPORT_WAIT;
+            let mut wakes = 0;
+            while !self.course.is_over() && wakes < WAKES && Instant::now() < give_up {
+                // A supervisor that is stopped says nothing.
+                wakes += u32::from(self.wake());
+                drop(tokio::time::timeout(LOOK_AGAIN, self.over()).await);
+            }
         }
+        // Off the list before anybody waits for the process.
+        self.awake = None;
         let Some((socket, mut process)) = self.link.take() else { return Ok(Ended::UNKNOWN) };
         match self.course {
             Course::Ended(ended) => {
@@ -373,7 +411,7 @@ impl Supervised {
                     self.home.take_back(socket, process);
                 } else {
                     drop(socket);
-                    reap(vec![process]);
+                    reap(vec![(process, std::mem::take(&mut self.mark))]);
                 }
                 Ok(Ended {
                     status: Some(exit_status(ended.status)),
@@ -382,6 +420,7 @@ impl Supervised {
                     ceiling: ended.ceiling.map(|ceiling| match ceiling {
                         wire::Ceiling::Processes => Ceiling::Processes,
                     }),
+                    supervisor_lost: false,
                 })
             }
             Course::Failed { stage, errno } => {
@@ -389,16 +428,15 @@ impl Supervised {
                 Err(not_started(stage, errno))
             }
             Course::Running | Course::LeftBehind(_) | Course::Lost => {
-                drop(socket);
                 let mark = std::mem::take(&mut self.mark);
-                let others = blocking(move || {
-                    // It cannot be relied on any more. That it is gone already is no error.
-                    drop(process.kill());
-                    drop(process.wait());
-                    Tree::lost(&mark).end()
+                let (others, supervisor_lost) = blocking(move || {
+                    // Its end of the socket stays open until the tree is gone: closed, a supervisor that goes on would end.
+                    let ended = end_by_force(&mut process, &mark);
+                    drop(socket);
+                    ended
                 })
                 .await?;
-                Ok(Ended { others, ..Ended::UNKNOWN })
+                Ok(Ended { others, supervisor_lost, ..Ended::UNKNOWN })
             }
         }
     }
@@ -434,6 +472,11 @@ impl Supervised {
         }
     }
 
+    /// Lets the supervisor go on if it is stopped; whether it was.
+    fn wake(&self) -> bool {
+        self.awake.as_ref().is_some_and(Awake::wake)
+    }
+
     /// Sends all of `bytes`. A supervisor that is gone shows at the next [`Supervised::read`].
     async fn send(&self, bytes: &[u8]) {
         let Some((socket, _)) = &self.link else { return };
@@ -451,9 +494,11 @@ impl Supervised {
 
 impl Drop for Supervised {
     fn drop(&mut self) {
+        // Off the list before anybody waits for the process.
+        self.awake = None;
         if let Some((socket, process)) = self.link.take() {
             drop(socket);
-            reap(vec![process]);
+            reap(vec![(process, std::mem::take(&mut self.mark))]);
         }
     }
 }

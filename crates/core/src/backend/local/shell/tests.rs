@@ -139,6 +139,7 @@ fn text(output: &str) -> ExecuteOutcome {
         processes_left: None,
         peak_memory_bytes: None,
         ceiling: None,
+        supervisor_lost: false,
         spill_path: None,
         exit_meaning: None,
     }

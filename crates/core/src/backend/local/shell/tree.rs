@@ -19,6 +19,9 @@ pub(super) const MARK_VARIABLE: &str = "GLOVEPORT_CALL";
 pub(super) struct Tree {
     /// `None` when it is unknown, or its number may be somebody else's.
     leader: Option<Pid>,
+    /// The parent of its orphans: all that descends from it is of this tree.
+    #[cfg(target_os = "linux")]
+    supervisor: Option<Pid>,
     /// `GLOVEPORT_CALL=…`, as it stands in `/proc/<pid>/environ`.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux shows other processes' environment"))]
     mark: String,
@@ -40,9 +43,17 @@ impl Tree {
         Self::with(None, mark)
     }
 
+    /// The tree of a command whose supervisor lives, not reaped, and does nothing: all that it started descends from it.
+    #[cfg(target_os = "linux")]
+    pub(super) fn below(supervisor: Pid, mark: &str) -> Self {
+        Self { supervisor: Some(supervisor), ..Self::with(None, mark) }
+    }
+
     fn with(leader: Option<Pid>, mark: &str) -> Self {
         Self {
             leader,
+            #[cfg(target_os = "linux")]
+            supervisor: None,
             mark: format!("{MARK_VARIABLE}={mark}"),
             #[cfg(target_os = "linux")]
             asked: Vec::new(),
@@ -183,10 +194,15 @@ mod linux {
             self.leader.map(|leader| leader.as_raw_nonzero().get())
         }
 
-        /// The numbers of what descends from the leader and still has its line of parents.
+        /// Whether one that is known by its parents lives.
+        pub(in super::super) fn is_left(&self) -> bool {
+            self.descendants().into_iter().any(|number| Process::open(number).is_some_and(|process| !process.is_over()))
+        }
+
+        /// The numbers of what descends from the supervisor, or from the leader and still has its line of parents.
         fn descendants(&self) -> Vec<i32> {
-            let Some(leader) = self.leader() else { return Vec::new() };
-            let mut numbers = vec![leader];
+            let Some(root) = self.supervisor.or(self.leader) else { return Vec::new() };
+            let mut numbers = vec![root.as_raw_nonzero().get()];
             let mut next = 0;
             while let Some(parent) = numbers.get(next).copied() {
                 next += 1;

@@ -227,13 +227,21 @@ async fn one_supervisor_runs_command_after_command() {
     wait_for_death(&first).await;
 }
 
+/// The end of its command was seen when the time of the call was over, as a timeout; without one never.
+#[tokio::test]
+async fn a_stopped_supervisor_goes_on() {
+    let outcome = run(ExecuteRequest::new("kill -STOP $PPID; echo hi; exit 3")).await;
+    assert_eq!((outcome.stdout.as_str(), outcome.exit_code, outcome.timed_out), ("hi\n", Some(3), false));
+    assert!(!outcome.supervisor_lost);
+}
+
 #[tokio::test]
 async fn a_killed_or_stopped_supervisor_shields_nobody() {
     for signal in ["KILL", "STOP"] {
         let runner = runner();
         let command = format!("setsid sleep 300 & echo $!; kill -{signal} $PPID; sleep 300");
         let outcome = run_by(&runner, within(&command, 500)).await;
-        assert_eq!(outcome.exit_code, None, "{signal}");
+        assert_eq!((outcome.exit_code, outcome.supervisor_lost), (None, signal == "KILL"), "{signal}");
         assert!(!is_alive(&outcome.stdout), "{signal}");
         assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n", "{signal}");
     }
@@ -244,6 +252,44 @@ async fn a_killed_or_stopped_supervisor_shields_nobody() {
     rustix::process::kill_process(number, rustix::process::Signal::KILL).unwrap();
     wait_for_death(&ready).await;
     assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n");
+}
+
+/// What has no mark was left alone where its supervisor could not be asked: it is found by its descent from it.
+#[tokio::test]
+async fn a_supervisor_that_is_stopped_again_and_again_shields_nobody() {
+    let stop = "trap '' TERM; supervisor=$PPID; (while kill -STOP $supervisor; do :; done) 2>/dev/null &";
+    let mut rounds = Vec::new();
+    // As above: a loaded machine has longer.
+    while !rounds.contains(&true) {
+        let milliseconds = 500 << rounds.len();
+        assert!(milliseconds <= 8_000, "never within a second");
+        let outcome = run(within(&format!("{DAEMON} daemon; {stop} echo $!; sleep 300"), milliseconds)).await;
+        assert!(outcome.timed_out && !outcome.supervisor_lost, "{outcome:?}");
+        let processes: Vec<&str> = outcome.stdout.lines().collect();
+        for process in &processes {
+            assert!(!is_alive(process));
+        }
+        rounds.push(processes.len() == 2 && outcome.duration_ms < milliseconds + 1_000);
+    }
+}
+
+/// It waited for ever for the end of a supervisor that its command had stopped.
+#[tokio::test]
+async fn a_stopped_supervisor_ends_when_nobody_waits_for_its_command_any_more() {
+    let (said, heard) = tokio::sync::oneshot::channel();
+    let said = Mutex::new(Some(said));
+    let sink = move |chunk: OutputChunk| {
+        if let Some(said) = said.lock().take() {
+            said.send(chunk.text).unwrap();
+        }
+    };
+    let command = "(env -i sleep 300 & echo $PPID $!); kill -STOP $PPID; echo; sleep 300";
+    let running = tokio::spawn(run(ExecuteRequest { on_output: Some(Arc::new(sink)), ..within(command, 300_000) }));
+    let pids = heard.await.unwrap();
+    running.abort();
+    for process in pids.split_whitespace() {
+        wait_for_death(process).await;
+    }
 }
 
 #[tokio::test]
@@ -275,18 +321,29 @@ async fn keeps_what_is_left_until_the_end_of_the_backend() {
 /// Says to this test program, started again, that it is the host that will be killed.
 const HOST: &str = "GLOVEPORT_TEST_HOST";
 
+/// What the command does last in the host that is given its name.
+const HOSTS: [(&str, &str); 2] = [("plain", ""), ("stopped", "kill -STOP $PPID;")];
+
+/// A supervisor that its command had stopped slept on when the host was dead, and all that was below it lived.
 #[tokio::test]
 async fn the_tree_dies_with_its_host() {
-    if std::env::var_os(HOST).is_some() {
+    if let Ok(name) = std::env::var(HOST) {
+        let last = HOSTS.iter().find(|(known, _)| *known == name).unwrap().1;
         let sink = |chunk: OutputChunk| eprintln!("{}", chunk.text.trim());
-        let command = format!("{DAEMON} daemon; sh -c 'echo $$; sleep 300' & echo $PPID; sleep 300");
+        let command = format!("{DAEMON} daemon; sh -c 'echo $$; sleep 300' & echo $PPID; {last} echo $$; sleep 300");
         run(ExecuteRequest { on_output: Some(Arc::new(sink)), ..within(&command, 300_000) }).await;
         return;
     }
+    for (host, _) in HOSTS {
+        dies_with(host).await;
+    }
+}
+
+async fn dies_with(host: &str) {
     let name = "backend::local::shell::supervised::tests::the_tree_dies_with_its_host";
     let mut host = Command::new(std::env::current_exe().unwrap())
         .args([name, "--exact", "--nocapture"])
-        .env(HOST, "1")
+        .env(HOST, host)
         .env("GLOVEPORT_SUPERVISOR", program().path())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -294,8 +351,8 @@ async fn the_tree_dies_with_its_host() {
         .unwrap();
     let lines = BufReader::new(host.stderr.take().unwrap()).lines();
     let processes: Vec<String> =
-        lines.map(|line| line.unwrap()).filter(|line| line.parse::<u32>().is_ok()).take(3).collect();
-    assert_eq!(processes.len(), 3);
+        lines.map(|line| line.unwrap()).filter(|line| line.parse::<u32>().is_ok()).take(4).collect();
+    assert_eq!(processes.len(), 4);
     host.kill().unwrap();
     let killed = Instant::now();
     for process in &processes {
