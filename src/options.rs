@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use gloveport_core::backend::local::{Confinement, Durability, LocalOptions};
 use gloveport_core::limits::Limits;
+use gloveport_core::wire::ExecuteLimits;
 use serde::Deserialize;
 
 /// The options of `LocalBackend`.
@@ -16,6 +17,7 @@ pub(crate) struct LocalJson {
     mode: Mode,
     execute: Option<bool>,
     env: BTreeMap<String, String>,
+    command_limits: ExecuteLimits,
     confinement: ConfinementJson,
     durability: DurabilityJson,
     limits: Limits,
@@ -54,6 +56,7 @@ impl From<LocalJson> for LocalOptions {
             read_only: json.mode == Mode::Ro,
             execute: json.execute.unwrap_or(true),
             environment: json.env.into_iter().collect(),
+            command_limits: json.command_limits.into(),
             confinement: match json.confinement {
                 ConfinementJson::Auto => Confinement::Auto,
                 ConfinementJson::None => Confinement::None,

@@ -2,6 +2,7 @@ import { checkOptions, encodeJson } from '../encode.js'
 import { NativeBackend } from '../native.js'
 import { nativeSandboxOf, type Sandbox } from '../sandbox/sandbox.js'
 import { NativeFiles } from './native-files.js'
+import type { ExecuteLimits } from './types.js'
 
 /** What an author sets on a {@link LocalBackend}. */
 export interface LocalBackendOptions {
@@ -26,6 +27,12 @@ export interface LocalBackendOptions {
    * of its `PATH` no directory in which the agent may write; a `PATH` that stands here is taken as it is.
    */
   readonly env?: Readonly<Record<string, string>> | undefined
+  /**
+   * Ceilings for every command, those of tools, the background and terminals included; what a call asks for can only be lower.
+   * Of these a command has 2,048 processes at the most where nothing is said. Refused, with the command, where they cannot be
+   * enforced (on other systems than Linux).
+   */
+  readonly commandLimits?: ExecuteLimits | undefined
   /** What holds a command inside the same walls as the file tools. `none` accepts that nothing does. */
   readonly confinement?: 'auto' | 'none' | undefined
   /** What a write waits for: nothing, its bytes on the disk, or its name too. Default `data`. */

@@ -331,11 +331,17 @@ export interface ExecuteOptions extends CallSignal {
   readonly onTimeout?: 'end' | 'background' | undefined
 }
 
-/** Ceilings for one command. Each holds for each of its processes, but `processes` for all of them together. */
+/** Ceilings for one command: memory, processor time and processes of all its processes together, files of each. */
 export interface ExecuteLimits {
-  /** Bytes of address space. Programs that reserve much and use little (Node.js, Java, Go) need gigabytes. */
+  /**
+   * Bytes of address space of each process. Programs that reserve much and use little (Node.js, Java, Go) need gigabytes. And
+   * bytes of memory that all of them use together, shared pages once: a look every 50 ms finds more and ends the command.
+   */
   readonly memoryBytes?: number
-  /** Milliseconds of processor time, rounded up to whole seconds. */
+  /**
+   * Milliseconds of processor time, rounded up to whole seconds: a process alone gets `SIGXCPU`; a second later it is killed, or
+   * all together are.
+   */
   readonly cpuMs?: number
   /** Processes that live at once; default 2,048. A command that has more is ended. */
   readonly processes?: number
@@ -359,10 +365,15 @@ export interface ExecuteResult {
   readonly durationMs: number
   /** Processes that the command left behind and that were ended. */
   readonly processesLeft?: number
-  /** Bytes of memory that its largest process had at its peak, where the backend knows. */
+  /** Process numbers of what the command left behind and is kept (`background: 'keep'`). */
+  readonly processesKept?: readonly number[]
+  /**
+   * Bytes of memory at the peak, where the backend knows: of the largest process, or of all together where a look (after 50 ms,
+   * then every second; every 50 ms with a ceiling on memory) showed more.
+   */
   readonly peakMemoryBytes?: number
   /** The ceiling of {@link ExecuteLimits} for which it was ended. */
-  readonly ceiling?: 'processes'
+  readonly ceiling?: 'processes' | 'memory' | 'cpuTime'
   /**
    * The command ended the program that ends its processes (`kill -9 $PPID`): those that were found were ended, others may
    * live on.
@@ -370,6 +381,8 @@ export interface ExecuteResult {
   readonly supervisorLost?: true
   /** Where the agent can read the whole output, when it did not fit; only in the `data` of a tool's result. */
   readonly spillPath?: string
+  /** Where the file at `spillPath` holds only the beginning of the output: so many bytes. */
+  readonly spillBytes?: number
   /** What the exit code means, where that is well known: `no line matched` for the 1 of `grep`. */
   readonly exitMeaning?: string
   /** The command itself, where `onTimeout: 'background'` let it run on. */

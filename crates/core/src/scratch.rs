@@ -10,20 +10,29 @@ use std::fs::{DirBuilder, File};
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
 use crate::backend::composite::{CompositeBackend, Strip};
 use crate::backend::local::{LocalBackend, LocalOptions};
-use crate::backend::{Backend, Spill, SpillFile};
+use crate::backend::{Backend, Spill, SpillFile, SpillRoom};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::limits::Limits;
 
 /// Where the agent finds the folder.
 pub const MOUNT_POINT: &str = "/.gloveport";
-/// 100 files: the oldest goes when one more is made.
+/// 100 files: the oldest goes when one more is made. In its place stands a line that says so, for who was told its name.
 const MAX_FILES: usize = 100;
+/// 1,000 such lines: then the oldest goes without.
+const MAX_NOTES: usize = 1_000;
+/// 1 GiB of one command's output.
+const FILE_BYTES: u64 = 1 << 30;
+/// 4 GiB of all files: where a new one could not take its part, the oldest go.
+const FOLDER_BYTES: u64 = 4 << 30;
+const NOTE: &[u8] = b"(What was kept here was deleted to make room for newer files.)\n";
 /// 40 and 10 bytes of a kept file's name and of its suffix.
 const MAX_STEM: usize = 40;
 const MAX_SUFFIX: usize = 10;
@@ -34,6 +43,10 @@ pub struct Scratch(Arc<Shared>);
 
 struct Shared {
     backend: Arc<dyn Backend>,
+    /// Bytes of one file, and of all.
+    bounds: (u64, u64),
+    /// Bytes that lie in the folder.
+    bytes: Arc<AtomicU64>,
     /// Looked at by every call, which waits for nobody who makes it.
     folder: OnceLock<Folder>,
     files: Mutex<Files>,
@@ -43,9 +56,42 @@ struct Shared {
 #[derive(Default)]
 struct Files {
     /// The oldest first.
-    names: VecDeque<String>,
+    kept: VecDeque<(String, Arc<Room>)>,
+    /// The names of those that had to go.
+    notes: VecDeque<String>,
     made: u64,
     closed: bool,
+}
+
+/// What one file may take of the folder.
+struct Room {
+    left: AtomicU64,
+    written: AtomicU64,
+    folder: Arc<AtomicU64>,
+    folder_bytes: u64,
+    is_gone: AtomicBool,
+}
+
+impl Room {
+    fn count(&self, bytes: u64) {
+        self.written.fetch_add(bytes, Relaxed);
+        self.folder.fetch_add(bytes, Relaxed);
+    }
+}
+
+impl SpillRoom for Room {
+    fn take(&self, wanted: usize) -> usize {
+        // One writer; others write other files at the same time, so that all may end a piece each beyond the bound.
+        let room = self.folder_bytes.saturating_sub(self.folder.load(Relaxed)).min(self.left.load(Relaxed));
+        let given = if self.is_gone() { 0 } else { room.min(wanted as u64) };
+        self.left.fetch_sub(given, Relaxed);
+        self.count(given);
+        usize::try_from(given).unwrap_or(wanted)
+    }
+
+    fn is_gone(&self) -> bool {
+        self.is_gone.load(Relaxed)
+    }
 }
 
 struct Folder {
@@ -57,7 +103,13 @@ struct Folder {
 impl Scratch {
     /// None on disk yet. `backend` is the toolset's.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
-        Self(Arc::new(Shared { backend, folder: OnceLock::new(), files: Mutex::default() }))
+        Self::with_bounds(backend, FILE_BYTES, FOLDER_BYTES)
+    }
+
+    fn with_bounds(backend: Arc<dyn Backend>, file_bytes: u64, folder_bytes: u64) -> Self {
+        let bounds = (file_bytes, folder_bytes);
+        let bytes = Arc::default();
+        Self(Arc::new(Shared { backend, bounds, bytes, folder: OnceLock::new(), files: Mutex::default() }))
     }
 
     /// The toolset's backend, with the folder in it as soon as there is one.
@@ -71,7 +123,10 @@ impl Scratch {
     /// What makes a file for the output of a command.
     pub fn spill(&self) -> Spill {
         let scratch = self.clone();
-        Arc::new(move || scratch.file("output", "txt"))
+        Arc::new(move || {
+            let (kept, room) = scratch.file("output", "txt")?;
+            Some(SpillFile { room, ..kept })
+        })
     }
 
     /// Keeps `content` as a file whose name begins like `name` (`report.json` becomes `report-1.json`), and returns its
@@ -86,7 +141,9 @@ impl Scratch {
             )));
         }
         let failed = || Error::new(ErrorKind::Io, "The toolset's folder for kept files cannot be written.");
-        let mut kept = self.file(stem, suffix).ok_or_else(failed)?;
+        let (mut kept, room) = self.file(stem, suffix).ok_or_else(failed)?;
+        // What the application keeps is bounded by the application.
+        room.count(content.len() as u64);
         kept.file.write_all(content).map_err(|_| failed())?;
         Ok(kept.path)
     }
@@ -106,7 +163,7 @@ impl Scratch {
     }
 
     /// A new file, `STEM-N.SUFFIX`; `None` where the system takes none, and after the close.
-    fn file(&self, stem: &str, suffix: &str) -> Option<SpillFile> {
+    fn file(&self, stem: &str, suffix: &str) -> Option<(SpillFile, Arc<Room>)> {
         let mut files = self.0.files.lock();
         if files.closed {
             return None;
@@ -116,18 +173,35 @@ impl Scratch {
             let _ = self.0.folder.set(Folder::new(&self.0.backend)?);
         }
         let folder = self.0.folder.get()?;
-        if files.names.len() >= MAX_FILES
-            && let Some(oldest) = files.names.pop_front()
+        let (file_bytes, folder_bytes) = self.0.bounds;
+        let is_full = || self.0.bytes.load(Relaxed).saturating_add(file_bytes) > folder_bytes;
+        while (files.kept.len() >= MAX_FILES || is_full())
+            && let Some((oldest, room)) = files.kept.pop_front()
         {
-            // Best effort: it goes with the folder otherwise.
-            let _ = std::fs::remove_file(folder.path.join(oldest));
+            room.is_gone.store(true, Relaxed);
+            self.0.bytes.fetch_sub(room.written.load(Relaxed), Relaxed);
+            folder.note(&oldest);
+            files.notes.push_back(oldest);
+            if files.notes.len() > MAX_NOTES
+                && let Some(note) = files.notes.pop_front()
+            {
+                // Best effort: it goes with the folder otherwise.
+                let _ = std::fs::remove_file(folder.path.join(note));
+            }
         }
         files.made += 1;
         let name = format!("{stem}-{}.{suffix}", files.made);
         let file = File::options().write(true).create_new(true).open(folder.path.join(&name)).ok()?;
         let path = format!("{MOUNT_POINT}/{name}");
-        files.names.push_back(name);
-        Some(SpillFile { file, path })
+        let room = Arc::new(Room {
+            left: AtomicU64::new(file_bytes),
+            written: AtomicU64::new(0),
+            folder: Arc::clone(&self.0.bytes),
+            folder_bytes,
+            is_gone: AtomicBool::new(false),
+        });
+        files.kept.push_back((name, Arc::clone(&room)));
+        Some((SpillFile { file, path, room: Arc::clone(&room) as _ }, room))
     }
 }
 
@@ -161,6 +235,14 @@ impl Folder {
 }
 
 impl Folder {
+    /// Puts the note in the place of a file. Best effort: without it the name is unknown.
+    fn note(&self, name: &str) {
+        let path = self.path.join(name);
+        // Whoever still writes it writes into what nobody sees, and stops.
+        let _ = std::fs::remove_file(&path);
+        let _ = std::fs::write(&path, NOTE);
+    }
+
     fn remove(&self) {
         // Best effort: it lies in the system's temporary directory.
         let _ = std::fs::remove_dir_all(&self.path);
@@ -213,8 +295,34 @@ mod tests {
             scratch.keep(if number % 2 == 0 { "even" } else { "odd" }, b"").unwrap();
         }
         let path = scratch.host_path().unwrap();
-        assert_eq!(std::fs::read_dir(&path).unwrap().count(), MAX_FILES);
+        assert_eq!(std::fs::read(path.join("even-1.txt")).unwrap(), NOTE);
+        assert_eq!(std::fs::read(path.join("odd-2.txt")).unwrap(), b"");
+        for _ in 0..MAX_NOTES {
+            scratch.keep("more", b"").unwrap();
+        }
+        assert_eq!(std::fs::read_dir(&path).unwrap().count(), MAX_FILES + MAX_NOTES);
         assert!(!path.join("even-1.txt").exists() && path.join("odd-2.txt").exists());
+    }
+
+    /// Only the number of files was bounded, and a command could fill the disk with each.
+    #[test]
+    fn all_files_together_take_no_more_than_the_folder_may() {
+        let state = StateBackend::new(StateOptions::default(), Limits::default()).unwrap();
+        let scratch = Scratch::with_bounds(Arc::new(state), 10, 25);
+        let [first, second, third] = [(); 3].map(|()| scratch.spill()().unwrap());
+        assert_eq!((first.room.take(8), first.room.take(8), second.room.take(9)), (8, 2, 9));
+        // 19 of 25 are taken: the next file would have no room, and the first goes for it.
+        assert_eq!((third.room.take(10), third.room.take(1)), (6, 0));
+        let fourth = scratch.spill()().unwrap();
+        assert!(first.room.is_gone() && !second.room.is_gone());
+        assert_eq!((first.room.take(1), fourth.room.take(10)), (0, 10));
+        let path = scratch.host_path().unwrap();
+        assert_eq!(std::fs::read(path.join("output-1.txt")).unwrap(), NOTE);
+        // What the application keeps counts, and is never cut.
+        scratch.keep("report.json", &[b'x'; 30]).unwrap();
+        assert_eq!(std::fs::read(path.join("report-5.json")).unwrap().len(), 30);
+        assert_eq!(scratch.spill()().unwrap().room.take(10), 10);
+        assert_eq!(std::fs::read(path.join("report-5.json")).unwrap(), NOTE);
     }
 
     /// The folder stayed until the last reference went, which JavaScript keeps until it collects garbage.

@@ -30,6 +30,8 @@ mod supervise;
 mod sys;
 #[cfg(target_os = "linux")]
 mod tree;
+#[cfg(target_os = "linux")]
+mod usage;
 
 /// Its whole life; returns what it exits with.
 #[cfg(target_os = "linux")]

@@ -44,12 +44,12 @@ pub struct Request {
     pub is_announced: bool,
 }
 
-/// Ceilings for one command; `None` leaves what the host has. All but `processes` hold for each process.
+/// Ceilings for one command; `None` leaves what the host has. Files hold for each process, the others for all together as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
-    /// Bytes of address space (`RLIMIT_AS`).
+    /// Bytes of address space of each (`RLIMIT_AS`), and of memory of all, which are counted: then all are killed.
     pub memory_bytes: Option<u64>,
-    /// Seconds of processor time (`RLIMIT_CPU`): `SIGXCPU`, a second later `SIGKILL`.
+    /// Seconds of processor time of each (`RLIMIT_CPU`): `SIGXCPU`, a second later `SIGKILL`; and with that second of all.
     pub cpu_seconds: Option<u64>,
     /// Living processes of the whole tree. It is counted, because `RLIMIT_NPROC` counts all threads of a user and none
     /// of root's: a tree that has more is killed. `RLIMIT_NPROC` is set to a multiple on top.
@@ -73,7 +73,12 @@ pub enum Report {
     /// The command runs, under this number (only with [`Request::is_announced`]).
     Started(i32),
     /// The command ended, and processes that it left behind live on (only with [`Request::keep`]).
-    Exited(Status),
+    Exited {
+        /// How the command itself ended.
+        status: Status,
+        /// As of [`Ended`], until now.
+        peak_bytes: u64,
+    },
     /// The command ended and no process of it is left. Always the last report on a command that started.
     Ended(Ended),
 }
@@ -111,7 +116,7 @@ pub struct Ended {
     pub others: u32,
     /// Processes that could not be killed: another user's (a set-id program), or held by the kernel.
     pub survivors: u32,
-    /// Bytes of memory that its largest process had at its peak.
+    /// Bytes of memory at the peak: of its largest process, or of all together where a look showed more.
     pub peak_bytes: u64,
     /// Microseconds of processor time of all its processes.
     pub cpu_micros: u64,
@@ -123,7 +128,11 @@ pub struct Ended {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ceiling {
     /// [`Limits::processes`].
-    Processes,
+    Processes = 1,
+    /// [`Limits::memory_bytes`], of all processes together.
+    Memory,
+    /// [`Limits::cpu_seconds`], of all processes together.
+    CpuTime,
 }
 
 /// What [`Order::decode`] found at the start of the bytes.
@@ -271,14 +280,15 @@ impl Report {
                 bytes[0] = 4;
                 bytes[4..8].copy_from_slice(&pid.to_le_bytes());
             }
-            Self::Exited(status) => {
+            Self::Exited { status, peak_bytes } => {
                 bytes[0] = 2;
                 put_status(&mut bytes, *status);
+                bytes[8..16].copy_from_slice(&peak_bytes.to_le_bytes());
             }
             Self::Ended(ended) => {
                 bytes[0] = 3;
                 put_status(&mut bytes, ended.status);
-                bytes[2] = u8::from(ended.ceiling.is_some());
+                bytes[2] = ended.ceiling.map_or(0, |ceiling| ceiling as u8);
                 bytes[8..12].copy_from_slice(&ended.others.to_le_bytes());
                 bytes[12..16].copy_from_slice(&ended.survivors.to_le_bytes());
                 bytes[16..24].copy_from_slice(&ended.peak_bytes.to_le_bytes());
@@ -299,14 +309,16 @@ impl Report {
                 Some(Self::Failed { stage, errno: reader.i32()? })
             }
             4 => Some(Self::Started(reader.i32()?)),
-            2 => Some(Self::Exited(status_of(bytes[1], reader.i32()?)?)),
+            2 => Some(Self::Exited { status: status_of(bytes[1], reader.i32()?)?, peak_bytes: reader.u64()? }),
             3 => Some(Self::Ended(Ended {
                 status: status_of(bytes[1], reader.i32()?)?,
                 others: reader.u32()?,
                 survivors: reader.u32()?,
                 peak_bytes: reader.u64()?,
                 cpu_micros: reader.u64()?,
-                ceiling: (bytes[2] == 1).then_some(Ceiling::Processes),
+                ceiling: [Ceiling::Processes, Ceiling::Memory, Ceiling::CpuTime]
+                    .into_iter()
+                    .find(|ceiling| *ceiling as u8 == bytes[2]),
             })),
             _ => None,
         }
@@ -440,8 +452,10 @@ mod tests {
             Report::Failed { stage: Stage::Program, errno: 2 },
             Report::Failed { stage: Stage::Request, errno: 0 },
             Report::Started(123_456),
-            Report::Exited(Status::Signalled(9)),
+            Report::Exited { status: Status::Signalled(9), peak_bytes: 1 << 40 },
             Report::Ended(ended),
+            Report::Ended(Ended { ceiling: Some(Ceiling::Memory), ..ended }),
+            Report::Ended(Ended { ceiling: Some(Ceiling::CpuTime), ..ended }),
             Report::Ended(Ended { status: Status::Signalled(15), ceiling: None, ..ended }),
         ] {
             assert_eq!(Report::decode(&report.encode()), Some(report));

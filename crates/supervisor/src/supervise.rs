@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 use core::time::Duration;
 
-use gloveport_supervisor::{Ceiling, Decoded, Ended, MAX_DESCRIPTORS, Order, Report, Request, Stage, Status};
+use gloveport_supervisor::{Ceiling, Decoded, Ended, Limits, MAX_DESCRIPTORS, Order, Report, Request, Stage, Status};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -19,13 +19,17 @@ use crate::clock::Instant;
 use crate::start::{Descriptors, Failure, start};
 use crate::sys::{self, Stack};
 use crate::tree::{self, Family, Tasks};
+use crate::usage;
 
 /// 64 KiB: a request with an ordinary environment arrives in one piece.
 const READ_BYTES: usize = 64 << 10;
-/// 50 ms between looks at the count of threads of the machine, where processes are limited: a few hundred forks.
-const COUNT_EVERY: Duration = Duration::from_millis(50);
+/// 50 ms between looks at the count of threads of the machine, where processes are limited: a few hundred forks. And at
+/// what the tree uses, where that is.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// 1 s between counts of the tree itself, whatever the machine's count says: others may have ended meanwhile.
 const RECOUNT_EVERY: Duration = Duration::from_secs(1);
+/// A tenth of the time at the most goes into looks at a large tree.
+const LOOK_SHARE: u32 = 10;
 
 /// The host went away, or says what makes no sense: the end of this program.
 struct HostGone;
@@ -131,30 +135,37 @@ impl Supervisor {
 
     /// From the start of a command to its last process.
     fn watch(&mut self, request: &Request, tasks: Option<u64>) -> Result<Report, HostGone> {
-        let mut census = request.limits.processes.map(|limit| Census::new(limit, tasks));
+        let Limits { memory_bytes, cpu_seconds, processes, .. } = request.limits;
+        let is_counted = memory_bytes.or(cpu_seconds).or(processes).is_some();
+        let mut census = is_counted.then(|| Census::new(request.limits, tasks));
         let mut rest = if request.keep { Rest::Keep } else { Rest::Kill };
         loop {
             // Orders that came with the request first; of the rest a notice wakes the wait, also one that came before it.
+            let peak = census.as_ref().map_or(0, |census| census.peak_bytes);
             if !self.obey(&mut rest)? {
-                return Ok(self.end(None));
+                return Ok(self.end(None, peak));
             }
-            if self.wait(census.as_ref().map(|_| COUNT_EVERY)) {
+            if self.wait(census.as_ref().map(|_| LOOK_EVERY)) {
                 self.receive()?;
             }
             let any_left = self.family.reap();
             if let Some(status) = self.family.status() {
                 match rest {
-                    Rest::Kill => return Ok(self.end(None)),
-                    Rest::Keep | Rest::Wait if !any_left => return Ok(self.end(None)),
+                    Rest::Kill => return Ok(self.end(None, peak)),
+                    Rest::Keep | Rest::Wait if !any_left => return Ok(self.end(None, peak)),
                     Rest::Keep => {
-                        self.tell(Report::Exited(status_of(status)))?;
+                        let peak_bytes = peak.max(self.family.peak_bytes());
+                        self.tell(Report::Exited { status: status_of(status), peak_bytes })?;
                         rest = Rest::Wait;
                     }
                     Rest::Wait => {}
                 }
             }
-            if census.as_mut().is_some_and(|census| census.is_exceeded(&self.tasks)) {
-                return Ok(self.end(Some(Ceiling::Processes)));
+            if let Some(census) = &mut census
+                && let Some(ceiling) = census.exceeded(&self.tasks, &self.family)
+            {
+                let peak = census.peak_bytes;
+                return Ok(self.end(Some(ceiling), peak));
             }
         }
     }
@@ -176,14 +187,15 @@ impl Supervisor {
         Ok(true)
     }
 
-    fn end(&mut self, ceiling: Option<Ceiling>) -> Report {
+    /// Kills what is left. `peak` is the memory that all had together at the most, as far as somebody looked.
+    fn end(&mut self, ceiling: Option<Ceiling>, peak: u64) -> Report {
         let killed = self.family.end();
         Report::Ended(Ended {
             // A command that the kernel does not let go of counts as killed: it is, as soon as it gets free.
             status: self.family.status().map_or(Status::Signalled(libc::SIGKILL), status_of),
             others: killed.others,
             survivors: killed.survivors,
-            peak_bytes: self.family.peak_bytes(),
+            peak_bytes: peak.max(self.family.peak_bytes()),
             cpu_micros: self.family.cpu_micros(),
             ceiling,
         })
@@ -248,31 +260,64 @@ impl Supervisor {
     }
 }
 
-/// Watches the ceiling on processes.
+/// Watches the ceilings that hold for all processes of a command together.
 struct Census {
-    limit: u64,
+    limits: Limits,
     /// Threads of the machine when the command started.
     tasks: Option<u64>,
-    counted: Instant,
+    /// When the next look at every process is due.
+    next: Instant,
+    /// Bytes of memory that they had together at the most.
+    peak_bytes: u64,
 }
 
 impl Census {
-    fn new(limit: u64, tasks: Option<u64>) -> Self {
-        Self { limit, tasks, counted: Instant::now() }
+    fn new(limits: Limits, tasks: Option<u64>) -> Self {
+        Self { limits, tasks, next: Instant::now().after(LOOK_EVERY), peak_bytes: 0 }
     }
 
-    /// Counts the tree only when the machine has grown by half of the limit since the start: reading one number is
-    /// cheap, visiting every process is not.
-    fn is_exceeded(&mut self, tasks: &Tasks) -> bool {
-        let grown = match (self.tasks, tasks.count()) {
-            (Some(before), Some(now)) => now.saturating_sub(before) > self.limit / 2,
-            (None, _) | (_, None) => true,
-        };
-        if !grown && self.counted.elapsed() < RECOUNT_EVERY {
-            return false;
+    /// Counts the tree only when the machine has grown by half of the limit since the start, or when it is time: reading one
+    /// number is cheap, visiting every process is not. `family` knows what the dead have used.
+    fn exceeded(&mut self, tasks: &Tasks, family: &Family) -> Option<Ceiling> {
+        let is_due = self.next.remaining().is_zero();
+        if !is_due && !self.has_grown(tasks) {
+            return None;
         }
-        self.counted = Instant::now();
-        tree::is_larger_than(self.limit)
+        let begin = Instant::now();
+        let most = self.limits.processes.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        let processes = tree::offspring(most.saturating_add(1));
+        if processes.len() > most {
+            return Some(Ceiling::Processes);
+        }
+        if !is_due {
+            return None;
+        }
+        let known = self.peak_bytes.max(family.peak_bytes());
+        let memory = usage::memory_of(&processes, self.limits.memory_bytes.map_or(known, |most| most.min(known)));
+        self.peak_bytes = self.peak_bytes.max(memory);
+        if self.limits.memory_bytes.is_some_and(|most| memory > most) {
+            return Some(Ceiling::Memory);
+        }
+        // A process alone gets the signal that it can handle first.
+        let most_cpu = self.limits.cpu_seconds.map(|most| Duration::from_secs(most.saturating_add(1)));
+        if most_cpu.is_some_and(|most| {
+            let used = family.cpu_micros().saturating_add(usage::cpu_micros_of(&processes));
+            Duration::from_micros(used) > most
+        }) {
+            return Some(Ceiling::CpuTime);
+        }
+        let is_bounded = self.limits.memory_bytes.is_some() || self.limits.cpu_seconds.is_some();
+        let pause = if is_bounded { LOOK_EVERY } else { RECOUNT_EVERY };
+        self.next = Instant::now().after(pause.max(begin.elapsed().saturating_mul(LOOK_SHARE)));
+        None
+    }
+
+    fn has_grown(&self, tasks: &Tasks) -> bool {
+        let Some(limit) = self.limits.processes else { return false };
+        match (self.tasks, tasks.count()) {
+            (Some(before), Some(now)) => now.saturating_sub(before) > limit / 2,
+            (None, _) | (_, None) => true,
+        }
     }
 }
 

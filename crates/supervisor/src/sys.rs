@@ -122,6 +122,12 @@ pub(crate) fn wait_any() -> Waited {
     }
 }
 
+/// The size of a page of memory.
+pub(crate) fn page_bytes() -> u64 {
+    // SAFETY: it asks for a number.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(0)
+}
+
 fn micros(time: libc::timeval) -> u64 {
     let part = |value| u64::try_from(value).unwrap_or(0);
     part(time.tv_sec).saturating_mul(1_000_000).saturating_add(part(time.tv_usec))

@@ -169,13 +169,6 @@ impl Family {
     }
 }
 
-/// Whether the command has more than `limit` processes. Those that are dead and not reaped count: they too take a place
-/// in the table of the system.
-pub(crate) fn is_larger_than(limit: u64) -> bool {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    offspring(limit.saturating_add(1)).len() > limit
-}
-
 /// Counts all threads of the machine: the fourth word of `/proc/loadavg` is `running/all`. The file stays open, because it
 /// is read for every command.
 pub(crate) struct Tasks(Option<OwnedFd>);
@@ -237,8 +230,8 @@ fn stop_all(refused: &mut BTreeSet<i32>) -> (Vec<Process>, Vec<Pid>) {
 }
 
 /// A process as it was found.
-struct Process {
-    pid: Pid,
+pub(crate) struct Process {
+    pub(crate) pid: Pid,
     parent: i32,
 }
 
@@ -290,7 +283,7 @@ impl Facts {
     }
 }
 
-fn number_of(pid: Pid) -> i32 {
+pub(crate) fn number_of(pid: Pid) -> i32 {
     pid.as_raw_nonzero().get()
 }
 
@@ -301,8 +294,9 @@ fn descendants() -> Vec<Process> {
     found
 }
 
-/// Descendants, living or not reaped, parents before their children; a few more than `enough` end the search.
-fn offspring(enough: usize) -> Vec<Process> {
+/// Descendants, living or not reaped (they too take a place in the table of the system), parents before their children; a
+/// few more than `enough` end the search.
+pub(crate) fn offspring(enough: usize) -> Vec<Process> {
     let own = rustix::process::getpid();
     let mut found = Vec::new();
     if !children_of(own, &mut found) {

@@ -11,9 +11,6 @@ use crate::text::encoding::whole_characters;
 use crate::text::head_tail::HeadTail;
 use crate::text::stream::Utf8Stream;
 
-/// 1 GiB of one command's output goes to a file; a command that prints more fills no disk.
-const SPILL_BYTES: u64 = 1 << 30;
-
 /// 4: the longest character.
 const CHARACTER_BYTES: usize = 4;
 
@@ -26,6 +23,16 @@ pub struct SpillFile {
     pub file: File,
     /// Its path, as the agent sees it.
     pub path: String,
+    /// How much it may take.
+    pub room: Arc<dyn SpillRoom>,
+}
+
+/// What bounds a file of output: a command that prints without end fills no disk.
+pub trait SpillRoom: Send + Sync {
+    /// So many of the next `wanted` bytes may be written.
+    fn take(&self, wanted: usize) -> usize;
+    /// Whether the file had to go, for others.
+    fn is_gone(&self) -> bool;
 }
 
 /// The output of one command.
@@ -47,6 +54,8 @@ pub(super) struct Captured {
     pub(super) stderr: String,
     pub(super) truncated: bool,
     pub(super) spill_path: Option<String>,
+    /// Where the file holds only the beginning: so many bytes.
+    pub(super) spill_bytes: Option<u64>,
 }
 
 struct StreamCapture {
@@ -60,7 +69,7 @@ struct StreamCapture {
 enum Spilling {
     No,
     Ready(Spill),
-    Open { spill: SpillFile, written: u64 },
+    Open { spill: SpillFile, written: u64, is_whole: bool },
 }
 
 impl Capture {
@@ -124,15 +133,19 @@ impl Capture {
 
     /// What was caught until now.
     pub(super) fn so_far(&self) -> Captured {
+        let (spill_path, spill_bytes) = match &self.spill {
+            Spilling::Open { spill, written, is_whole } if !spill.room.is_gone() => {
+                (Some(spill.path.clone()), (!is_whole).then_some(*written))
+            }
+            Spilling::Open { .. } | Spilling::No | Spilling::Ready(_) => (None, None),
+        };
         Captured {
             truncated: self.both.is_truncated(),
             output: self.both.capture().text,
             stdout: self.stdout.kept.capture().text,
             stderr: self.stderr.kept.capture().text,
-            spill_path: match &self.spill {
-                Spilling::Open { spill, .. } => Some(spill.path.clone()),
-                Spilling::No | Spilling::Ready(_) => None,
-            },
+            spill_path,
+            spill_bytes,
         }
     }
 
@@ -168,38 +181,85 @@ impl Capture {
         }
     }
 
-    /// Writes to the file what memory is about to lose. A file that takes no more (a full disk) is left as it is: the
-    /// marker in the output still says what is missing there.
+    /// Writes to the file what memory is about to lose. A file that takes no more (its bound, a full disk) is left as it is, and
+    /// what was caught says how much of it there is.
     fn spill(&mut self, text: &str) {
         if let Spilling::Ready(make) = &self.spill {
             if self.both.total_bytes() + text.len() as u64 <= self.limit {
                 return;
             }
             self.spill = match make() {
-                Some(spill) => Spilling::Open { spill, written: 0 },
+                Some(spill) => Spilling::Open { spill, written: 0, is_whole: true },
                 None => Spilling::No,
             };
             let before = self.both.capture().text;
-            self.write(before.as_bytes());
+            self.write(&before);
         }
-        self.write(text.as_bytes());
+        self.write(text);
     }
 
-    fn write(&mut self, bytes: &[u8]) {
-        if let Spilling::Open { spill, written } = &mut self.spill {
-            let room = usize::try_from(SPILL_BYTES - *written).unwrap_or(usize::MAX).min(bytes.len());
-            if spill.file.write_all(&bytes[..room]).is_ok() {
+    fn write(&mut self, text: &str) {
+        if let Spilling::Open { spill, written, is_whole } = &mut self.spill
+            && *is_whole
+        {
+            let room = text.floor_char_boundary(spill.room.take(text.len()));
+            let is_written = spill.file.write_all(&text.as_bytes()[..room]).is_ok();
+            if is_written {
                 *written += room as u64;
-            } else {
-                *written = SPILL_BYTES;
             }
+            *is_whole = is_written && room == text.len();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
+
     use super::*;
+
+    struct Bound(AtomicUsize, AtomicBool);
+
+    impl Bound {
+        fn new(bytes: usize) -> Arc<Self> {
+            Arc::new(Self(AtomicUsize::new(bytes), AtomicBool::new(false)))
+        }
+    }
+
+    impl SpillRoom for Bound {
+        fn take(&self, wanted: usize) -> usize {
+            let given = wanted.min(self.0.load(Relaxed));
+            self.0.fetch_sub(given, Relaxed);
+            given
+        }
+
+        fn is_gone(&self) -> bool {
+            self.1.load(Relaxed)
+        }
+    }
+
+    /// A file that had reached its bound was told to be the whole output.
+    #[test]
+    fn a_file_that_takes_no_more_is_told_to_be_the_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all");
+        let (made, room) = (path.clone(), Bound::new(12));
+        let bound = Arc::clone(&room);
+        let spill: Spill = Arc::new(move || {
+            Some(SpillFile { file: File::create(&made).unwrap(), path: "/all".into(), room: Arc::clone(&bound) as _ })
+        });
+        let mut capture = Capture::new(8, None, Some(spill));
+        for piece in ["12345678", "9aé€", "more"] {
+            capture.take(Stream::Stdout, piece.as_bytes());
+        }
+        let captured = capture.so_far();
+        // Whole characters, and nothing behind a gap.
+        assert_eq!((captured.spill_path.as_deref(), captured.spill_bytes), (Some("/all"), Some(12)));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "123456789aé");
+        room.1.store(true, Relaxed);
+        assert_eq!(caught(capture).spill_path, None);
+    }
 
     fn caught(mut capture: Capture) -> Captured {
         capture.close();
@@ -220,6 +280,7 @@ mod tests {
                 stderr: "E\u{FFFD}!".into(),
                 truncated: false,
                 spill_path: None,
+                spill_bytes: None,
             }
         );
     }
@@ -244,8 +305,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("all");
         let made = path.clone();
-        let spill: Spill =
-            Arc::new(move || Some(SpillFile { file: File::create(&made).unwrap(), path: "/all".into() }));
+        let room = Bound::new(1_000);
+        let spill: Spill = Arc::new(move || {
+            Some(SpillFile { file: File::create(&made).unwrap(), path: "/all".into(), room: Arc::clone(&room) as _ })
+        });
         let mut short = Capture::new(8, None, Some(Arc::clone(&spill)));
         short.take(Stream::Stdout, b"12345678");
         assert_eq!(caught(short).spill_path, None);
@@ -256,7 +319,10 @@ mod tests {
             long.take(Stream::Stderr, b"!");
         }
         let captured = caught(long);
-        assert_eq!((captured.truncated, captured.spill_path.as_deref()), (true, Some("/all")));
+        assert_eq!(
+            (captured.truncated, captured.spill_path.as_deref(), captured.spill_bytes),
+            (true, Some("/all"), None)
+        );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "1234!5678!9abc!def!\u{FFFD}");
     }
 }

@@ -21,7 +21,7 @@ use crate::text::numbered::View;
 
 use self::process::{Process, Tap, TerminalSize};
 
-pub use self::capture::{Spill, SpillFile};
+pub use self::capture::{Spill, SpillFile, SpillRoom};
 pub use crate::call::Call;
 pub use crate::file_info::{FileInfo, FileKind};
 pub use crate::text::window::Window;
@@ -414,13 +414,17 @@ impl ExecuteRequest {
     }
 }
 
-/// Ceilings on what one command uses. Each holds for each of its processes, but `processes` for all of them together.
+/// Ceilings on what one command uses: memory, processor time and processes of all of its processes together, files of each.
 /// A backend that cannot enforce one that was asked for refuses the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CommandLimits {
-    /// Bytes of address space. Programs that reserve much and use little (Node.js, Java, Go) need gigabytes.
+    /// Bytes of address space of each process. Programs that reserve much and use little (Node.js, Java, Go) need gigabytes.
+    /// And bytes of memory that all of them use together, shared pages once: a look every 50 ms finds more, and ends the
+    /// command with [`ExecuteOutcome::ceiling`] set.
     pub memory_bytes: Option<u64>,
-    /// Processor time, in whole seconds (rounded up): `SIGXCPU`, a second later `SIGKILL`.
+    /// Processor time, in whole seconds (rounded up): of one process `SIGXCPU`, a second later `SIGKILL`. Of all together
+    /// the command is ended after that second, with [`ExecuteOutcome::ceiling`] set; a child that its parent chose not to
+    /// wait for counts while it lives.
     pub cpu_time: Option<Duration>,
     /// Processes that live at once. A command that has more is ended, with [`ExecuteOutcome::ceiling`] set.
     pub processes: Option<u64>,
@@ -428,6 +432,26 @@ pub struct CommandLimits {
     pub file_bytes: Option<u64>,
     /// Open files.
     pub open_files: Option<u64>,
+}
+
+impl CommandLimits {
+    /// These, where they are no more than `most`.
+    #[must_use]
+    pub fn within(self, most: Self) -> Self {
+        fn lower<T: Ord>(asked: Option<T>, most: Option<T>) -> Option<T> {
+            match (asked, most) {
+                (Some(asked), Some(most)) => Some(asked.min(most)),
+                (asked, most) => asked.or(most),
+            }
+        }
+        Self {
+            memory_bytes: lower(self.memory_bytes, most.memory_bytes),
+            cpu_time: lower(self.cpu_time, most.cpu_time),
+            processes: lower(self.processes, most.processes),
+            file_bytes: lower(self.file_bytes, most.file_bytes),
+            open_files: lower(self.open_files, most.open_files),
+        }
+    }
 }
 
 /// What becomes of the processes that a command leaves behind.
@@ -447,6 +471,10 @@ pub enum Background {
 pub enum Ceiling {
     /// [`CommandLimits::processes`].
     Processes,
+    /// [`CommandLimits::memory_bytes`], of all processes together.
+    Memory,
+    /// [`CommandLimits::cpu_time`], of all processes together.
+    CpuTime,
 }
 
 /// Takes output as it comes.
@@ -496,7 +524,12 @@ pub struct ExecuteOutcome {
     /// Processes that the command left behind and that were ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processes_left: Option<u32>,
-    /// Bytes of memory that the largest process had at its peak, where the backend knows.
+    /// The processes that the command left behind and that are kept ([`Background::Keep`]).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes_kept: Vec<u32>,
+    /// Bytes of memory at the peak, where the backend knows: of the largest process, or of all together where a look (after
+    /// 50 ms, then every second; every 50 ms with a ceiling on memory) showed more. Of a command that left processes to be
+    /// kept: until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
     /// The ceiling for which the command was ended.
@@ -508,6 +541,9 @@ pub struct ExecuteOutcome {
     /// Where the whole output can be read, when `output` lacks some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_path: Option<String>,
+    /// Where the file at `spill_path` holds only the beginning of the output: so many bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spill_bytes: Option<u64>,
     /// What the exit code means, where that is well known, such as that `grep` found nothing.
     #[serde(skip_serializing_if = "Option::is_none", skip_deserializing)]
     pub exit_meaning: Option<&'static str>,

@@ -463,6 +463,7 @@ fn outcome(captured: Option<Captured>, begin: Instant) -> ExecuteOutcome {
         stderr: captured.stderr,
         truncated: captured.truncated,
         spill_path: captured.spill_path,
+        spill_bytes: captured.spill_bytes,
         duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
         ..ExecuteOutcome::default()
     }

@@ -16,7 +16,7 @@ use crate::path::VirtualPath;
 use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
 use crate::text::shown::shown_to_person;
-use crate::tool::execute::{SUPERVISOR_LOST, command_access};
+use crate::tool::execute::{SUPERVISOR_LOST, command_access, over};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 590 s: the longest wait of one look; a whole call may take 600.
@@ -132,6 +132,9 @@ impl Tool for ReadOutput {
             let head = match &ended {
                 None => format!("[{}] running", session.id),
                 Some(outcome) => match (outcome.exit_code, &outcome.signal) {
+                    _ if outcome.ceiling.is_some() => {
+                        format!("[{}] was ended because {}", session.id, outcome.ceiling.map_or("", over))
+                    }
                     (Some(code), _) => format!("[{}] exited (code {code})", session.id),
                     (None, Some(signal)) => format!("[{}] ended by {signal}", session.id),
                     (None, None) => format!("[{}] ended", session.id),
@@ -145,13 +148,14 @@ impl Tool for ReadOutput {
             if fresh.more {
                 text.push_str("\n(More output is there: call `read_output` again.)");
             }
+            let so_far = session.process.so_far();
             let data = json!({
                 "shellId": session.id, "running": ended.is_none(),
                 "exitCode": ended.as_ref().and_then(|outcome| outcome.exit_code),
                 "signal": ended.as_ref().and_then(|outcome| outcome.signal.clone()),
                 "output": String::from_utf8_lossy(&fresh.bytes), "droppedBytes": fresh.dropped, "more": fresh.more,
-                "durationMs": session.process.so_far().duration_ms,
-                "spillPath": session.process.so_far().spill_path,
+                "durationMs": so_far.duration_ms,
+                "spillPath": so_far.spill_path, "spillBytes": so_far.spill_bytes,
             });
             Ok(ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) })
         })

@@ -67,6 +67,9 @@ fn bounded(text: &str, dropped: u64, most: usize) -> (String, u64) {
 
 fn keep(spill: &Spill, text: &str) -> Option<String> {
     let mut kept = spill()?;
+    if kept.room.take(text.len()) < text.len() {
+        return None;
+    }
     kept.file.write_all(text.as_bytes()).ok()?;
     Some(kept.path)
 }

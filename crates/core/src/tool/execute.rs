@@ -132,6 +132,15 @@ impl Tool for Execute {
 pub(super) const SUPERVISOR_LOST: &str = "\n\n(The command ended the program that watches over its processes. Those that could be found were ended; others may \
      still run.)";
 
+/// Why a command was ended.
+pub(super) fn over(ceiling: Ceiling) -> &'static str {
+    match ceiling {
+        Ceiling::Processes => "it ran more processes at once than it may",
+        Ceiling::Memory => "its processes used more memory than they may",
+        Ceiling::CpuTime => "its processes used more processor time than they may",
+    }
+}
+
 /// What is said of a command that runs on.
 fn shape_left(outcome: &ExecuteOutcome, timeout: Option<Duration>, session: &Session) -> ToolResult {
     let id = &session.id;
@@ -161,8 +170,8 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
             "Command timed out after {} s; its processes were ended. Output so far:\n",
             timeout.unwrap_or_default().as_secs_f64()
         ),
-        _ if outcome.ceiling == Some(Ceiling::Processes) => {
-            "Command was ended because it ran more processes at once than it may. Output so far:\n".to_owned()
+        _ if outcome.ceiling.is_some() => {
+            format!("Command was ended because {}. Output so far:\n", outcome.ceiling.map_or("", over))
         }
         (Some(signal), _) => format!("Command was ended by {signal}:\n"),
         (None, Some(0)) => String::new(),
@@ -180,7 +189,11 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
         text.push_str(SUPERVISOR_LOST);
     }
     if let Some(path) = &outcome.spill_path {
-        text.push_str(&format!("\n\n(The whole output is in {path}; look into it with `read_file` or `grep`.)"));
+        let what = match outcome.spill_bytes {
+            Some(bytes) => format!("The first {bytes} bytes of the output are"),
+            None => "The whole output is".to_owned(),
+        };
+        text.push_str(&format!("\n\n({what} in {path}; look into it with `read_file` or `grep`.)"));
     }
     let code = if outcome.aborted { Some(ErrorKind::Aborted) } else { outcome.timed_out.then_some(ErrorKind::Timeout) };
     ToolResult {

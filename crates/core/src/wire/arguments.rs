@@ -228,9 +228,10 @@ pub(super) enum OnTimeout {
     Background,
 }
 
+/// The ceilings of a command, as TypeScript names them.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(super) struct ExecuteLimits {
+pub struct ExecuteLimits {
     memory_bytes: Option<u64>,
     /// Milliseconds.
     cpu_ms: Option<u64>,

@@ -26,6 +26,7 @@ pub mod hashline;
 pub mod process;
 mod stream;
 
+pub use self::arguments::ExecuteLimits;
 use self::process::{Resize, Running};
 pub use self::stream::{Reading, Writing};
 use arguments::{

@@ -166,6 +166,7 @@ pub(super) fn ending(told: ExecuteOutcome, ours: ExecuteOutcome) -> ExecuteOutco
         timed_out: told.timed_out,
         aborted: told.aborted,
         processes_left: told.processes_left,
+        processes_kept: told.processes_kept,
         peak_memory_bytes: told.peak_memory_bytes.map(number),
         ceiling: told.ceiling,
         supervisor_lost: told.supervisor_lost,

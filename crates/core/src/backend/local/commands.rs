@@ -34,7 +34,7 @@ impl LocalShell {
         // Of the host's own such directories are left out.
         let is_given = options.environment.iter().any(|(name, _)| name == SEARCH_PATH);
         let searches_writable = is_given && environment.search_path().is_some_and(|path| places.any_in(path));
-        let runner = CommandRunner::new(environment, inner.limits.output_bytes);
+        let runner = CommandRunner::new(environment, inner.limits.output_bytes).with_limits(options.command_limits);
         #[cfg(target_os = "linux")]
         let runner = match options.supervisor {
             Some(program) => runner.with_supervisor(program),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 #[cfg(target_os = "linux")]
 use super::shell::SupervisorProgram;
+use crate::backend::CommandLimits;
 use crate::limits::Limits;
 use crate::sandbox::Sandbox;
 
@@ -24,6 +25,9 @@ pub struct LocalOptions {
     pub execute: bool,
     /// Variables set for commands, on top of the few that are always passed on.
     pub environment: Vec<(String, String)>,
+    /// Ceilings for every command, whoever starts it. What a command asks for can only be lower. Refused with the command
+    /// where there is no `supervisor`.
+    pub command_limits: CommandLimits,
     /// What holds a command inside the same walls.
     pub confinement: Confinement,
     /// The bounds of this backend.

@@ -67,6 +67,7 @@ const GRACE: Duration = Duration::from_millis(300);
 pub struct CommandRunner {
     environment: Environment,
     output_bytes: usize,
+    limits: CommandLimits,
     grace: Duration,
     beside: beside::Beside,
     #[cfg(target_os = "linux")]
@@ -95,11 +96,18 @@ impl CommandRunner {
         Self {
             environment,
             output_bytes,
+            limits: CommandLimits::default(),
             grace: GRACE,
             beside: beside::Beside::default(),
             #[cfg(target_os = "linux")]
             supervision: None,
         }
+    }
+
+    /// The same with ceilings for every command; what a command asks for can only be lower.
+    #[must_use]
+    pub fn with_limits(self, limits: CommandLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The same with `program` to start, limit and end its commands.
@@ -134,6 +142,7 @@ impl CommandRunner {
             background,
             spill,
         } = request;
+        let limits = limits.within(self.limits);
         self.check(&command, limits, background)?;
         let environment = self.environment.with(&environment)?;
         let begin = Instant::now();
@@ -207,10 +216,10 @@ impl CommandRunner {
         #[cfg(target_os = "linux")]
         let running = match (running, &self.supervision) {
             (Running::Supervised(command), Some(supervision)) if stop.is_none() => match command.left_behind() {
-                Some(status) => {
+                Some(ended) => {
                     pipes.drain(capture);
                     supervision.kept.keep(command, std::mem::take(pipes));
-                    return Ok(Ended { status: Some(status), ..Ended::UNKNOWN });
+                    return Ok(ended);
                 }
                 None => Running::Supervised(command),
             },
@@ -269,7 +278,7 @@ fn stop_of(error: &Error) -> Stop {
 }
 
 fn outcome(captured: Captured, ended: Ended, stop: Option<Stop>, begin: Instant) -> ExecuteOutcome {
-    let Ended { status, others, peak_memory, ceiling, supervisor_lost } = ended;
+    let Ended { status, others, peak_memory, ceiling, kept, supervisor_lost } = ended;
     ExecuteOutcome {
         output: captured.output,
         stdout: captured.stdout,
@@ -280,9 +289,11 @@ fn outcome(captured: Captured, ended: Ended, stop: Option<Stop>, begin: Instant)
         aborted: stop == Some(Stop::Aborted),
         truncated: captured.truncated,
         spill_path: captured.spill_path,
+        spill_bytes: captured.spill_bytes,
         exit_meaning: None,
         duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
         processes_left: (others > 0 && stop.is_none() && ceiling.is_none()).then_some(others),
+        processes_kept: kept,
         peak_memory_bytes: peak_memory,
         ceiling,
         supervisor_lost,

@@ -44,6 +44,11 @@ impl Awake {
         Self(pid)
     }
 
+    /// The number of the supervisor.
+    pub(super) fn pid(&self) -> Pid {
+        self.0
+    }
+
     /// Lets the supervisor go on if it is stopped; whether it was.
     pub(super) fn wake(&self) -> bool {
         wake(self.0)

@@ -94,13 +94,14 @@ impl Beside {
 impl CommandRunner {
     /// Starts a command in an opened directory. See [`crate::backend::Shell::start`].
     pub async fn start_beside(&self, request: ExecuteRequest, directory: std::os::fd::OwnedFd) -> Result<Process> {
-        self.check(&request.command, request.limits, Background::End)?;
+        let limits = request.limits.within(self.limits);
+        self.check(&request.command, limits, Background::End)?;
         let place = self.beside.place()?;
         let launch = Launch {
             command: request.command,
             directory,
             environment: self.environment.with(&request.environment)?,
-            limits: request.limits,
+            limits,
             background: Background::End,
             with_stdin: true,
             #[cfg(target_os = "linux")]

@@ -58,6 +58,8 @@ pub(super) struct Ended {
     pub(super) peak_memory: Option<u64>,
     /// The ceiling that it was ended for.
     pub(super) ceiling: Option<Ceiling>,
+    /// The processes that are kept.
+    pub(super) kept: Vec<u32>,
     /// Whether the supervisor ended before it, so that processes of it may live that nobody found.
     pub(super) supervisor_lost: bool,
 }
@@ -65,7 +67,7 @@ pub(super) struct Ended {
 impl Ended {
     /// Nothing is known but that it is over.
     pub(super) const UNKNOWN: Self =
-        Self { status: None, others: 0, peak_memory: None, ceiling: None, supervisor_lost: false };
+        Self { status: None, others: 0, peak_memory: None, ceiling: None, kept: Vec::new(), supervisor_lost: false };
 }
 
 impl Running {

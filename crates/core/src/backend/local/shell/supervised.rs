@@ -227,7 +227,7 @@ fn end_by_force(process: &mut Child, mark: &str) -> (u32, bool) {
     if matches!(process.try_wait(), Ok(None)) {
         let mut tree = Tree::below(Pid::from_child(process), mark);
         others = tree.end();
-        is_lost = tree.is_left() || !matches!(process.try_wait(), Ok(None));
+        is_lost = !tree.living().is_empty() || !matches!(process.try_wait(), Ok(None));
         drop(process.kill());
         drop(process.wait());
     }
@@ -313,7 +313,7 @@ pub(super) struct Supervised {
 enum Course {
     Running,
     /// The shell ended, processes that are to be kept live.
-    LeftBehind(Status),
+    LeftBehind(Status, u64),
     Ended(wire::Ended),
     Failed {
         stage: Stage,
@@ -327,7 +327,7 @@ impl Course {
     fn is_over(self) -> bool {
         match self {
             Self::Ended(_) | Self::Failed { .. } | Self::Lost => true,
-            Self::Running | Self::LeftBehind(_) => false,
+            Self::Running | Self::LeftBehind(..) => false,
         }
     }
 }
@@ -372,10 +372,20 @@ impl Supervised {
         }
     }
 
-    /// The shell's status when it ended and left processes that are to be kept.
-    pub(super) fn left_behind(&self) -> Option<ExitStatus> {
+    /// How the shell ended where it left processes that are to be kept, and which those are.
+    pub(super) fn left_behind(&self) -> Option<Ended> {
         match self.course {
-            Course::LeftBehind(status) => Some(exit_status(status)),
+            Course::LeftBehind(status, peak_bytes) => Some(Ended {
+                status: Some(exit_status(status)),
+                peak_memory: Some(peak_bytes),
+                // The supervisor lives: it is not reaped before `end`.
+                kept: self
+                    .awake
+                    .as_ref()
+                    .map(|awake| Tree::below(awake.pid(), &self.mark).living())
+                    .unwrap_or_default(),
+                ..Ended::UNKNOWN
+            }),
             Course::Running | Course::Ended(_) | Course::Failed { .. } | Course::Lost => None,
         }
     }
@@ -419,7 +429,10 @@ impl Supervised {
                     peak_memory: Some(ended.peak_bytes),
                     ceiling: ended.ceiling.map(|ceiling| match ceiling {
                         wire::Ceiling::Processes => Ceiling::Processes,
+                        wire::Ceiling::Memory => Ceiling::Memory,
+                        wire::Ceiling::CpuTime => Ceiling::CpuTime,
                     }),
+                    kept: Vec::new(),
                     supervisor_lost: false,
                 })
             }
@@ -427,7 +440,7 @@ impl Supervised {
                 self.home.take_back(socket, process);
                 Err(not_started(stage, errno))
             }
-            Course::Running | Course::LeftBehind(_) | Course::Lost => {
+            Course::Running | Course::LeftBehind(..) | Course::Lost => {
                 let mark = std::mem::take(&mut self.mark);
                 let (others, supervisor_lost) = blocking(move || {
                     // Its end of the socket stays open until the tree is gone: closed, a supervisor that goes on would end.
@@ -464,7 +477,7 @@ impl Supervised {
                     self.pid = u32::try_from(pid).ok();
                     Course::Running
                 }
-                Some(Report::Exited(status)) => Course::LeftBehind(status),
+                Some(Report::Exited { status, peak_bytes }) => Course::LeftBehind(status, peak_bytes),
                 Some(Report::Ended(ended)) => Course::Ended(ended),
                 Some(Report::Failed { stage, errno }) => Course::Failed { stage, errno },
                 None => Course::Lost,

@@ -47,12 +47,12 @@ impl CommandRunner {
             ));
         };
         let command = request.command.unwrap_or_else(|| INTERACTIVE_SHELL.to_owned());
-        self.check(&command, request.limits, Background::End)?;
+        let mut limits = request.limits.within(self.limits);
+        self.check(&command, limits, Background::End)?;
         let place = self.beside.place()?;
         let (master, slave) = pair(request.size)
             .map_err(|_| Error::new(ErrorKind::Io, "No terminal could be opened: the system has no more of them."))?;
         let own = TERMINAL_ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let mut limits = request.limits;
         limits.processes.get_or_insert(PROCESSES);
         let launch = Launch {
             command,

@@ -194,9 +194,10 @@ mod linux {
             self.leader.map(|leader| leader.as_raw_nonzero().get())
         }
 
-        /// Whether one that is known by its parents lives.
-        pub(in super::super) fn is_left(&self) -> bool {
-            self.descendants().into_iter().any(|number| Process::open(number).is_some_and(|process| !process.is_over()))
+        /// The numbers of those that live and are known by their parents.
+        pub(in super::super) fn living(&self) -> Vec<u32> {
+            let lives = |number: &i32| Process::open(*number).is_some_and(|process| !process.is_over());
+            self.descendants().into_iter().filter(lives).filter_map(|number| u32::try_from(number).ok()).collect()
         }
 
         /// The numbers of what descends from the supervisor, or from the leader and still has its line of parents.

@@ -66,6 +66,24 @@ async fn limited(command: &str, limits: CommandLimits) -> ExecuteOutcome {
     run(ExecuteRequest { limits, ..within(command, 30_000) }).await
 }
 
+/// Whether this is a process in which no other test runs: the one that starts it returns when the test `name` has passed
+/// there. Elsewhere others hold descriptors and children at any moment, and nothing can be counted.
+pub(crate) fn is_alone(name: &str) -> bool {
+    const ALONE: &str = "GLOVEPORT_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let test = Command::new(std::env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .env(ALONE, "1")
+        .env("GLOVEPORT_SUPERVISOR", program().path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&test.stdout);
+    assert!(test.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&test.stderr));
+    false
+}
+
 /// Whether the process lives. A zombie whose parent does not care is dead.
 fn is_alive(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
@@ -174,6 +192,53 @@ async fn limits_hold() {
     let memory = limited("head -c 200000000 /dev/zero | tail -n 1 | wc -c", memory).await;
     assert!(memory.stderr.contains("memory"), "{}", memory.stderr);
     assert_ne!(memory.stdout.trim(), "200000000");
+}
+
+/// Four children of 40 MB each were no 160 MB.
+#[tokio::test]
+async fn memory_counts_for_all_processes_together() {
+    let most = 200 << 20;
+    let each = "{ head -c 80000000 /dev/zero; exec sleep 300; } | tail -n 1";
+    let limits = CommandLimits { memory_bytes: Some(most), ..CommandLimits::default() };
+    let outcome = limited(&format!("for child in 1 2 3 4; do {each} & done; wait"), limits).await;
+    assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::Memory), false));
+    let peak = outcome.peak_memory_bytes.unwrap();
+    assert!((most..=500 << 20).contains(&peak), "{peak}");
+    // What they share counts once: the memory of these children is that of the shell, which each has whole.
+    let fork =
+        "x=$(head -c 20000000 /dev/zero | tr '\\0' x); for child in 1 2 3 4 5 6 7 8; do (sleep 0.3; :) & done; wait";
+    let outcome = limited(fork, limits).await;
+    assert_eq!((outcome.exit_code, outcome.ceiling), (Some(0), None));
+}
+
+/// A loop that starts a new process every second never reached a ceiling that each process has for itself.
+#[tokio::test]
+async fn processor_time_counts_for_all_processes_together() {
+    let limits = CommandLimits { cpu_time: Some(Duration::from_secs(1)), ..CommandLimits::default() };
+    let short = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+    let command = format!("while :; do sh -c '{short}'; done");
+    // Two seconds of it, of which a loaded machine gives little.
+    let outcome = run(ExecuteRequest { limits, ..within(&command, 100_000) }).await;
+    assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::CpuTime), false));
+}
+
+#[tokio::test]
+async fn no_command_has_more_than_its_runner_gives() {
+    let most = CommandLimits { open_files: Some(20), file_bytes: Some(4096), ..CommandLimits::default() };
+    let runner = runner().with_limits(most);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for (asked, given) in [(None, "20\n"), (Some(100), "20\n"), (Some(18), "18\n")] {
+        let limits = CommandLimits { open_files: asked, ..CommandLimits::default() };
+        let command = format!("ulimit -n; exec head -c 100000 /dev/zero > {}", file.path().display());
+        let request = || ExecuteRequest { limits, ..within(&command, 30_000) };
+        let outcome = run_by(&runner, request()).await;
+        assert_eq!((outcome.stdout.as_str(), outcome.signal.as_deref()), (given, Some("SIGXFSZ")));
+        let beside = runner.start_beside(request(), directory()).await.unwrap().over().await;
+        assert_eq!((beside.stdout.as_str(), beside.signal.as_deref()), (given, Some("SIGXFSZ")));
+    }
+    let unsupervised = CommandRunner::new(Environment::of_host(&[]).unwrap(), 100).with_limits(most);
+    let error = unsupervised.run(within("true", 1_000), directory(), &Call::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
 #[tokio::test]
@@ -302,6 +367,8 @@ async fn keeps_what_is_left_until_the_end_of_the_backend() {
         let outcome = run_by(&runner, keep(command)).await;
         assert_eq!((outcome.exit_code, outcome.processes_left, outcome.stderr.as_str()), (Some(0), None, "end\n"));
         let kept = outcome.stdout.lines().find(|line| *line != "y").unwrap().to_owned();
+        assert!(outcome.processes_kept.contains(&kept.parse().unwrap()), "{:?}", outcome.processes_kept);
+        assert!(outcome.peak_memory_bytes.is_some_and(|peak| peak > 0));
         assert_eq!(run_by(&runner, within("echo other", 30_000)).await.stdout, "other\n");
         assert!(is_alive(&kept));
         if close {
@@ -316,6 +383,7 @@ async fn keeps_what_is_left_until_the_end_of_the_backend() {
     }
     let nothing_left = run(keep("echo done; exit 4")).await;
     assert_eq!((nothing_left.stdout.as_str(), nothing_left.exit_code), ("done\n", Some(4)));
+    assert_eq!(nothing_left.processes_kept, Vec::<u32>::new());
 }
 
 /// Says to this test program, started again, that it is the host that will be killed.
