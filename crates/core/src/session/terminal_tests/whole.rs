@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::*;
+use crate::backend::local::shell::supervised::tests::is_alone;
 use crate::backend::{Backend, Call, CommandLimits, TerminalRequest};
 use crate::cancel::Deadline;
 
@@ -38,6 +39,9 @@ async fn every_byte_is_there_at_the_end_in_thirty_of_thirty_runs() {
 
 #[tokio::test]
 async fn a_hundred_sessions_at_once_leave_nothing_behind() {
+    if !is_alone("session::terminal_tests::whole::a_hundred_sessions_at_once_leave_nothing_behind") {
+        return;
+    }
     let world = World::new();
     drop(on_terminal(&world, "true").await.over().await);
     let before = descriptors();
@@ -56,9 +60,9 @@ async fn a_hundred_sessions_at_once_leave_nothing_behind() {
     }
     drop(processes);
     world.backend.close().await.unwrap();
-    // Other tests of this process hold some at any moment, and what ended lets go of its own a moment later.
+    // What ended lets go of its own a moment later.
     let begin = std::time::Instant::now();
-    while descriptors() >= before + 40 {
+    while descriptors() > before {
         assert!(begin.elapsed().as_secs() < 60, "{} before, {} after", before, descriptors());
         tokio::task::yield_now().await;
     }
