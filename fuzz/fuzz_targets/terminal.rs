@@ -29,7 +29,7 @@ fuzz_target!(|input: Input| {
         whole.draw(bytes);
         for piece in cut(bytes, usize::from(input.piece) + 4) {
             pieces.draw(piece);
-            marks.take(piece);
+            marks.take(piece, &|| true);
         }
         if let Some(other) = other {
             whole.resize(other);

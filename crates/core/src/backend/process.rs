@@ -114,8 +114,9 @@ impl TerminalSize {
     }
 }
 
-/// Takes the raw bytes of a terminal, in order, before anybody is told of them. Whether [`Process::marked`] tells of them too.
-pub type Tap = Box<dyn FnMut(&[u8]) -> bool + Send>;
+/// Takes the raw bytes of a terminal, in order, before anybody is told of them, and a look at its system: whether the process
+/// that leads the terminal has it, and no command that it started. Whether [`Process::marked`] tells of them too.
+pub type Tap = Box<dyn FnMut(&[u8], &dyn Fn() -> bool) -> bool + Send>;
 
 /// A command that runs beside its caller. Clones are the same process; when the last is dropped it is ended.
 #[derive(Clone)]
@@ -386,13 +387,13 @@ impl Recorder {
         self.hand_on(stream, text);
     }
 
-    /// Takes output of a terminal.
-    pub(super) fn take_raw(&mut self, bytes: &[u8]) {
+    /// Takes output of a terminal; `leads` is the look of [`Tap`].
+    pub(super) fn take_raw(&mut self, bytes: &[u8], leads: &dyn Fn() -> bool) {
         let is_marked = {
             // Both under the lock: who knows of a mark finds the output before it, and the other way round.
             let mut state = self.output.state.lock();
             state.keep(bytes);
-            self.tap.as_mut().is_some_and(|tap| tap(bytes))
+            self.tap.as_mut().is_some_and(|tap| tap(bytes, leads))
         };
         self.output.changed.notify_waiters();
         if is_marked {
@@ -543,7 +544,7 @@ mod tests {
             async move { process.over().await }
         });
         let Driver { mut recorder, orders, input } = driver;
-        recorder.take_raw(b"last");
+        recorder.take_raw(b"last", &|| true);
         drop((orders, input));
         recorder.finish(|outcome| ExecuteOutcome { exit_code: Some(3), ..outcome }).await;
         assert_eq!(waiting.await.unwrap().exit_code, Some(3));

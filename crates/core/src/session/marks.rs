@@ -1,7 +1,9 @@
 //! What a shell says about its prompts and commands, in escape sequences that terminals agree on (OSC 133): a prompt is
-//! there, a command begins, it ended with this code. Each carries a word that only this session's shell knows, so that no
-//! program can pretend to have ended.
+//! there, a command begins, it ended with this code. Each carries a word of this session's shell, so that nothing that is printed
+//! by chance is one. A program that found the word in the shell's memory could still pretend to have ended: a prompt and an end
+//! are believed only while the kernel says that the shell has the terminal.
 
+use std::cell::LazyCell;
 use std::collections::VecDeque;
 
 /// 4,096 marks are remembered: a thousand commands.
@@ -55,7 +57,13 @@ pub struct Marks {
     is_plain: bool,
     /// Output before this position is of nobody's command.
     begin: u64,
+    /// An end that was printed while something else had the terminal: it counts where a prompt follows. What a shell runs
+    /// between them had it then.
+    doubted: Option<Mark>,
 }
+
+/// Whether the shell has the terminal, looked up at most once for what is read at once.
+type Leads<'a> = LazyCell<bool, &'a dyn Fn() -> bool>;
 
 impl Marks {
     /// None yet; only marks with this word count.
@@ -69,13 +77,15 @@ impl Marks {
             is_typed: false,
             is_plain: false,
             begin: 0,
+            doubted: None,
         }
     }
 
-    /// Takes the next bytes of the stream. Whether there is a prompt, or the end of a command, among them.
-    pub fn take(&mut self, bytes: &[u8]) -> bool {
+    /// Takes the next bytes of the stream; `leads` tells whether the shell has the terminal, and no command of it. Whether there
+    /// is a prompt, or the end of a command, among them.
+    pub fn take(&mut self, bytes: &[u8], leads: &dyn Fn() -> bool) -> bool {
         let before = self.count();
-        self.look(bytes);
+        self.look(bytes, &LazyCell::new(leads));
         let is_news = |kind| match kind {
             Kind::Prompt | Kind::Continuation | Kind::End(_) => true,
             Kind::Begin | Kind::Accepted | Kind::Typed => false,
@@ -83,7 +93,7 @@ impl Marks {
         self.since(before).any(|mark| is_news(mark.kind))
     }
 
-    fn look(&mut self, bytes: &[u8]) {
+    fn look(&mut self, bytes: &[u8], leads: &Leads<'_>) {
         let mut rest = bytes;
         while !rest.is_empty() {
             let Some(open) = &mut self.open else {
@@ -107,7 +117,7 @@ impl Marks {
                 self.open = None;
                 let from = self.position - text.len() as u64 - 1;
                 self.position += 1;
-                self.note(&text[START.len()..], from);
+                self.note(&text[START.len()..], from, leads);
             } else if byte == 0x1B {
                 // Something else begins.
                 open.clear();
@@ -128,10 +138,11 @@ impl Marks {
         }
     }
 
-    fn note(&mut self, text: &[u8], from: u64) {
+    fn note(&mut self, text: &[u8], from: u64, leads: &Leads<'_>) {
         let Ok(text) = std::str::from_utf8(text) else { return };
         let Some(text) = text.strip_suffix(&self.word).and_then(|text| text.strip_suffix(';')) else { return };
         let kind = match text {
+            "N" if !**leads => return,
             "N" => {
                 // What it said of itself before is no output.
                 self.is_plain = true;
@@ -146,16 +157,35 @@ impl Marks {
                 None => return,
             },
         };
-        if kind == Kind::Prompt && self.is_typed {
-            return;
+        let mark = Mark { kind, from, to: self.position };
+        // The shell says that a command begins before it hands the terminal over, and that is read when it has.
+        let is_doubted = kind != Kind::Begin && !**leads;
+        match kind {
+            Kind::Prompt if self.is_typed => return,
+            Kind::End(_) if is_doubted => {
+                self.doubted = Some(mark).filter(|_| !self.last_is_end());
+                return;
+            }
+            _ if is_doubted => return,
+            Kind::Prompt => {
+                if let Some(end) = self.doubted.take() {
+                    self.remember(end);
+                }
+            }
+            Kind::Begin | Kind::End(_) | Kind::Continuation | Kind::Accepted | Kind::Typed => self.doubted = None,
         }
         self.is_typed = false;
-        self.remember(Mark { kind, from, to: self.position });
+        self.remember(mark);
+    }
+
+    fn last_is_end(&self) -> bool {
+        self.last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)))
     }
 
     /// Notes that a line is typed behind what was printed until now.
     pub fn typed(&mut self) {
         self.is_typed = true;
+        self.doubted = None;
         self.remember(Mark { kind: Kind::Typed, from: self.position, to: self.position });
     }
 
@@ -255,7 +285,7 @@ mod tests {
             let mut marks = Marks::new("w".into());
             let mut told = 0;
             for piece in stream.chunks(size) {
-                told += usize::from(marks.take(piece));
+                told += usize::from(marks.take(piece, &|| true));
             }
             // A prompt and two ends; the beginning of a command wakes nobody.
             assert!((1..=3).contains(&told) && (size > 1 || told == 3), "{size}: {told}");
@@ -271,7 +301,7 @@ mod tests {
         let mut marks = Marks::new("w".into());
         let mut all = Vec::new();
         let mut take = |marks: &mut Marks, bytes: &[u8]| {
-            marks.take(bytes);
+            marks.take(bytes, &|| true);
             all.extend_from_slice(bytes);
         };
         take(&mut marks, b"\x1b[?2004h\x1b]133;D;0;w\x07prompt\x1b]133;B;w\x07");
@@ -290,5 +320,36 @@ mod tests {
             .flat_map(|(from, to)| all[*from as usize..*to as usize].to_vec())
             .collect();
         assert_eq!(String::from_utf8(printed).unwrap(), "\x1b[?2004hbackground\ra\r\n\rsyntax error");
+    }
+
+    /// A program that had found the word printed an end and a prompt, and was given the next command to read.
+    #[test]
+    fn ends_and_prompts_are_believed_while_the_shell_has_the_terminal() {
+        let said = |pieces: &[(&[u8], bool)]| -> Vec<Kind> {
+            let mut marks = Marks::new("w".into());
+            for (bytes, leads) in pieces {
+                marks.take(bytes, &|| *leads);
+            }
+            marks.since(0).map(|mark| mark.kind).collect()
+        };
+        let (begin, end, fake, prompt): (&[u8], &[u8], &[u8], &[u8]) =
+            (b"\x1b]133;C;w\x07", b"\x1b]133;D;9;w\x07", b"\x1b]133;D;0;w\x07", b"\x1b]133;B;w\x07");
+        assert_eq!(said(&[(begin, false), (fake, false), (prompt, false)]), [Kind::Begin]);
+        assert_eq!(said(&[(b"\x1b]133;P;w\x07", false)]), []);
+        let true_end = [Kind::Begin, Kind::End(9), Kind::Prompt];
+        assert_eq!(said(&[(begin, false), (fake, false), (prompt, false), (end, true), (prompt, true)]), true_end);
+        // A hook behind the end, or what it prints, had the terminal when the end was read.
+        assert_eq!(said(&[(begin, false), (fake, false), (end, false), (prompt, true)]), true_end);
+        assert_eq!(said(&[(begin, false), (end, true), (fake, false), (prompt, true)]), true_end);
+        // Of the command before.
+        assert_eq!(said(&[(fake, false), (begin, true), (prompt, true)]), [Kind::Begin, Kind::Prompt]);
+        let mut marks = Marks::new("w".into());
+        let looks = std::cell::Cell::new(0);
+        marks.take(&[b"text", begin].concat(), &|| unreachable!("nothing is to be believed"));
+        marks.take(&[fake, prompt, end, prompt].concat(), &|| {
+            looks.set(looks.get() + 1);
+            true
+        });
+        assert_eq!(looks.get(), 1);
     }
 }

@@ -105,11 +105,11 @@ impl Terminal {
         let echo = Arc::new(Mutex::new(Echo::default()));
         let tap: Tap = Box::new({
             let (screen, marks, echo) = (Arc::clone(&screen), Arc::clone(&marks), Arc::clone(&echo));
-            move |bytes| {
+            move |bytes, leads| {
                 let (is_marked, shown) = {
                     let mut marks = marks.lock();
                     let (before, position) = (marks.count(), marks.position());
-                    let is_marked = marks.take(bytes);
+                    let is_marked = marks.take(bytes, leads);
                     (is_marked, echo.lock().shown(bytes, position, marks.since(before)))
                 };
                 if let Some(log) = &mut log {
@@ -183,6 +183,12 @@ impl Terminal {
         if let Some(command) = command.filter(|_| marks.is_plain()) {
             self.echo.lock().hold_back(command);
         }
+    }
+
+    /// The word in its shell's marks.
+    #[cfg(test)]
+    pub(super) fn word(&self) -> String {
+        self.marks.lock().word().to_owned()
     }
 
     /// Whether the shell is a plain one; see [`super::shells`].

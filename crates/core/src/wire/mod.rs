@@ -248,7 +248,7 @@ async fn open_terminal(backend: &dyn Backend, arguments: OpenTerminal, call: &Ca
         environment: arguments.env.unwrap_or_default().into_iter().collect(),
         size,
         limits: arguments.limits.unwrap_or_default().into(),
-        tap: Some(Box::new(move |bytes| {
+        tap: Some(Box::new(move |bytes, _| {
             drawn.lock().draw(bytes);
             false
         })),

@@ -64,7 +64,7 @@ impl Answers {
                 }
                 Ok(Vec::new())
             }
-            Ask::Screen => Err((&Error::internal("This call has no terminal.")).into()),
+            Ask::Screen { .. } => Err((&Error::internal("This call has no terminal.")).into()),
         }
     }
 

@@ -154,7 +154,7 @@ async fn heard(inbox: &mut Inbox, room: impl Future<Output = ()>) -> Option<(ToH
 fn hear(shared: &Shared, call: u64, question: u64, ask: &Ask, body: &[u8], recorder: &mut Recorder) -> Result<()> {
     match ask {
         Ask::Output(stream) => recorder.take(*stream, body),
-        Ask::Screen => recorder.take_raw(body),
+        Ask::Screen { leads } => recorder.take_raw(body, &|| *leads),
         Ask::Check { .. } | Ask::Change { .. } => {
             shared.end();
             return Err(lost());

@@ -123,8 +123,8 @@ pub(super) enum Ask {
     Change { old: Option<Old> },
     /// Here is output; go on?
     Output(Stream),
-    /// Here are bytes of a terminal; go on?
-    Screen,
+    /// Here are bytes of a terminal; go on? `leads` is the look of [`Tap`] behind them.
+    Screen { leads: bool },
 }
 
 /// A file's state, without its content.

@@ -273,7 +273,7 @@ impl Shared {
 fn most_bytes(message: &ToHost) -> usize {
     match message {
         ToHost::Done { .. } | ToHost::Question { ask: Ask::Change { .. }, .. } => MAX_BYTES,
-        ToHost::Question { ask: Ask::Output(_) | Ask::Screen, .. } => PIECE_BYTES,
+        ToHost::Question { ask: Ask::Output(_) | Ask::Screen { .. }, .. } => PIECE_BYTES,
         _ => 0,
     }
 }

@@ -340,9 +340,9 @@ async fn perform(
         }
         Method::OpenTerminal(terminal) => {
             let screen = Arc::clone(line);
-            let tap = Box::new(move |bytes: &[u8]| {
+            let tap = Box::new(move |bytes: &[u8], leads: &dyn Fn() -> bool| {
                 // An outside that is gone has ended the command already.
-                let _ = screen.ask(Ask::Screen, bytes);
+                let _ = screen.ask(Ask::Screen { leads: leads() }, bytes);
                 // What is worth to be told of is found outside.
                 false
             });

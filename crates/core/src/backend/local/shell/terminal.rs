@@ -7,8 +7,9 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::io::Errno;
+use rustix::process::Pid;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{Winsize, tcgetpgrp, tcsetwinsize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -68,7 +69,7 @@ impl CommandRunner {
         // Ours of the slave's descriptors closes here.
         drop(launch);
         let running = Running::Supervised(command.started().await?);
-        let terminal = Terminal::of(master)?;
+        let terminal = Terminal::of(master, running.pid())?;
         let (process, driver) = process(None, ProcessOptions { sink: None, tap: request.tap });
         place.spawn(running, terminal, driver);
         Ok(process)
@@ -93,6 +94,8 @@ fn window(size: TerminalSize) -> Winsize {
 /// Our side of a terminal.
 struct Terminal {
     master: AsyncFd<OwnedFd>,
+    /// The process that leads the terminal's session, and by its number its group.
+    leader: Option<Pid>,
     input: Vec<u8>,
     written: usize,
     /// What is waited for when the terminal takes no more.
@@ -111,10 +114,11 @@ enum Found {
 }
 
 impl Terminal {
-    fn of(master: OwnedFd) -> Result<Self> {
+    fn of(master: OwnedFd, leader: Option<u32>) -> Result<Self> {
         let master =
             watched(master, Interest::READABLE).ok_or_else(|| Error::internal("A terminal cannot be waited on."))?;
-        Ok(Self { master, input: Vec::new(), written: 0, room: None, buffer: vec![0; READ_BYTES] })
+        let leader = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        Ok(Self { master, leader, input: Vec::new(), written: 0, room: None, buffer: vec![0; READ_BYTES] })
     }
 
     fn read(&mut self, recorder: &mut Recorder) -> Found {
@@ -133,7 +137,9 @@ impl Terminal {
             }
         };
         if filled > 0 {
-            recorder.take_raw(&self.buffer[..filled]);
+            // Whoever has the terminal the kernel knows, whatever programs print.
+            let leads = || self.leader.is_some() && tcgetpgrp(self.master.get_ref()).ok() == self.leader;
+            recorder.take_raw(&self.buffer[..filled], &leads);
         }
         end
     }
@@ -240,7 +246,7 @@ mod tests {
         modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
         tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
         let (process, driver) = process(None, ProcessOptions::default());
-        (Terminal::of(master).unwrap(), slave, process, driver)
+        (Terminal::of(master, None).unwrap(), slave, process, driver)
     }
 
     /// Each key that a line editor took woke the runtime, which cost more than the command that was typed.
