@@ -237,8 +237,18 @@ impl Marks {
     /// what was typed at them.
     pub fn printed(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         let mut parts = Vec::new();
-        let mut start = Some(from);
-        for mark in &self.found {
+        // Thousands of marks lie before what is asked for: the last of them says whether a part was open there.
+        let first = self.found.partition_point(|mark| mark.to <= from);
+        let before = first.checked_sub(1).and_then(|last| self.found.get(last));
+        let is_open = before.is_none_or(|mark| match mark.kind {
+            Kind::Begin | Kind::Prompt | Kind::Accepted => true,
+            Kind::End(_) | Kind::Typed | Kind::Continuation => false,
+        });
+        let mut start = is_open.then_some(from);
+        for mark in self.found.range(first..) {
+            if mark.from > to {
+                break;
+            }
             match mark.kind {
                 // A part that began before ends here: a prompt follows, or an echo.
                 Kind::End(_) | Kind::Typed => parts.extend(start.take().map(|begin| (begin, mark.from))),
@@ -320,6 +330,13 @@ mod tests {
             .flat_map(|(from, to)| all[*from as usize..*to as usize].to_vec())
             .collect();
         assert_eq!(String::from_utf8(printed).unwrap(), "\x1b[?2004hbackground\ra\r\n\rsyntax error");
+        // What is asked of a piece is that piece of the whole, wherever it is cut.
+        let (end, whole) = (all.len() as u64, marks.printed(0, all.len() as u64));
+        for (from, to) in (0..=end).flat_map(|from| (from..=end).map(move |to| (from, to))) {
+            let cut = whole.iter().map(|(begin, end)| ((*begin).max(from), (*end).min(to)));
+            let cut: Vec<_> = cut.filter(|(begin, end)| begin < end).collect();
+            assert_eq!(marks.printed(from, to), cut, "{from}..{to}");
+        }
     }
 
     /// A program that had found the word printed an end and a prompt, and was given the next command to read.
