@@ -1,5 +1,6 @@
 // What commands cost through the package: one at a time beside a bare `posix_spawn` of a small program, with an ordinary and
-// with a 2 GB heap, eight at a time beside `child_process`, a command in a session that lasts, and much output.
+// with a 2 GB heap, eight at a time beside `child_process`, a command in a session that lasts, a terminal to its first prompt, and
+// much output.
 //
 // What a machine does in a moment differs from the next moment: floor and figure take turns, and each is the median of all of its
 // runs. Beside the figures stand facts of the same minute: what the least is that such a thing costs without this package.
@@ -15,35 +16,54 @@ const ROUNDS = 10
 const RUNS = 20
 const root = temporaryFolder()
 
+const PROMPT = 'at-the-prompt>'
+/** A shell on a terminal. */
+const SHELL = 'exec /bin/bash --noprofile --norc -i'
+
 /**
- * A small program. It starts `sh -c true` by `posix_spawn` and waits for it, or types `true` at a bash on a terminal and waits for
- * its next prompt, as often as a line says, and answers with the microseconds of each run; or does the former once and says so.
+ * A small program. It starts `sh -c true` by `posix_spawn` and waits for it, types `true` at a bash on a terminal and waits for
+ * its next prompt, or starts such a bash and waits for its first, as often as a line says, and answers with the microseconds of
+ * each run; or does the first of it once and says so.
  */
 const SMALL = `
 import os, pty, sys, time
 def start():
     os.waitpid(os.posix_spawn('/bin/sh', ['sh', '-c', 'true'], {'PATH': '/usr/bin:/bin'}), 0)
-PROMPT = b'at-the-prompt>'
+PROMPT = b'${PROMPT}'
+def prompt(terminal):
+    seen = b''
+    while not seen.endswith(PROMPT):
+        seen = (seen + os.read(terminal, 65536))[-200:]
+opened = []
+def open_shell():
+    master, slave = pty.openpty()
+    terminal = os.ttyname(slave)
+    os.close(slave)
+    child = os.posix_spawn('/bin/sh', ['sh', '-c', '${SHELL}'],
+        {'PATH': '/usr/bin:/bin', 'TERM': 'xterm-256color', 'PS1': '${PROMPT}'}, setsid=True,
+        file_actions=[(os.POSIX_SPAWN_OPEN, 0, terminal, os.O_RDWR, 0)] + [(os.POSIX_SPAWN_DUP2, 0, to) for to in (1, 2)])
+    prompt(master)
+    opened.append((child, master))
 child, terminal = pty.fork()
 if child == 0:
     os.execve('/bin/bash', ['bash', '--noprofile', '--norc', '-i'],
               {'PATH': '/usr/bin:/bin', 'TERM': 'xterm-256color', 'PS1': PROMPT.decode()})
-def prompt():
-    seen = b''
-    while not seen.endswith(PROMPT):
-        seen = (seen + os.read(terminal, 65536))[-200:]
 def type_true():
     os.write(terminal, b'\\x1b[200~true\\x1b[201~\\r')
-    prompt()
-prompt()
+    prompt(terminal)
+prompt(terminal)
 for line in sys.stdin:
     what, count = line.split()
-    work = {'start': start, 'type': type_true, 'once': start}[what]
+    work = {'start': start, 'type': type_true, 'open': open_shell, 'once': start}[what]
     times = []
     for _ in range(int(count)):
         begin = time.perf_counter_ns()
         work()
         times.append((time.perf_counter_ns() - begin) / 1000)
+    for shell, master in opened:
+        os.close(master)
+        os.waitpid(shell, 0)
+    opened.clear()
     os.write(1, ('[]' if what == 'once' else str(times)).encode() + b'\\n')
 `
 const small = spawn('python3', ['-c', SMALL], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -93,6 +113,25 @@ const terminals = new Terminals({ backend: ready, requireExecuteApproval: false 
 await here(once)()
 await terminals.exec('s', 'true')
 
+async function toPrompt() {
+  const terminal = await ready.openTerminal({ command: SHELL, env: { PS1: PROMPT } })
+  let seen = ''
+  while (!seen.endsWith(PROMPT)) seen += (await terminal.read()).text
+  return terminal
+}
+/** As `here`; what was opened is closed behind the clock. */
+const opening = async () => {
+  const times = []
+  for (let run = 0; run < RUNS; run += 1) {
+    const begin = performance.now()
+    const terminal = await toPrompt()
+    times.push((performance.now() - begin) * 1_000)
+    await terminal.write('exit\r')
+    await terminal.wait()
+  }
+  return times
+}
+
 const bare = there('start')
 const ordinary = await inTurns({
   bare,
@@ -115,6 +154,9 @@ fact('child_process', ordinary.spawned)
 figure('a command in a session that lasts', ordinary.session / ordinary.bare, 0.2, 'x bare')
 fact('least: a small program types it at a bash on a terminal', ordinary.typed)
 fact('least: Node gives it to a bash on pipes', ordinary.piped)
+
+const opened = await inTurns({ floor: there('open'), package: opening })
+figure('a terminal, from the start to its prompt', opened.package / opened.floor, 1.3, 'x floor')
 
 // Touched, so that the pages are there to be copied by whoever forks.
 const heap = Array.from({ length: 2_000 }, () => new Float64Array(131_072).fill(1.5))
