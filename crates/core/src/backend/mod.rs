@@ -32,6 +32,7 @@ mod derived;
 #[cfg(feature = "docker")]
 pub mod docker;
 pub mod guest;
+mod intake;
 pub mod local;
 pub mod memory;
 pub mod on_timeout;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
 use super::capture::{Capture, Captured};
+use super::intake::Intake;
 use super::outlet::Outlet;
 use super::{ExecuteOutcome, OutputSink, Stream};
 use crate::cancel::Deadline;
@@ -124,6 +125,7 @@ pub struct Process {
     output: Arc<Output>,
     orders: mpsc::Sender<Order>,
     input: mpsc::Sender<Vec<u8>>,
+    intake: Arc<Intake>,
 }
 
 /// The backend's half of a process.
@@ -134,6 +136,8 @@ pub struct Driver {
     pub orders: mpsc::Receiver<Order>,
     /// What it reads; an empty piece is the end of it.
     pub input: mpsc::Receiver<Vec<u8>>,
+    /// Where input goes that needs no driver, and where each order and each piece is noted when it was carried out.
+    pub(super) intake: Arc<Intake>,
 }
 
 /// Takes output of a process.
@@ -190,6 +194,8 @@ struct State {
     pid: Option<u32>,
     /// Whether the end of its input was given.
     input_is_over: bool,
+    /// When a mark was expected that has not come.
+    expected: Option<Instant>,
 }
 
 /// The newest bytes of a stream, under positions that count from its beginning.
@@ -222,8 +228,15 @@ pub struct ProcessOptions {
 /// The two halves of a process. `capture` is where the streams of a command with pipes are caught.
 pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Process, Driver) {
     let now = Instant::now();
-    let state =
-        State { kept: Kept::default(), capture, last_output: now, ended: None, pid: None, input_is_over: false };
+    let state = State {
+        kept: Kept::default(),
+        capture,
+        last_output: now,
+        ended: None,
+        pid: None,
+        input_is_over: false,
+        expected: None,
+    };
     let output = Arc::new(Output {
         state: Mutex::new(state),
         changed: Notify::new(),
@@ -233,8 +246,10 @@ pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Pro
     });
     let (order, orders) = mpsc::channel(ORDERS);
     let (give, input) = mpsc::channel(INPUTS);
+    let intake = Arc::new(Intake::default());
     let recorder = Recorder { output: Arc::clone(&output), outlet: options.sink.map(Outlet::new), tap: options.tap };
-    (Process { output, orders: order, input: give }, Driver { recorder, orders, input })
+    let driver = Driver { recorder, orders, input, intake: Arc::clone(&intake) };
+    (Process { output, orders: order, input: give, intake }, driver)
 }
 
 impl Process {
@@ -314,18 +329,34 @@ impl Process {
         if has_ended || input_is_over {
             return Err(if has_ended { over() } else { input_over() });
         }
+        if self.input.is_closed() {
+            return Err(over());
+        }
+        let queue = |rest: &[u8]| drop(self.input.try_send(rest.to_vec()));
+        if bytes.len() <= INPUT_BYTES && self.intake.takes(bytes, queue) {
+            return Ok(());
+        }
         for piece in bytes.chunks(INPUT_BYTES) {
             tokio::select! {
-                sent = self.input.send(piece.to_vec()) => sent.map_err(|_| over())?,
+                room = self.input.reserve() => {
+                    let room = room.map_err(|_| over())?;
+                    self.intake.queue(|| room.send(piece.to_vec()));
+                }
                 stop = deadline.reached() => return Err(stop),
             }
         }
         Ok(())
     }
 
+    /// Says that a mark is expected very soon, so that the driver may stay awake for it.
+    pub fn expect_mark(&self) {
+        self.output.state.lock().expected = Some(Instant::now());
+    }
+
     /// Lets it read to the end of its input.
     pub async fn close_input(&self) -> Result<()> {
-        self.input.send(Vec::new()).await.map_err(|_| over())?;
+        let room = self.input.reserve().await.map_err(|_| over())?;
+        self.intake.queue(|| room.send(Vec::new()));
         let mut state = self.output.state.lock();
         // On a terminal it is a key.
         state.input_is_over = state.capture.is_some();
@@ -334,15 +365,19 @@ impl Process {
 
     /// Gives an order. `Closed` when it ended.
     pub async fn order(&self, order: Order) -> Result<()> {
-        self.orders.send(order).await.map_err(|_| over())
+        let room = self.orders.reserve().await.map_err(|_| over())?;
+        self.intake.queue(|| room.send(order));
+        Ok(())
     }
 
     /// Gives an order without waiting; `Busy` when too many are pending.
     pub fn try_order(&self, order: Order) -> Result<()> {
-        self.orders.try_send(order).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => Error::new(ErrorKind::Busy, "The process has too many orders."),
-            mpsc::error::TrySendError::Closed(_) => over(),
-        })
+        let room = self.orders.try_reserve().map_err(|error| match error {
+            mpsc::error::TrySendError::Full(()) => Error::new(ErrorKind::Busy, "The process has too many orders."),
+            mpsc::error::TrySendError::Closed(()) => over(),
+        })?;
+        self.intake.queue(|| room.send(order));
+        Ok(())
     }
 
     /// Waits for its end without keeping it alive.
@@ -393,12 +428,21 @@ impl Recorder {
             // Both under the lock: who knows of a mark finds the output before it, and the other way round.
             let mut state = self.output.state.lock();
             state.keep(bytes);
-            self.tap.as_mut().is_some_and(|tap| tap(bytes, leads))
+            let is_marked = self.tap.as_mut().is_some_and(|tap| tap(bytes, leads));
+            if is_marked {
+                state.expected = None;
+            }
+            is_marked
         };
         self.output.changed.notify_waiters();
         if is_marked {
             self.output.marked.notify_waiters();
         }
+    }
+
+    /// Whether a mark was expected less than `time` ago and has not come.
+    pub(super) fn expects(&self, time: Duration) -> bool {
+        self.output.state.lock().expected.is_some_and(|since| since.elapsed() < time)
     }
 
     /// Ends when whoever is handed the output has room for more.
@@ -543,7 +587,7 @@ mod tests {
             let process = process.clone();
             async move { process.over().await }
         });
-        let Driver { mut recorder, orders, input } = driver;
+        let Driver { mut recorder, orders, input, .. } = driver;
         recorder.take_raw(b"last", &|| true);
         drop((orders, input));
         recorder.finish(|outcome| ExecuteOutcome { exit_code: Some(3), ..outcome }).await;

@@ -265,6 +265,7 @@ impl Terminal {
         }
         let before = self.mark_count();
         self.typed(Some(command));
+        process.expect_mark();
         process.write(self.line(command).as_bytes(), deadline).await?;
         self.typed_whole();
         drop(turn);

@@ -73,7 +73,8 @@ pub(super) async fn start(
 }
 
 async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, driver: Driver) {
-    let Driver { mut recorder, mut orders, mut input } = driver;
+    // Input goes by the queue alone.
+    let Driver { mut recorder, mut orders, mut input, .. } = driver;
     let (mut input_is_pending, mut input_is_open) = (false, true);
     // Input that waits for an order that was given before it, and for room.
     let mut held: Option<Vec<u8>> = None;

@@ -184,9 +184,18 @@ async fn a_command_is_typed_by_the_thread_that_asks() {
     assert_eq!(first.await.unwrap().text, "typed");
     let session = toolset.sessions().find("s").unwrap();
     let before = session.terminal.as_ref().unwrap().mark_count();
+    let folder = tempfile::tempdir().unwrap();
+    let ran = folder.path().join("ran");
+    let input = json!({ "id": "s", "command": format!("echo > {}; echo typed", ran.display()) });
     let mut second = Box::pin(toolset.call("shell_exec", input, CallOptions::default()));
     assert!(crate::lent::poll(second.as_mut(), context).is_pending());
     assert!(session.terminal.as_ref().unwrap().mark_count() > before, "it was typed at the first poll");
+    // Nobody drives the runtime: where a task had to write it, it would wait for that.
+    let begin = std::time::Instant::now();
+    while !ran.exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it waits for a task of the runtime");
+        std::thread::yield_now();
+    }
     assert_eq!(second.await.unwrap().text, "typed");
 }
 

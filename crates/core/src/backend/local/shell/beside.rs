@@ -12,6 +12,7 @@ use super::pipes::Pipes;
 use super::running::{Ended, Launch, Running};
 use super::{CommandRunner, GRACE, signal_name};
 use crate::backend::capture::Capture;
+use crate::backend::intake::Taker;
 use crate::backend::process::{Driver, Order, Process, ProcessOptions, ProcessSignal, Recorder, TerminalSize, process};
 use crate::backend::{Background, ExecuteOutcome, ExecuteRequest};
 use crate::cancel::CancelToken;
@@ -52,6 +53,10 @@ pub(super) trait Channel: Send {
     fn give(&mut self, bytes: Vec<u8>);
     /// Has another size, if it is a terminal.
     fn resize(&mut self, size: TerminalSize);
+    /// Writes input from any thread while this lives, where that can be done.
+    fn taker(&self) -> Option<Taker> {
+        None
+    }
 }
 
 impl Beside {
@@ -121,16 +126,23 @@ impl CommandRunner {
 }
 
 async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, end: CancelToken) {
-    let Driver { mut recorder, mut orders, mut input } = driver;
+    let Driver { mut recorder, mut orders, mut input, intake } = driver;
+    if let Some(taker) = channel.taker() {
+        intake.open(taker);
+    }
     let mut output_is_open = true;
     let mut input_is_open = true;
+    let mut was_given = false;
     let is_told_to_end = 'driving: loop {
         let wants_input = channel.wants_input();
+        if wants_input && std::mem::take(&mut was_given) {
+            intake.done();
+        }
         tokio::select! {
             () = running.ended() => break false,
             is_open = channel.carry(&mut recorder), if output_is_open || !wants_input => output_is_open = is_open,
             order = orders.recv() => match order {
-                Some(order) if obey(order, &mut running, &mut channel).await => {}
+                Some(order) if obey(order, &mut running, &mut channel).await => intake.done(),
                 Some(_) | None => break true,
             },
             bytes = input.recv(), if input_is_open && wants_input => {
@@ -139,7 +151,9 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
                     if !obey(order, &mut running, &mut channel).await {
                         break 'driving true;
                     }
+                    intake.done();
                 }
+                was_given = bytes.is_some();
                 match bytes {
                     Some(bytes) => channel.give(bytes),
                     None => input_is_open = false,

@@ -4,7 +4,7 @@
 //! would be woken each time that the other side takes a byte, which for a line editor is at every key. Room is waited for
 //! only when there was none, through a second descriptor of the same.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use tokio::io::Interest;
@@ -37,10 +37,10 @@ impl Room {
     }
 }
 
-/// A descriptor in the runtime's poller; `None` where it cannot be watched, and then it is closed.
+/// A descriptor in the runtime's poller; `None` where it cannot be watched, and then it is given up.
 #[allow(unsafe_code, reason = "registering a descriptor is unsafe to call; the one use below says why it holds")]
-pub(super) fn watched(descriptor: OwnedFd, interest: Interest) -> Option<AsyncFd<OwnedFd>> {
-    // SAFETY: an `OwnedFd` holds an open descriptor, and nothing takes it out of the `AsyncFd` but `into_inner`, which
-    // deregisters it; dropped, the `AsyncFd` deregisters it before it closes it.
+pub(super) fn watched<D: AsFd + AsRawFd + 'static>(descriptor: D, interest: Interest) -> Option<AsyncFd<D>> {
+    // SAFETY: whatever is `AsFd` holds an open descriptor while it lives, and nothing takes it out of the `AsyncFd` but
+    // `into_inner`, which deregisters it; dropped, the `AsyncFd` deregisters it before it gives it up.
     unsafe { AsyncFd::register_with_interest(descriptor, interest) }.ok()
 }

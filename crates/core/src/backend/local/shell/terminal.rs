@@ -5,6 +5,8 @@
 //! it is then the end of the output, and every byte before that is read.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -18,12 +20,17 @@ use super::pipes::READ_BYTES;
 use super::room::{Room, watched};
 use super::running::{Launch, Running};
 use super::{CommandRunner, PROCESSES};
+use crate::backend::intake::Taker;
 use crate::backend::process::{Process, ProcessOptions, Recorder, TerminalSize, process};
 use crate::backend::{Background, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result};
 
 /// 256 KiB are taken from a terminal before anything else gets its turn.
 const TURN_BYTES: usize = 256 << 10;
+
+/// 300 µs behind a typed command, a look is taken at once after the other: a shell writes a few words one by one, and each that
+/// wakes a processor costs the shell more than the word.
+const LINGER: Duration = Duration::from_micros(300);
 
 /// What programs on a terminal are told, on top of the backend's environment: a terminal that draws, and that somebody
 /// can be asked on.
@@ -93,7 +100,7 @@ fn window(size: TerminalSize) -> Winsize {
 
 /// Our side of a terminal.
 struct Terminal {
-    master: AsyncFd<OwnedFd>,
+    master: AsyncFd<Arc<OwnedFd>>,
     /// The process that leads the terminal's session, and by its number its group.
     leader: Option<Pid>,
     input: Vec<u8>,
@@ -115,8 +122,8 @@ enum Found {
 
 impl Terminal {
     fn of(master: OwnedFd, leader: Option<u32>) -> Result<Self> {
-        let master =
-            watched(master, Interest::READABLE).ok_or_else(|| Error::internal("A terminal cannot be waited on."))?;
+        let master = watched(Arc::new(master), Interest::READABLE)
+            .ok_or_else(|| Error::internal("A terminal cannot be waited on."))?;
         let leader = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         Ok(Self { master, leader, input: Vec::new(), written: 0, room: None, buffer: vec![0; READ_BYTES] })
     }
@@ -146,20 +153,28 @@ impl Terminal {
 
     /// Writes what the terminal takes.
     fn write(&mut self) {
-        while self.written < self.input.len() {
-            match rustix::io::write(self.master.get_ref(), &self.input[self.written..]) {
-                Ok(count) => self.written += count,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    self.room.get_or_insert_with(|| Room::of(self.master.get_ref()));
-                    return;
-                }
-                // Nobody is there to read it.
-                Err(_) => self.written = self.input.len(),
-            }
+        self.written += write(self.master.get_ref(), &self.input[self.written..]);
+        if self.written < self.input.len() {
+            self.room.get_or_insert_with(|| Room::of(self.master.get_ref()));
+        } else {
+            self.room = None;
         }
-        self.room = None;
     }
+}
+
+/// Writes what the terminal takes; how much that was.
+fn write(master: &OwnedFd, input: &[u8]) -> usize {
+    let mut written = 0;
+    while written < input.len() {
+        match rustix::io::write(master, &input[written..]) {
+            Ok(count) => written += count,
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return written,
+            // Nobody is there to read it.
+            Err(_) => return input.len(),
+        }
+    }
+    written
 }
 
 /// Ends when what is left to write may be taken; never where nothing is left.
@@ -189,6 +204,7 @@ impl Channel for Terminal {
             loop {
                 match self.read(recorder) {
                     Found::Bytes(count) => turn += count,
+                    Found::Rest(_) if recorder.expects(LINGER) => std::thread::yield_now(),
                     Found::Rest(_) => break,
                     Found::End => return false,
                 }
@@ -222,6 +238,12 @@ impl Channel for Terminal {
     fn resize(&mut self, size: TerminalSize) {
         // It fails only when the terminal is gone.
         let _ = tcsetwinsize(self.master.get_ref().as_fd(), window(size));
+    }
+
+    fn taker(&self) -> Option<Taker> {
+        // The terminal closes when its driver is done with it, whoever could still write.
+        let master = Arc::downgrade(self.master.get_ref());
+        Some(Box::new(move |input| master.upgrade().map_or(input.len(), |master| write(&master, input))))
     }
 }
 
