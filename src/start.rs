@@ -4,14 +4,16 @@
 //! well, in case there is more to do, just when Node's thread should be woken. Work that ends at once, such as the read of a
 //! small file, is over then; all other goes on in the runtime. Where not even that much is to be waited for (files in
 //! memory, and small ones that the system holds there), it begins on Node's own thread, which it leaves before anything long:
-//! see [`gloveport_core::lent`]. A command is handed to its supervisor there too, so that it runs before another thread has woken;
-//! the runtime goes on with it. All such work together gets no more than [`LENT_TIME`] of a turn of the event loop.
+//! see [`gloveport_core::lent`]. A command is handed to its supervisor there too, or typed at its shell, so that it runs before
+//! another thread has woken; the runtime goes on with it when there is something to go on with ([`Parked`]). All such work
+//! together gets no more than [`LENT_TIME`] of a turn of the event loop.
 
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use gloveport_core::error::{Error, Result};
@@ -19,10 +21,13 @@ use gloveport_core::lent;
 use napi::bindgen_prelude::{
     Env, JsValue as _, Object, PromiseRaw, ToNapiValue, spawn, spawn_blocking, within_runtime_if_available,
 };
+use tokio::runtime::Handle;
 
 use crate::convert::NativeOutcome;
 
 type Work = Pin<Box<dyn Future<Output = NativeOutcome> + Send>>;
+/// Settles the promise of a call.
+type Settle = Box<dyn FnOnce(NativeOutcome) + Send>;
 
 /// 128 KiB of arguments and content: to decode more takes its time.
 const MAX_LENT_BYTES: usize = 128 << 10;
@@ -92,39 +97,88 @@ pub(crate) fn start_opening<'env, Opened: 'static, Made: ToNapiValue + From<Resu
 /// The same for every kind of work: compiled once.
 fn begin_work<'env>(env: &'env Env, begin: Begin, mut work: Work) -> napi::Result<Object<'env>> {
     let is_lent = begin != Begin::Apart && LENT.get() < LENT_TIME;
-    if is_lent && let Poll::Ready(outcome) = poll_here(&mut work) {
+    let parked = (is_lent && begin == Begin::Launch).then(Parked::here).flatten();
+    let waker = parked.as_ref().map_or_else(|| Waker::noop().clone(), |parked| Waker::from(Arc::clone(parked)));
+    if is_lent && let Poll::Ready(outcome) = poll_here(&mut work, &waker) {
         let promise = PromiseRaw::resolve(env, outcome)?;
         return Ok(Object::from_raw(env.raw(), promise.raw()));
     }
     let (deferred, promise) = env.create_deferred()?;
-    let settle = move |outcome: NativeOutcome| {
+    let settle: Settle = Box::new(move |outcome: NativeOutcome| {
         deferred.resolve(move |_| {
             // The event loop calls this, so it turns.
             LENT.set(Duration::ZERO);
             Ok(outcome)
         });
-    };
+    });
     // The handles of tasks are of no use: the work settles the promise itself.
-    if is_lent && begin == Begin::Launch {
-        go_on(work, settle);
+    if let Some(parked) = parked {
+        parked.park(work, settle);
         return Ok(promise);
     }
     drop(spawn_blocking(move || match settled(|| work.as_mut().poll(&mut Context::from_waker(Waker::noop()))) {
         Poll::Ready(outcome) => settle(outcome),
-        Poll::Pending => go_on(work, settle),
+        // What it was polled with until now wakes nobody.
+        Poll::Pending => drop(spawn(go_on(work, settle))),
     }));
     Ok(promise)
 }
 
-/// Polls work in the runtime, at once: what it was polled with until now wakes nobody.
-fn go_on(mut work: Work, settle: impl FnOnce(NativeOutcome) + Send + 'static) {
-    drop(spawn(async move { settle(poll_fn(|context| settled(|| work.as_mut().poll(context))).await) }));
+/// Work that was polled on Node's thread and belongs to no task yet: whoever wakes it has the runtime go on with it. Until then
+/// no thread of the runtime wakes for it, while the command that it waits for begins.
+struct Parked {
+    runtime: Handle,
+    state: Mutex<ParkedState>,
 }
 
-/// Polls on Node's thread. Nobody is woken: what is not ready is polled again elsewhere.
-fn poll_here(work: &mut Work) -> Poll<NativeOutcome> {
+enum ParkedState {
+    /// It is being polled.
+    Polled,
+    /// It was woken meanwhile, or the runtime has it.
+    Woken,
+    Waits(Work, Settle),
+}
+
+impl Parked {
+    /// `None` where no runtime is left to go on with it.
+    fn here() -> Option<Arc<Self>> {
+        let runtime = within_runtime_if_available(Handle::try_current).ok()?;
+        Some(Arc::new(Self { runtime, state: Mutex::new(ParkedState::Polled) }))
+    }
+
+    fn park(&self, work: Work, settle: Settle) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match *state {
+            ParkedState::Polled => *state = ParkedState::Waits(work, settle),
+            ParkedState::Woken | ParkedState::Waits(..) => drop(self.runtime.spawn(go_on(work, settle))),
+        }
+    }
+}
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let before =
+            std::mem::replace(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner), ParkedState::Woken);
+        if let ParkedState::Waits(work, settle) = before {
+            // A runtime that has ended drops it, as it drops its tasks.
+            drop(self.runtime.spawn(go_on(work, settle)));
+        }
+    }
+}
+
+/// The rest of work whose beginning was polled elsewhere.
+async fn go_on(mut work: Work, settle: Settle) {
+    settle(poll_fn(|context| settled(|| work.as_mut().poll(context))).await);
+}
+
+/// Polls on Node's thread. What is not ready is polled again elsewhere.
+fn poll_here(work: &mut Work, waker: &Waker) -> Poll<NativeOutcome> {
     let started = Instant::now();
-    let context = &mut Context::from_waker(Waker::noop());
+    let context = &mut Context::from_waker(waker);
     let polled = within_runtime_if_available(|| settled(|| lent::poll(work.as_mut(), context)));
     LENT.set(LENT.get() + started.elapsed());
     polled

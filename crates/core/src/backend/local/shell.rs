@@ -23,7 +23,6 @@ pub use self::search_path::WritablePlaces;
 use crate::backend::capture::{Capture, Captured};
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result};
-use crate::lent;
 
 #[cfg(target_os = "linux")]
 mod awake;
@@ -167,8 +166,6 @@ impl CommandRunner {
         };
         let (mut running, ends) = self.start(launch).await?;
         let mut pipes = Pipes::of(ends, stdin.unwrap_or_default(), false)?;
-        // It runs; what it prints is taken by a thread that has time for it.
-        lent::give_back(|| true).await;
 
         let stop = tokio::select! {
             () = running.ended() => None,
