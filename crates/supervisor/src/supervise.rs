@@ -105,12 +105,18 @@ impl Supervisor {
                 }
             }
         };
+        let mut held = None;
         let report = match self.begin(&request) {
-            Ok((command, tasks)) => {
+            Ok((command, tasks, descriptors)) => {
+                // Pipes that close when the command ends would wake the host twice just before the report that it waits for.
+                // Where it reads them beside that, their end must be seen: they are the command's alone then.
                 if request.is_announced {
+                    drop(descriptors);
                     self.tell(Report::Started(command.as_raw_nonzero().get()))?;
+                } else {
+                    held = Some(descriptors);
                 }
-                self.watch(&request, tasks)?
+                self.watch(&request, tasks, &mut held)?
             }
             Err(Failure { stage, errno }) => {
                 // The child that failed before its `exec` is on its way out.
@@ -118,23 +124,29 @@ impl Supervisor {
                 Report::Failed { stage, errno }
             }
         };
-        self.tell(report)
+        self.tell(report)?;
+        drop(held);
+        Ok(())
     }
 
-    fn begin(&mut self, request: &Request) -> Result<(Pid, Option<u64>), Failure> {
+    fn begin(&mut self, request: &Request) -> Result<(Pid, Option<u64>, Descriptors), Failure> {
         let arrived = core::mem::take(&mut self.arrived);
         let Some(descriptors) = Descriptors::of(request, arrived) else {
             return Err(Failure { stage: Stage::Request, errno: 0 });
         };
         let tasks = request.limits.processes.and_then(|_| self.tasks.count());
-        // Our own copies of the pipes close here: while they were open, nobody would see the end of the output.
         let command = start(request, &descriptors, &self.empty, &mut self.stack, tasks)?;
         self.family.begin(command);
-        Ok((command, tasks))
+        Ok((command, tasks, descriptors))
     }
 
-    /// From the start of a command to its last process.
-    fn watch(&mut self, request: &Request, tasks: Option<u64>) -> Result<Report, HostGone> {
+    /// From the start of a command to its last process. Our copies of its pipes are held until the host is told of its end.
+    fn watch(
+        &mut self,
+        request: &Request,
+        tasks: Option<u64>,
+        held: &mut Option<Descriptors>,
+    ) -> Result<Report, HostGone> {
         let Limits { memory_bytes, cpu_seconds, processes, .. } = request.limits;
         let is_counted = memory_bytes.or(cpu_seconds).or(processes).is_some();
         let mut census = is_counted.then(|| Census::new(request.limits, tasks));
@@ -156,6 +168,7 @@ impl Supervisor {
                     Rest::Keep => {
                         let peak_bytes = peak.max(self.family.peak_bytes());
                         self.tell(Report::Exited { status: status_of(status), peak_bytes })?;
+                        *held = None;
                         rest = Rest::Wait;
                     }
                     Rest::Wait => {}

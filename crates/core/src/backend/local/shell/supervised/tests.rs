@@ -502,3 +502,31 @@ fn a_command_runs_after_one_poll_by_the_thread_that_asks() {
         assert_eq!(runtime.block_on(running).unwrap().exit_code, Some(0));
     }
 }
+
+/// Pipes that closed when the command ended woke the host twice, just before the report that it waited for.
+#[tokio::test]
+async fn the_pipes_of_a_command_close_no_sooner_than_its_end_is_told() {
+    let launch = Launch {
+        command: "exec >&-; echo closed >&2; read line".to_owned(),
+        directory: directory(),
+        environment: Environment::of_host(&[]).unwrap(),
+        limits: CommandLimits::default(),
+        background: Background::End,
+        with_stdin: true,
+        terminal: None,
+        is_announced: false,
+    };
+    let (mut command, ends) = Supervisors::new(program()).start(&launch).await.unwrap();
+    let ends = ends.unwrap();
+    let mut said = [0; 7];
+    let mut stderr = fs::File::from(ends.stderr);
+    std::io::Read::read_exact(&mut stderr, &mut said).unwrap();
+    assert_eq!(&said, b"closed\n");
+    rustix::io::ioctl_fionbio(&ends.stdout, true).unwrap();
+    assert_eq!(rustix::io::read(&ends.stdout, &mut [0]), Err(Errno::AGAIN), "nobody is woken yet");
+    drop(ends.stdin);
+    command.over().await;
+    assert_eq!(command.end().await.unwrap().status.and_then(|status| status.code()), Some(1));
+    rustix::io::ioctl_fionbio(&ends.stdout, false).unwrap();
+    assert_eq!(rustix::io::read(&ends.stdout, &mut [0]), Ok(0));
+}
