@@ -2,9 +2,10 @@
 //!
 //! `gloveport-guest hold` is the container's first process: it takes in orphans, and ends (and the container with it) when
 //! its input does, so that no container outlives the host process that holds the other end. No signal from inside can
-//! kill it: the kernel keeps that from the first process.
+//! kill it: the kernel keeps that from the first process. Told so by its input, it ends everything else inside.
 //!
-//! `gloveport-guest serve` is core's local backend behind standard input and output; see [`gloveport_core::backend::guest`].
+//! `gloveport-guest serve` is core's local backend behind standard input and output; see [`gloveport_core::backend::guest`]. With
+//! `held` whoever is there can have the first process end everything, and it ends itself where only that helps.
 //! It is Linux only, as containers are.
 
 #[cfg(target_os = "linux")]
@@ -16,9 +17,9 @@ mod serve;
 fn main() -> std::process::ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("hold") => hold::hold(),
-        Some("serve") => serve::serve(),
+        Some("serve") => serve::serve(std::env::args().nth(2).as_deref() == Some("held")),
         _ => {
-            eprintln!("usage: gloveport-guest hold | serve");
+            eprintln!("usage: gloveport-guest hold | serve [held]");
             std::process::ExitCode::from(2)
         }
     }

@@ -23,8 +23,8 @@ const EARLY_THREADS: usize = 4;
 /// A year: a thread that is there stays.
 const KEEP_ALIVE: Duration = Duration::from_hours(24 * 365);
 
-/// Returns when the host has gone.
-pub(crate) fn serve() -> ExitCode {
+/// Returns when the host has gone. `held` is whether the host has the first process end what this one leaves.
+pub(crate) fn serve(held: bool) -> ExitCode {
     // A command of the same user may neither trace this process nor read its memory.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -40,13 +40,13 @@ pub(crate) fn serve() -> ExitCode {
         // Each waits for the others, so that none does the work of two.
         runtime.spawn_blocking(move || early.wait());
     }
-    serve_guest(stdin(), stdout(), runtime.handle(), make);
+    serve_guest(stdin(), stdout(), runtime.handle(), |setup| make(setup, held));
     // Work that still blocks must not keep the container's process alive.
     runtime.shutdown_background();
     ExitCode::SUCCESS
 }
 
-fn make(setup: Setup) -> Result<LocalBackend> {
+fn make(setup: Setup, held: bool) -> Result<LocalBackend> {
     let root = PathBuf::from(setup.working_directory.as_str());
     // As a user makes it by `mkdir -p`; where that fails the backend says so.
     let _ = DirBuilder::new().recursive(true).create(&root);
@@ -63,12 +63,18 @@ fn make(setup: Setup) -> Result<LocalBackend> {
         limits: setup.limits,
         // A container's files are gone with the machine that loses power.
         durability: Durability::None,
-        supervisor: supervisor(),
+        supervisor: supervisor(held),
         ..LocalOptions::default()
     })
 }
 
-fn supervisor() -> Option<SupervisorProgram> {
+fn supervisor(held: bool) -> Option<SupervisorProgram> {
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/supervisor"));
-    if bytes.is_empty() { None } else { SupervisorProgram::from_bytes(bytes).ok() }
+    if bytes.is_empty() {
+        return None;
+    }
+    let program = SupervisorProgram::from_bytes(bytes).ok()?;
+    // What a command started that has killed its supervisor cannot be told from anything else in here, but it is all ended when this
+    // process is.
+    Some(if held { program.when_lost(|| std::process::exit(1)) } else { program })
 }

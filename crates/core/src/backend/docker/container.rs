@@ -8,8 +8,8 @@
 //!
 //! What changes the state runs to its end, whoever stops waiting for it: a container that was made is always known here.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -27,6 +27,7 @@ use super::options::DockerOptions;
 use super::spec;
 use crate::backend::guest::{Connection, Lease, Line, Link, Setup};
 use crate::backend::{BoxFuture, Call};
+use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 
@@ -273,10 +274,38 @@ impl Container {
         // A container that exists may have been made without them.
         let environment = spec::variables(&self.0.options)?.into_iter().collect();
         let setup = Setup { working_directory: work_dir, limits, environment };
-        let (output, input) = exec(&running.engine, &running.id, &[program, "serve"], user).await?;
+        let command = [program, "serve", "held"];
+        let command = if running.hold.is_some() { &command[..] } else { &command[..2] };
+        let (output, input) = exec(&running.engine, &running.id, command, user).await?;
         let connection = Connection::open_within(output, input, setup, most).await?;
         *self.0.home.lock() = connection.home();
-        Ok(Line::Guest(Arc::new(connection)))
+        let connection = Arc::new(connection);
+        if running.hold.is_some() {
+            tokio::spawn(tidy_up(Arc::downgrade(&self.0), connection.ending(), Arc::downgrade(&connection)));
+        }
+        Ok(Line::Guest(connection))
+    }
+}
+
+/// Ends what a connection that was lost leaves, also where no call comes any more: nothing outlives its call.
+async fn tidy_up(inner: Weak<Inner>, ended: CancelToken, connection: Weak<Connection>) {
+    ended.cancelled().await;
+    let Some(inner) = inner.upgrade() else { return };
+    let interrupt = inner.interrupt.token();
+    let tidied = async {
+        let mut state = inner.state.lock().await;
+        if let State::Running(running) = &mut *state
+            && let Some(Line::Guest(line)) = &running.line
+            && std::ptr::eq(Arc::as_ptr(line), connection.as_ptr())
+        {
+            // The next call does it again, and hears why it cannot be done.
+            let _ = running.end_all().await;
+        }
+    };
+    tokio::select! {
+        () = tidied => {}
+        // The container ends as a whole.
+        () = interrupt.cancelled() => {}
     }
 }
 

@@ -17,7 +17,7 @@ use super::answers::{Answers, Ours};
 use super::message::{Failure, Method, Setup, ToGuest, ToHost, VERSION, is_decodable};
 use super::pipe::{Shared, Times, Watch, lost};
 use crate::backend::{BoxFuture, Call};
-use crate::cancel::Deadline;
+use crate::cancel::{CancelToken, Deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 
@@ -86,6 +86,11 @@ impl Connection {
     /// Whether nothing can be asked any more.
     pub fn has_ended(&self) -> bool {
         self.shared.ended.is_cancelled()
+    }
+
+    /// Is cancelled when the connection has ended. Holding it does not hold the connection.
+    pub fn ending(&self) -> CancelToken {
+        self.shared.ended.clone()
     }
 
     /// Ends when the connection has.

@@ -20,7 +20,10 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// The supervisor program. Clones share it; it is small enough to keep one for each process.
 #[derive(Debug, Clone)]
-pub struct SupervisorProgram(Arc<Source>);
+pub struct SupervisorProgram {
+    source: Arc<Source>,
+    lost: Option<fn()>,
+}
 
 #[derive(Debug)]
 enum Source {
@@ -31,14 +34,32 @@ enum Source {
 impl SupervisorProgram {
     /// The program at an absolute path of the host.
     pub fn from_path(path: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Source::Path(path.into())))
+        Self::of(Source::Path(path.into()))
+    }
+
+    fn of(source: Source) -> Self {
+        Self { source: Arc::new(source), lost: None }
+    }
+
+    /// The same, with what else is to be done when a command has killed or stopped its supervisor: it may have left processes that
+    /// nobody finds any more.
+    #[must_use]
+    pub fn when_lost(self, lost: fn()) -> Self {
+        Self { lost: Some(lost), ..self }
+    }
+
+    /// A supervisor was lost, and what could be found of its command has ended.
+    pub(super) fn lose(&self) {
+        if let Some(lost) = self.lost {
+            lost();
+        }
     }
 
     /// The program of these bytes. Fails with `Unsupported` where neither memory nor the temporary directory takes it.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         in_memory(bytes)
             .or_else(|_| in_nameless_file(bytes))
-            .map(|descriptor| Self(Arc::new(Source::Descriptor(descriptor))))
+            .map(|descriptor| Self::of(Source::Descriptor(descriptor)))
             .map_err(|_| {
                 Error::new(
                     ErrorKind::Unsupported,
@@ -49,7 +70,7 @@ impl SupervisorProgram {
 
     /// What to start. Valid in this process and in a child of it until the child's `exec`, as long as `self` lives.
     pub(super) fn path(&self) -> OsString {
-        match &*self.0 {
+        match &*self.source {
             Source::Path(path) => path.clone().into(),
             Source::Descriptor(descriptor) => format!("/proc/self/fd/{}", descriptor.as_raw_fd()).into(),
         }
@@ -90,7 +111,7 @@ mod tests {
     fn runs_from_memory_and_from_a_file_without_a_name() {
         let program = std::fs::read("/bin/true").unwrap();
         for descriptor in [in_memory(&program).unwrap(), in_nameless_file(&program).unwrap()] {
-            let program = SupervisorProgram(Arc::new(Source::Descriptor(descriptor)));
+            let program = SupervisorProgram::of(Source::Descriptor(descriptor));
             assert!(Command::new(program.path()).status().unwrap().success());
         }
     }

@@ -449,6 +449,7 @@ impl Supervised {
                     ended
                 })
                 .await?;
+                self.home.program.lose();
                 Ok(Ended { others, supervisor_lost, ..Ended::UNKNOWN })
             }
         }
