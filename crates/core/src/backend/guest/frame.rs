@@ -51,12 +51,14 @@ pub(super) struct Decoder {
     buffer: Vec<u8>,
     /// Bytes at the front that were given already.
     taken: usize,
+    /// Bytes still to come that nobody wants.
+    skipped: usize,
 }
 
 impl Decoder {
     /// Takes frames with at most so many bytes of JSON.
     pub(super) fn new(most: usize) -> Self {
-        Self { most, buffer: Vec::new(), taken: 0 }
+        Self { most, buffer: Vec::new(), taken: 0, skipped: 0 }
     }
 
     /// Adds what came.
@@ -68,11 +70,22 @@ impl Decoder {
                 self.buffer.shrink_to(KEPT_BYTES);
             }
         }
-        self.buffer.extend(bytes);
+        let skipped = self.skipped.min(bytes.len());
+        self.skipped -= skipped;
+        self.buffer.extend(&bytes[skipped..]);
     }
 
     /// The next whole frame.
     pub(super) fn next<M: DeserializeOwned>(&mut self) -> Result<Option<Frame<M>>, Nonsense> {
+        self.next_for(&|_| Some(MAX_BYTES))
+    }
+
+    /// The same where each call has `room` for so many bytes of content: more than that is nonsense as soon as it is announced. Of a call
+    /// that has none at all the content is passed over, and held by nobody.
+    pub(super) fn next_for<M: DeserializeOwned>(
+        &mut self,
+        room: &dyn Fn(u64) -> Option<usize>,
+    ) -> Result<Option<Frame<M>>, Nonsense> {
         let rest = &self.buffer[self.taken..];
         let Some((length, rest)) = rest.split_first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes(*length) as usize;
@@ -80,20 +93,26 @@ impl Decoder {
             return Err(Nonsense);
         }
         // Looked at before the rest has come: who announces too much is not listened to for so long.
-        if let Some((_, header)) = rest.split_at_checked(8)
-            && let Some((json, _)) = header.split_first_chunk()
-            && u32::from_le_bytes(*json) as usize > self.most
-        {
+        let Some((call, rest)) = rest.split_first_chunk() else { return Ok(None) };
+        let Some((json, rest)) = rest.split_first_chunk() else { return Ok(None) };
+        let (call, json) = (u64::from_le_bytes(*call), u32::from_le_bytes(*json) as usize);
+        let body = (length - HEADER).checked_sub(json).filter(|_| json <= self.most).ok_or(Nonsense)?;
+        let room = room(call);
+        if room.is_some_and(|room| body > room) {
             return Err(Nonsense);
         }
-        let Some(frame) = rest.get(..length) else { return Ok(None) };
-        let (call, frame) = frame.split_first_chunk().ok_or(Nonsense)?;
-        let (json, frame) = frame.split_first_chunk().ok_or(Nonsense)?;
-        let (json, body) = frame.split_at_checked(u32::from_le_bytes(*json) as usize).ok_or(Nonsense)?;
+        let Some((json, rest)) = rest.split_at_checked(json) else { return Ok(None) };
+        let (content, passed) = match room {
+            Some(_) => match rest.get(..body) {
+                Some(content) => (content.to_vec(), body),
+                None => return Ok(None),
+            },
+            None => (Vec::new(), body.min(rest.len())),
+        };
         let message = serde_json::from_slice(json).map_err(|_| Nonsense)?;
-        let frame = Frame { call: u64::from_le_bytes(*call), message, body: body.to_vec() };
-        self.taken += 4 + length;
-        Ok(Some(frame))
+        self.taken += 4 + HEADER + json.len() + passed;
+        self.skipped = body - passed;
+        Ok(Some(Frame { call, message, body: content }))
     }
 }
 
@@ -125,6 +144,24 @@ mod tests {
             let mut decoder = Decoder::new(MAX_BYTES);
             decoder.push(&bytes);
             while let Ok(Some(_)) = decoder.next::<String>() {}
+        }
+    }
+
+    /// Nobody reads it any more: it is not held either, and the frame behind it comes.
+    #[test]
+    fn content_that_nobody_wants_is_passed_over() {
+        let bytes: Vec<u8> = (1..4).flat_map(|call| encode(call, &"said", &[b'x'; 300]).unwrap()).collect();
+        for piece in [1, 7, 100, 1000] {
+            let mut decoder = Decoder::new(SPEECH_BYTES);
+            let mut got = Vec::new();
+            for piece in bytes.chunks(piece) {
+                decoder.push(piece);
+                let room = |call| (call != 2).then_some(300);
+                while let Some(frame) = decoder.next_for::<String>(&room).unwrap() {
+                    got.push((frame.call, frame.body.len()));
+                }
+            }
+            assert_eq!(got, [(1, 300), (2, 0), (3, 300)], "{piece}");
         }
     }
 

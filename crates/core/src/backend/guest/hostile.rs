@@ -13,7 +13,7 @@ use super::pipe::Times;
 use super::remote::{Lease, Line, Link, Remote};
 use crate::access::{Guard, Operation};
 use crate::backend::memory::{StateBackend, StateOptions};
-use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, Shell, Stream};
+use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, Shell, Stream, Window};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
@@ -52,6 +52,11 @@ impl Peer {
     /// Says this. A host that has gone hears nothing.
     pub(super) async fn say(&mut self, call: u64, message: &ToHost, body: &[u8]) {
         let _ = self.stream.write_all(&encode(call, message, body).unwrap()).await;
+    }
+
+    /// Says what may be no frame.
+    async fn say_bytes(&mut self, bytes: &[u8]) {
+        let _ = self.stream.write_all(bytes).await;
     }
 
     /// Says this first, and then prints for ever, always with a hundred questions ahead of their answers.
@@ -153,6 +158,49 @@ async fn too_much_at_once_ends_the_connection() {
         assert_eq!(asked(&connection, &Call::default()).await.unwrap_err().kind(), ErrorKind::BackendUnavailable);
         assert!(connection.has_ended());
     }
+}
+
+/// Each small read let a guest have 80 MiB of this process before anybody looked.
+#[tokio::test]
+async fn no_more_is_listened_to_than_was_asked_for() {
+    let path = VirtualPath::root();
+    let window = Window { offset: 0, limit: 10, max_bytes: 100 };
+    for method in [Method::Read { path: path.clone(), window }, Method::ReadBytes { path, max_bytes: 100 }] {
+        let connection = connected(Times::default(), async |mut peer| {
+            let heard = peer.hear().await.unwrap();
+            // The beginning of a frame, and no more: what is announced counts.
+            let frame = encode(heard.call, &ToHost::Done { json: 2 }, &vec![b'x'; 1 << 20]).unwrap();
+            peer.say_bytes(&frame[..64]).await;
+            peer.hear_all().await;
+        })
+        .await;
+        let bound = Some(Duration::from_secs(600));
+        let read = connection.call(method, &[], &Call::default(), bound, Stopped::Leaves, Ours::default()).await;
+        assert_eq!(read.unwrap_err().kind(), ErrorKind::BackendUnavailable);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_waits_for_is_passed_over() {
+    let connection = connected(Times::default(), async |mut peer| {
+        let given_up = peer.hear().await.unwrap();
+        while !matches!(peer.hear().await.unwrap().message, ToGuest::Cancel) {}
+        peer.say(given_up.call, &ToHost::Done { json: 2 }, &vec![b'x'; 20 << 20]).await;
+        while let Some(heard) = peer.hear().await {
+            if matches!(heard.message, ToGuest::Call { .. }) {
+                let (message, body) = done(b"7".to_vec());
+                peer.say(heard.call, &message, &body).await;
+            }
+        }
+    })
+    .await;
+    let given_up = Call::default();
+    tokio::select! {
+        biased;
+        _ = asked(&connection, &given_up) => panic!("nobody has answered"),
+        () = tokio::task::yield_now() => {}
+    }
+    assert_eq!(asked(&connection, &Call::default()).await.unwrap(), 7);
 }
 
 #[tokio::test]

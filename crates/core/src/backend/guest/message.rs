@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::frame::MAX_BYTES;
+use super::frame::{MAX_BYTES, SPEECH_BYTES};
 use crate::access::Operation;
 use crate::backend::process::{Order, Tap, TerminalSize};
 use crate::backend::{
@@ -161,10 +161,17 @@ impl Method {
     /// Bytes that may wait to be looked at while such a call runs.
     pub(super) fn most_bytes(&self) -> usize {
         match self {
-            Self::Read { .. } | Self::ReadBytes { .. } | Self::Update { .. } => MAX_BYTES,
+            Self::Update { .. } => MAX_BYTES,
+            // Of what is read no more than was asked for, and what is said of it. A byte becomes three at most where it is no text.
+            Self::Read { window: Window { max_bytes, .. }, .. } => with_content(max_bytes.saturating_mul(3)),
+            Self::ReadBytes { max_bytes, .. } => with_content(*max_bytes),
             _ => ANSWER_BYTES + PIECE_BYTES,
         }
     }
+}
+
+fn with_content(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(MAX_BYTES).saturating_add(SPEECH_BYTES).min(MAX_BYTES)
 }
 
 /// An [`ExecuteRequest`]; what it reads is the body.

@@ -224,7 +224,7 @@ impl Shared {
     /// Hands on what is whole. Whether the peer keeps to the rules.
     fn deliver(&self, decoder: &mut Decoder, started: &mut Option<oneshot::Sender<ToHost>>) -> bool {
         loop {
-            let Frame { call, message, body } = match decoder.next::<ToHost>() {
+            let Frame { call, message, body } = match decoder.next_for::<ToHost>(&|call| self.room_of(call)) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return true,
                 Err(_) => return false,
@@ -259,6 +259,14 @@ impl Shared {
                 // The end of a call that nobody waits for.
                 (None, _) => {}
             }
+        }
+    }
+
+    /// How much content may come for a call; nothing where nobody waits for it any more.
+    fn room_of(&self, call: u64) -> Option<usize> {
+        match call {
+            0 => Some(0),
+            call => self.calls.lock().as_ref()?.get(&call).map(|outlet| outlet.most),
         }
     }
 
