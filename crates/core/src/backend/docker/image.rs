@@ -10,7 +10,7 @@ use super::client::{Engine, Failure, Path, Payload};
 use super::engine::refused;
 use super::locks;
 use super::options::{DockerOptions, Pull};
-use super::runtime::{REPOSITORY, Runtime, check_image, image_tag};
+use super::runtime::{DIGESTS, REPOSITORY, Runtime, check_image, image_tag};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::text::ansi;
 
@@ -93,7 +93,7 @@ async fn remove_superseded(engine: &Engine, runtime: &Runtime, kept: &str) {
             // `a-*` is also a name of `a-b`: only a digest may follow.
             let is_ours = plain
                 .strip_prefix(&prefix)
-                .is_some_and(|digest| digest.len() == 32 && digest.chars().all(|c| c.is_ascii_hexdigit()));
+                .is_some_and(|digest| DIGESTS.contains(&digest.len()) && digest.chars().all(|c| c.is_ascii_hexdigit()));
             if is_ours && plain != kept {
                 let _ = engine.ask("DELETE", &Path::new("/images").name(tag), Payload::Nothing).await;
             }

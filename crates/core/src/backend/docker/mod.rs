@@ -24,6 +24,7 @@
 //! runtime.rs    an image described by its packages, as a Dockerfile that nothing can be injected into
 //! install.rs    the part of it that installs the packages
 //! builtin.rs    descriptions that come along
+//! digest.rs     what names it by its content
 //! image.rs      images: pulled, or built once and kept by their content
 //! build.rs      who builds them, and how it is asked
 //! trace.rs      what BuildKit says meanwhile
@@ -43,6 +44,7 @@ mod by_shell;
 mod calls;
 mod client;
 mod container;
+mod digest;
 mod ending;
 mod engine;
 mod guest;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::digest::sha256;
 use super::install::{self, Keep};
 use crate::error::{Error, Result, Shown};
 use crate::path::VirtualPath;
@@ -16,6 +17,10 @@ use crate::path::VirtualPath;
 pub(super) const REPOSITORY: &str = "gloveport-runtime";
 /// 64 characters of a name: a tag has 128, and a digest follows.
 const NAME_CHARS: usize = 64;
+/// 60 characters of its content's digest: with the name a tag is full, and nobody finds two contents of 240 equal bits.
+const DIGEST_CHARS: usize = 60;
+/// The digests of names of images that this and earlier releases gave.
+pub(super) const DIGESTS: [usize; 2] = [DIGEST_CHARS, 32];
 /// 512 bytes of one package: a name, a version, or the address of a repository.
 const PACKAGE_BYTES: usize = 512;
 
@@ -167,8 +172,8 @@ pub(super) fn written(runtime: &Runtime, keep: Option<&Keep>) -> Result<String> 
 
 /// The name of the image that [`dockerfile`] makes: the same content has the same name, other content another, whoever builds it.
 pub fn image_tag(runtime: &Runtime) -> Result<String> {
-    let digest = md5::compute(dockerfile(runtime)?);
-    Ok(format!("{REPOSITORY}:{}-{digest:x}", runtime.name))
+    let digest = sha256(dockerfile(runtime)?.as_bytes());
+    Ok(format!("{REPOSITORY}:{}-{}", runtime.name, &digest[..DIGEST_CHARS]))
 }
 
 /// Where commands run.
@@ -435,5 +440,11 @@ mod tests {
         assert_eq!(image_tag(&one).unwrap(), image_tag(&other).unwrap());
         other.packages.push("y".to_owned());
         assert_ne!(image_tag(&one).unwrap(), image_tag(&other).unwrap());
+        // Of any content, and however long the name: by the first 60 digits of `printf 'FROM b\n…' | sha256sum`.
+        other = Runtime { name: "n".repeat(NAME_CHARS), packages: Vec::new(), ..other };
+        let tag = image_tag(&other).unwrap();
+        let (repository, tag) = tag.split_once(':').unwrap();
+        assert_eq!((repository, tag.len()), (REPOSITORY, 125));
+        assert!(tag.ends_with("-49019305f22b87238fded8dc2925c3bbe3a95935c30e4373c92b20c18d10"), "{tag}");
     }
 }
