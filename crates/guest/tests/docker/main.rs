@@ -14,6 +14,7 @@ mod commands;
 mod contract;
 mod debian;
 mod far;
+mod found;
 mod held;
 mod life;
 mod revived;

@@ -125,11 +125,18 @@ fn is_host(host: &str) -> bool {
 fn by_docker(place: &str, tls: &Tls) -> Vec<String> {
     let mut words = vec!["docker".to_owned(), format!("--host=tcp://{place}")];
     words.push(if tls.verify { "--tlsverify" } else { "--tls" }.to_owned());
+    let there = |file: &str| Some(tls.folder.join(file)).filter(|path| path.is_file());
     for (option, file) in [("--tlscacert", "ca.pem"), ("--tlscert", "cert.pem"), ("--tlskey", "key.pem")] {
-        let path = tls.folder.join(file);
-        if path.is_file() {
-            words.push(format!("{option}={}", path.display()));
-        }
+        let word = match there(file) {
+            Some(path) => format!("{option}={}", path.display()),
+            // With nothing at all it would speak in the clear; a file that is not there is an error.
+            None if tls.verify && file == "ca.pem" && there("cert.pem").is_none() => {
+                format!("{option}={}", tls.folder.join(file).display())
+            }
+            // Said to be none: what is not said is taken from this user's own certificates, which are another engine's business.
+            None => format!("{option}=\"\""),
+        };
+        words.push(word);
     }
     words.extend(["system".to_owned(), "dial-stdio".to_owned()]);
     words
@@ -334,14 +341,22 @@ mod tests {
         std::fs::write(folder.path().join("ca.pem"), "").unwrap();
         let mut tls = Tls { folder: folder.path().to_owned(), verify: true };
         let ca = folder.path().join("ca.pem");
-        let expected = |verify: &str| {
-            let words = ["docker", "--host=tcp://machine:2376", verify, &format!("--tlscacert={}", ca.display())];
+        let expected = |verify: &str, ca: &str| {
+            let words = ["docker", "--host=tcp://machine:2376", verify, &format!("--tlscacert={ca}")];
+            // None of its own: then none at all.
+            let none = ["--tlscert=\"\"", "--tlskey=\"\""];
             Ok(Address::Program(
-                [&words[..], &["system", "dial-stdio"]].concat().iter().map(|&w| w.to_owned()).collect(),
+                [&words[..], &none, &["system", "dial-stdio"]].concat().iter().map(|&w| w.to_owned()).collect(),
             ))
         };
-        assert_eq!(Address::parse("tcp://machine:2376", Some(&tls)), expected("--tlsverify"));
+        let ca = ca.display().to_string();
+        assert_eq!(Address::parse("tcp://machine:2376", Some(&tls)), expected("--tlsverify", &ca));
         tls.verify = false;
-        assert_eq!(Address::parse("https://machine:2376", Some(&tls)), expected("--tls"));
+        assert_eq!(Address::parse("https://machine:2376", Some(&tls)), expected("--tls", &ca));
+        // With nothing to be sure by, a file that is not there is an error, and nobody's authority is ours.
+        std::fs::remove_file(&ca).unwrap();
+        assert_eq!(Address::parse("https://machine:2376", Some(&tls)), expected("--tls", "\"\""));
+        tls.verify = true;
+        assert_eq!(Address::parse("https://machine:2376", Some(&tls)), expected("--tlsverify", &ca));
     }
 }
