@@ -51,6 +51,10 @@ test('options that are wrong, or open the wall, are refused at once', () => {
     { image: 'x', onProgress: 'text' },
     { image: 'x', sandbox: {} },
     { image: 'x', builder: 'kaniko' },
+    { image: 'x', buildNetwork: 'host' },
+    { image: 'x', buildNetwork: 'container:other' },
+    { image: 'x', disk: 0 },
+    { image: 'x', fileSize: 0 },
   ]) {
     expect(() => new DockerBackend(options as never), JSON.stringify(options)).toThrow(InvalidInputError)
   }

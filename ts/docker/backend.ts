@@ -28,6 +28,8 @@ export interface DockerBackendOptions {
    * makes the same image and keeps nothing. `buildkit` is an error where there is none.
    */
   readonly builder?: 'auto' | 'buildkit' | 'classic' | undefined
+  /** The network of a build: `none`, `bridge`, or the name of a network of the engine. Default: the engine's usual one. */
+  readonly buildNetwork?: string | undefined
   /**
    * A container by name or id: attached to when it exists, whether it runs, is paused or stopped; made under this name
    * otherwise, if there is an image. It is kept when it stops, with its files.
@@ -51,13 +53,23 @@ export interface DockerBackendOptions {
   readonly cpuShares?: number | undefined
   /** Processes and threads. Default 256. */
   readonly pids?: number | undefined
+  /**
+   * Bytes that the container's own files may take. An engine whose storage cannot hold them to it refuses (`UNSUPPORTED`): `overlay2`
+   * can on XFS with project quotas, `btrfs` and `zfs` can. Default: no bound but the engine's disk.
+   */
+  readonly disk?: number | undefined
+  /** Bytes of one file that a command writes. Default 16 GiB. */
+  readonly fileSize?: number | undefined
   /** Capabilities that are not dropped. Default: none. */
   readonly capabilities?: readonly string[] | undefined
   /** File systems in memory: path → options, such as `uid=1000,size=64m`; root's unless `uid` says otherwise. */
   readonly tmpfs?: Readonly<Record<string, string>> | undefined
   /** Whether only mounts, `tmpfs` and `/tmp` can be written. */
   readonly readOnlyRoot?: boolean | undefined
-  /** The user inside, as `uid`, `uid:gid` or name. */
+  /**
+   * The user inside, as `uid`, `uid:gid` or name. Default: the runtime's `runAsUid`, else the image's; with mounts that can be written
+   * this process's user, or where that is root the one who owns them all.
+   */
   readonly user?: string | undefined
   /** Another runtime of the engine, such as `runsc`. */
   readonly ociRuntime?: string | undefined

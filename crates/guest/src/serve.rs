@@ -27,6 +27,7 @@ const KEEP_ALIVE: Duration = Duration::from_hours(24 * 365);
 pub(crate) fn serve(held: bool) -> ExitCode {
     // A command of the same user may neither trace this process nor read its memory.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    take_no_harm_from_large_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .max_blocking_threads(BLOCKING_THREADS)
@@ -44,6 +45,14 @@ pub(crate) fn serve(held: bool) -> ExitCode {
     // Work that still blocks must not keep the container's process alive.
     runtime.shutdown_background();
     ExitCode::SUCCESS
+}
+
+/// A file that would become larger than the container may have is an error, and not the end of this process.
+#[allow(unsafe_code, reason = "no safe interface sets what a signal does")]
+fn take_no_harm_from_large_files() {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    // SAFETY: the handler touches nothing, and no other thread runs yet. Unlike an ignored signal it is no business of commands.
+    unsafe { libc::signal(libc::SIGXFSZ, nothing as extern "C" fn(libc::c_int) as libc::sighandler_t) };
 }
 
 fn make(setup: Setup, held: bool) -> Result<LocalBackend> {

@@ -112,6 +112,26 @@ async fn a_build_that_prints_much_and_fails_says_the_end_of_it() {
     }
 }
 
+/// A set-up command, or the script of a package, had all of the engine's machine.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_has_the_memory_of_the_container() {
+    let engine = engine();
+    for (memory, is_enough) in [(64 << 20, false), (1 << 30, true)] {
+        let name = format!("hog-{}-{is_enough}", std::process::id());
+        let hog = "head -c 200000000 /dev/zero | tail -c 199999999 >/dev/null";
+        let runtime = json!({ "name": name, "baseImage": engine.image, "setupCommands": [hog] });
+        let options = DockerOptions { memory, ..options(&engine, &runtime, Builder::Classic) };
+        let backend = DockerBackend::new(options, None).unwrap();
+        let started = backend.start().await;
+        backend.close().await.unwrap();
+        assert_eq!(started.is_ok(), is_enough, "{started:?}");
+        if let Err(error) = started {
+            assert!(error.details().unwrap()["message"].as_str().unwrap().contains("137"), "{error:?}");
+        }
+        forget(&engine, &name);
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_build_that_nobody_waits_for_ends() {
     let engine = engine();

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use gloveport_core::backend::Backend;
 use gloveport_core::backend::docker::{DockerBackend, DockerOptions, Runtime};
 use gloveport_core::error::ErrorKind;
+use gloveport_core::sandbox::{Mount, Sandbox};
+use serde_json::json;
 
 use crate::{engine, run, try_run};
 
@@ -51,6 +53,54 @@ async fn a_runtime_is_built_once_and_holds_its_values() {
     let images = engine.docker(&["images", "--quiet", "--filter", &reference]);
     assert_eq!(images.lines().count(), 1, "{images}");
     engine.docker(&["rmi", "--force", &images]);
+}
+
+/// Built or taken as it is, its user is the one that was said, with a home and with the mounts of that user.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_runtime_runs_as_the_user_that_it_names() {
+    let engine = engine();
+    let name = format!("user-{}", std::process::id());
+    let built = json!({ "name": name, "baseImage": engine.image, "packageManager": "npm", "runAsUid": 1234 });
+    let ready = json!({ "name": name, "image": engine.image, "runAsUid": 1234, "envVars": { "HOME": "/tmp" } });
+    for runtime in [built, ready] {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::chown(folder.path(), Some(1234), Some(1234)).unwrap();
+        let mounts = vec![Mount::new(folder.path(), "/work").read_write()];
+        let runtime: Runtime = serde_json::from_value(runtime).unwrap();
+        let options = DockerOptions {
+            image: None,
+            runtime: Some(runtime),
+            sandbox: Some(Sandbox::new(mounts, folder.path()).unwrap()),
+            ..engine.options()
+        };
+        let backend = DockerBackend::new(options, None).unwrap();
+        let outcome = run(&backend, "id -u; id -g; touch $HOME/x && echo home; touch /work/x && ls -ln /work | tail -n 1 | tr -s ' ' | cut -d' ' -f3,4").await;
+        assert_eq!(outcome.stdout, "1234\n1234\nhome\n1234 1234\n", "{}", outcome.stderr);
+        backend.close().await.unwrap();
+    }
+    let images = engine.docker(&["images", "--quiet", "--filter", &format!("reference=gloveport-runtime:{name}-*")]);
+    engine.docker(&["rmi", "--force", &images]);
+}
+
+/// A root host's container was root on every mount, and could leave programs there that make root of whoever starts them.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_mounts_of_one_user_a_container_of_root_is_that_user() {
+    let engine = engine();
+    for (owners, user) in [([1234, 1234], "1234"), ([1234, 4321], "0"), ([0, 1234], "0")] {
+        let folders = owners.map(|owner| {
+            let folder = tempfile::tempdir().unwrap();
+            std::os::unix::fs::chown(folder.path(), Some(owner), Some(owner)).unwrap();
+            folder
+        });
+        let mounts = vec![
+            Mount::new(folders[0].path(), "/work").read_write(),
+            Mount::new(folders[1].path(), "/more").read_write(),
+        ];
+        let sandbox = Sandbox::new(mounts, folders[0].path()).unwrap();
+        let backend = DockerBackend::new(DockerOptions { sandbox: Some(sandbox), ..engine.options() }, None).unwrap();
+        assert_eq!(run(&backend, "id -u").await.stdout.trim(), user, "{owners:?}");
+        backend.close().await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

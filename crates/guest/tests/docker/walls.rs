@@ -1,9 +1,12 @@
 //! What a container keeps in.
 
-use gloveport_core::backend::Backend;
+use gloveport_core::access::Operation;
 use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
+use gloveport_core::backend::{Backend, Call, Missing};
+use gloveport_core::error::ErrorKind;
+use gloveport_core::path::VirtualPath;
 
-use crate::{engine, run, try_run, write};
+use crate::{engine, run, try_run, wait, write};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_walls_are_up_by_default() {
@@ -34,13 +37,77 @@ async fn limits_bite() {
     let outcome = run(&backend, "n=0; while [ $n -lt 80 ]; do sleep 3 & n=$((n+1)); done; wait; echo done").await;
     assert!(outcome.stderr.contains("fork"), "{outcome:?}");
     // More memory than it may have: the kernel ends the one that asks, and the container lives.
-    let outcome =
-        try_run(&backend, "head -c 200000000 /dev/zero | tail -c 199999999 >/dev/null; echo \"code $?\"").await;
-    if let Ok(outcome) = outcome {
-        assert!(!outcome.stdout.contains("code 0"), "{outcome:?}");
-    }
+    let id = backend.container_id().await;
+    let outcome = run(&backend, "head -c 200000000 /dev/zero | tail -c 199999999 >/dev/null; echo \"code $?\"").await;
+    assert_eq!(outcome.stdout, "code 137\n", "{outcome:?}");
     assert_eq!(run(&backend, "echo alive").await.stdout, "alive\n");
+    assert_eq!(backend.container_id().await, id);
     backend.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_have_a_size_and_a_disk_that_cannot_be_bounded_is_said_to_be_so() {
+    let engine = engine();
+    let backend = DockerBackend::new(DockerOptions { file_size: 1 << 20, ..engine.options() }, None).unwrap();
+    let outcome = run(&backend, "head -c 3000000 /dev/zero >big; wc -c <big").await;
+    assert_eq!(outcome.stdout.trim(), "1048576", "{outcome:?}");
+    // Our own program takes no harm.
+    let id = backend.container_id().await;
+    let path = VirtualPath::absolute("/workspace/large").unwrap();
+    let change = Box::new(|_: Option<_>| Ok(vec![b'x'; 3 << 20]));
+    let writer = backend.writer().unwrap();
+    let error = writer.update(&path, Operation::Write, Missing::Create, change, &Call::default()).await.unwrap_err();
+    assert_ne!(error.kind(), ErrorKind::BackendUnavailable, "{error}");
+    assert_eq!(run(&backend, "ls; ulimit -n; ulimit -c").await.stdout, "big\n4096\n0\n");
+    assert_eq!(backend.container_id().await, id);
+    backend.close().await.unwrap();
+
+    let backend = DockerBackend::new(DockerOptions { disk: Some(64 << 20), ..engine.options() }, None).unwrap();
+    match backend.start().await {
+        Ok(()) => {
+            let outcome = run(&backend, "head -c 100000000 /dev/zero >big; wc -c <big").await;
+            assert!(outcome.stdout.trim().parse::<u64>().unwrap() <= 64 << 20, "{outcome:?}");
+        }
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error:?}");
+            assert!(error.message().ends_with("Leave `disk` out."), "{error}");
+        }
+    }
+    backend.close().await.unwrap();
+}
+
+/// The default user is root, and wrote where our program lies: without a bound, and in its place.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_root_that_cannot_be_written_cannot_be_by_root() {
+    let engine = engine();
+    let name = format!("gloveport-read-only-{}", std::process::id());
+    for container in [None, Some(name.clone())] {
+        let is_named = container.is_some();
+        let options = DockerOptions { read_only_root: true, container, ..engine.options() };
+        let backend = DockerBackend::new(options, None).unwrap();
+        let tried = "id -u; for place in / /.gloveport /bin /etc /workspace; do touch $place/x && echo $place; done 2>/dev/null; \
+                     rm /.gloveport/guest 2>/dev/null && echo removed; cut -d' ' -f3,4 /proc/self/mounts | grep ' rw' | cut -d' ' -f1 | sort -u";
+        let outcome = run(&backend, tried).await;
+        let (user, kinds) = outcome.stdout.split_once('\n').unwrap();
+        assert_eq!(user, "0");
+        // What is left to write is in memory, or no place for files.
+        for kind in kinds.lines() {
+            assert!(["tmpfs", "proc", "devpts", "mqueue", "sysfs", "cgroup", "cgroup2"].contains(&kind), "{kinds}");
+        }
+        let id = backend.container_id().await.unwrap();
+        let volume = engine.docker(&["inspect", "--format", "{{range .Mounts}}{{.Name}}{{end}}", &id]);
+        let volumes = || engine.docker(&["volume", "ls", "--quiet"]);
+        assert!(volumes().contains(&volume) && !volume.is_empty(), "{volume}");
+        // Nothing is left of how our program came there.
+        wait(|| !engine.docker(&["ps", "--all", "--format", "{{.Names}}"]).contains("-guest")).await;
+        if is_named {
+            backend.stop(false).await.unwrap();
+            assert_eq!(run(&backend, "echo resumed").await.stdout, "resumed\n");
+            backend.stop(true).await.unwrap();
+        }
+        backend.close().await.unwrap();
+        assert!(!engine.exists(&id) && !volumes().contains(&volume));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

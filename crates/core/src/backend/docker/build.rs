@@ -17,6 +17,7 @@ use super::image::{BuildProgress, fetch_base};
 use super::install::Keep;
 use super::options::DockerOptions;
 use super::runtime::{Runtime, written};
+use super::spec::{CPU_PERIOD, bytes, cpu_quota, network};
 use super::trace::Trace;
 use crate::error::{Error, ErrorKind, Result};
 use crate::text::ansi::AnsiStripper;
@@ -75,12 +76,12 @@ pub(super) async fn build(
     let kind = kind(engine, options.builder).await?;
     let keep = fetch_base(engine, runtime, options, progress).await?.as_ref().and_then(Keep::on);
     let mut said = Said { progress, ..Said::default() };
-    let mut ended = ask(engine, runtime, tag, kind, keep.as_ref(), &mut said).await?;
+    let mut ended = ask(engine, runtime, tag, kind, options, keep.as_ref(), &mut said).await?;
     if kind == Kind::BuildKit && options.builder == Builder::Auto && !said.begun && is_refusal(ended.as_ref()) {
         options
             .notices
             .say("The engine's BuildKit refused to build: the classic builder does, which keeps no downloads.");
-        ended = ask(engine, runtime, tag, Kind::Classic, None, &mut said).await?;
+        ended = ask(engine, runtime, tag, Kind::Classic, options, None, &mut said).await?;
     }
     match ended {
         Ok(()) => Ok(()),
@@ -143,6 +144,7 @@ async fn ask(
     runtime: &Runtime,
     tag: &str,
     kind: Kind,
+    options: &DockerOptions,
     keep: Option<&Keep>,
     said: &mut Said<'_>,
 ) -> Result<Result<(), Failure>> {
@@ -153,8 +155,13 @@ async fn ask(
     if !runtime.cache_image {
         path = path.with("nocache", "1");
     }
+    path = bounded(path, options)?;
     if kind == Kind::BuildKit {
         path = path.with("version", "2");
+    }
+    if let Some(name) = &options.build_network {
+        path = path.with("networkmode", &network("buildNetwork", name)?);
+    } else if kind == Kind::BuildKit {
         // An engine without its usual network builds without one, as its containers run; BuildKit must be told.
         let bridge = engine.ask("GET", &Path::new("/networks").name("bridge"), Payload::Nothing).await;
         if bridge.is_err_and(|failure| failure.is_missing()) {
@@ -162,6 +169,16 @@ async fn ask(
         }
     }
     Ok(engine.follow(&path, Payload::Archive(&context), |message| said.hear(message)).await)
+}
+
+/// What the programs of a build may use: as much as the container, each of them. BuildKit itself holds none of it.
+fn bounded(path: Path, options: &DockerOptions) -> Result<Path> {
+    let swap = options.memory_swap.unwrap_or(options.memory);
+    Ok(path
+        .with("memory", &bytes("memory", options.memory)?.to_string())
+        .with("memswap", &bytes("memorySwap", swap)?.to_string())
+        .with("cpuperiod", &CPU_PERIOD.to_string())
+        .with("cpuquota", &cpu_quota(options.cpus)?.to_string()))
 }
 
 impl Said<'_> {
@@ -218,6 +235,17 @@ mod tests {
         ] {
             assert_eq!(kind_of(&said), kind, "{said}");
         }
+    }
+
+    #[test]
+    fn a_build_is_asked_for_with_the_bounds_of_the_container() {
+        let options = DockerOptions { memory: 64 << 20, cpus: 0.5, ..DockerOptions::default() };
+        assert_eq!(
+            bounded(Path::new("/build"), &options).unwrap().as_str(),
+            "/build?memory=67108864&memswap=67108864&cpuperiod=100000&cpuquota=50000"
+        );
+        let options = DockerOptions { memory_swap: Some(128 << 20), ..options };
+        assert!(bounded(Path::new("/build"), &options).unwrap().as_str().contains("memswap=134217728"));
     }
 
     const DOCKER: &str = r#"{"Components":[{"Name":"Engine"}],"Os":"linux","ApiVersion":"1.44"}"#;

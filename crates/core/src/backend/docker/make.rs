@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
@@ -14,10 +14,13 @@ use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM, RECEIVE, archive, program_onl
 use super::image;
 use super::locks;
 use super::names;
+use super::options::DockerOptions;
 use super::owner;
 use super::spec::{self, First};
 use super::walls::{self, Walls};
 use crate::error::{Error, ErrorKind, Result, Shown};
+#[cfg(unix)]
+use crate::sandbox::Sandbox;
 
 /// 60 s for the guest to settle in a container through a command, besides its way there.
 const SEND: Duration = Duration::from_secs(60);
@@ -97,8 +100,10 @@ impl Container {
                 None
             }
             Status::Still if ours => {
-                // Nothing runs in it: the guest of this version replaces the one that was there.
-                if let Some(program) = self.optional(self.program(&engine).await)? {
+                // Nothing runs in it: the guest of this version replaces the one that was there, unless nothing can be written.
+                if !self.0.options.read_only_root
+                    && let Some(program) = self.optional(self.program(&engine).await)?
+                {
                     let owned = self.owned_work_dir(&engine, &id, &found).await;
                     self.upload(&engine, &id, &program, owned).await?;
                 }
@@ -131,15 +136,19 @@ impl Container {
         labels.insert(GUEST_LABEL.to_owned(), if program.is_some() { "serves" } else { "none" }.into());
         labels.insert(walls::LABEL.to_owned(), Walls::of(options).label().into());
         let first = if program.is_some() { First::Guest } else { First::Shell };
-        let body = spec::container(options, &image, &self.0.work_dir, user, labels, remove, first)?;
+        let mut body = spec::container(options, &image, &self.0.work_dir, user, labels, remove, first)?;
         let name = options.container.clone().unwrap_or_else(|| owner::name_of(&self.0.session));
-        let mut made = make(&engine, &name, &body, remove).await;
-        if made.as_ref().is_err_and(Failure::is_missing) {
-            image::fetch(&engine, &image, options, progress).await?;
-            made = make(&engine, &name, &body, remove).await;
+        let stage = match &program {
+            Some(program) if options.read_only_root => Some(self.staged(&engine, &image, program).await?),
+            Some(_) | None => None,
+        };
+        if let Some((stage, _)) = &stage {
+            body["HostConfig"]["VolumesFrom"] = json!([format!("{stage}:ro")]);
         }
-        let (id, unfinished) = made.map_err(|failure| refused("make a container", &failure))?;
-        if let Some(program) = &program {
+        let (id, unfinished) = self.make_of(&engine, &image, &name, &body, remove).await?;
+        // It goes, and its volume with the container.
+        drop(stage);
+        if let Some(program) = program.as_ref().filter(|_| !options.read_only_root) {
             // Who runs things in it is known now: also where only its image says so.
             let found = inspect(&engine, &id).await?.unwrap_or_default();
             let owned = self.owned_work_dir(&engine, &id, &found).await;
@@ -152,41 +161,74 @@ impl Container {
         Ok((Running::new(engine, id, true, program, hold), unfinished))
     }
 
+    /// Makes a container; its image is fetched where that is what is missing.
+    async fn make_of(
+        &self,
+        engine: &Engine,
+        image: &str,
+        name: &str,
+        body: &Value,
+        nameless: bool,
+    ) -> Result<(String, Unfinished)> {
+        let mut made = make(engine, name, body, nameless).await;
+        if made.as_ref().is_err_and(Failure::is_missing) {
+            image::fetch(engine, image, &self.0.options, self.0.progress.as_ref()).await?;
+            made = make(engine, name, body, nameless).await;
+        }
+        made.map_err(|failure| match (&failure, self.0.options.disk) {
+            (Failure::Refused { message, .. }, Some(_)) if message.contains("torage") => Error::new(
+                ErrorKind::Unsupported,
+                "The container engine's storage cannot hold a container to a size (`overlay2` can on XFS with project quotas, `btrfs` and \
+                 `zfs` can). Leave `disk` out.",
+            )
+            .with_details(json!({ "message": message })),
+            _ => refused("make a container", &failure),
+        })
+    }
+
+    /// The guest in a volume, for a container whose root cannot be written: the engine puts it there through a container that is never
+    /// started, and which goes when this is dropped.
+    async fn staged(&self, engine: &Engine, image: &str, program: &[u8]) -> Result<(String, Unfinished)> {
+        let body = json!({
+            "Image": image,
+            "Entrypoint": [GUEST_PROGRAM],
+            "Labels": owner::labels(&self.0.session, true),
+            "Volumes": { GUEST_DIRECTORY: {} },
+            "HostConfig": { "NetworkMode": "none" },
+        });
+        let name = owner::stage_of(&self.0.session);
+        let (id, unfinished) = self.make_of(engine, image, &name, &body, true).await?;
+        put(engine, &id, GUEST_DIRECTORY, &program_only(program)).await?;
+        Ok((id, unfinished))
+    }
+
     /// Who runs things inside. On mounts that can be written it is this process's user: a root without capabilities
-    /// writes nobody else's files, and what it made could not be used from outside.
+    /// writes nobody else's files, and what it made could not be used from outside. Of root it is whoever owns the mounts: nothing
+    /// is root's in there that need not be.
     async fn user(&self, engine: &Engine) -> Result<Option<String>> {
         let options = &self.0.options;
-        if options.user.is_some() {
-            return Ok(options.user.clone());
-        }
-        // The user of a runtime that is built is in its image.
-        let ready = options.runtime.as_ref().filter(|runtime| runtime.image.is_some());
-        if let Some(uid) = ready.and_then(|runtime| runtime.run_as_uid) {
-            return Ok(Some(format!("{uid}:{uid}")));
-        }
+        let said = said_user(options);
         #[cfg(unix)]
-        if options.sandbox.as_ref().is_some_and(|sandbox| !sandbox.writable_roots().is_empty()) {
-            let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
+        if said.is_none()
+            && let Some(sandbox) = options.sandbox.as_ref().filter(|sandbox| !sandbox.writable_roots().is_empty())
+        {
             let info = describe(engine, "/info").await?;
-            // Without root outside, root inside is this user already.
             let security = info.get("SecurityOptions").and_then(Value::as_array).into_iter().flatten();
-            let rootless = security.filter_map(Value::as_str).any(|option| option.contains("rootless"));
-            if !user.is_root() && !rootless {
-                return Ok(Some(format!("{}:{}", user.as_raw(), group.as_raw())));
+            // Without root outside, root inside is the engine's user already.
+            if !security.filter_map(Value::as_str).any(|option| option.contains("rootless")) {
+                let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
+                let outside = if user.is_root() { owner_of(sandbox) } else { Some((user.as_raw(), group.as_raw())) };
+                return Ok(outside.map(|(user, group)| format!("{user}:{group}")));
             }
         }
         let _ = engine;
-        Ok(None)
+        Ok(said)
     }
 
     /// Puts the guest into a container in which nothing runs.
     async fn upload(&self, engine: &Engine, id: &str, program: &[u8], owned: Option<(String, u32, u32)>) -> Result<()> {
         let directories: Vec<_> = owned.iter().map(|(path, user, group)| (path.as_str(), *user, *group)).collect();
-        let path = if self.0.options.read_only_root { GUEST_DIRECTORY } else { "/" };
-        let bytes = if self.0.options.read_only_root { program_only(program) } else { archive(program, &directories) };
-        let path = of(id).then("archive").with("path", path);
-        let taken = engine.ask("PUT", &path, Payload::Archive(&bytes)).await;
-        taken.map(drop).map_err(|failure| refused("take the program that serves files", &failure))
+        put(engine, id, "/", &archive(program, &directories)).await
     }
 
     /// The working directory, for a user that could not make it; not where a mount will be.
@@ -262,6 +304,33 @@ impl Container {
         };
         timeout(SEND + travel(program.len()), sent).await.ok().flatten().ok_or_else(failed)
     }
+}
+
+/// The user that the options name; a runtime's is one of them, whether its image is built or not.
+fn said_user(options: &DockerOptions) -> Option<String> {
+    let of_runtime = options.runtime.as_ref().and_then(|runtime| runtime.run_as_uid);
+    options.user.clone().or_else(|| of_runtime.map(|uid| format!("{uid}:{uid}")))
+}
+
+/// The one user who owns all mounts that can be written, if that is not root.
+#[cfg(unix)]
+fn owner_of(sandbox: &Sandbox) -> Option<(u32, u32)> {
+    use std::os::unix::fs::MetadataExt;
+    let table = sandbox.table();
+    let mounts = table.mounts().iter().zip(sandbox.hosts());
+    let mut writable = mounts.filter(|(entry, _)| table.can_write(&entry.mount_point)).map(|(_, host)| {
+        let facts = std::fs::metadata(host).ok()?;
+        Some((facts.uid(), facts.gid()))
+    });
+    let first = writable.next()??;
+    (first.0 != 0 && writable.all(|owner| owner.is_some_and(|owner| owner.0 == first.0))).then_some(first)
+}
+
+/// Puts an archive into a container in which nothing runs.
+async fn put(engine: &Engine, id: &str, place: &str, bytes: &[u8]) -> Result<()> {
+    let path = of(id).then("archive").with("path", place);
+    let taken = engine.ask("PUT", &path, Payload::Archive(bytes)).await;
+    taken.map(drop).map_err(|failure| refused("take the program that serves files", &failure))
 }
 
 /// Makes a container and says its number. It is asked for on a task of its own: an engine that was asked makes it, though
@@ -362,9 +431,24 @@ fn check_container_name(name: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    #[test]
+    fn a_user_that_was_said_is_the_one_whoever_the_host_is() {
+        for (runtime, user, expected) in [
+            (r#"{ "name": "n", "baseImage": "b", "runAsUid": 1000 }"#, None, Some("1000:1000")),
+            (r#"{ "name": "n", "image": "i", "runAsUid": 1000 }"#, None, Some("1000:1000")),
+            (r#"{ "name": "n", "image": "i", "runAsUid": 1000 }"#, Some("7"), Some("7")),
+            (r#"{ "name": "n", "baseImage": "b" }"#, None, None),
+        ] {
+            let options = DockerOptions {
+                runtime: Some(serde_json::from_str(runtime).unwrap()),
+                user: user.map(str::to_owned),
+                ..DockerOptions::default()
+            };
+            assert_eq!(said_user(&options).as_deref(), expected, "{runtime}");
+        }
+    }
 
     #[test]
     fn a_name_is_not_the_beginning_of_somebody_elses_number() {

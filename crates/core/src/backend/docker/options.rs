@@ -28,6 +28,8 @@ pub struct DockerOptions {
     pub pull: Pull,
     /// Who builds the image of `runtime`.
     pub builder: Builder,
+    /// The network of a build: `none`, `bridge`, or a network of the engine. Default: the engine's usual one.
+    pub build_network: Option<String>,
     /// A container by name or id: attached to when it exists, however it is; made under this name otherwise, if there
     /// is an image. Such a container is kept when it stops.
     pub container: Option<String>,
@@ -52,6 +54,10 @@ pub struct DockerOptions {
     pub cpu_shares: Option<u32>,
     /// Processes and threads.
     pub pids: u32,
+    /// Bytes that the container's own files may take. Refused where the engine's storage cannot hold them to it.
+    pub disk: Option<u64>,
+    /// Bytes of one file that a command writes.
+    pub file_size: u64,
     /// Capabilities that are not dropped, such as `CHOWN`.
     pub capabilities: Vec<String>,
     /// File systems in memory: path → options. `exec` is added unless `exec` or `noexec` is spelled; root's unless `uid`
@@ -59,8 +65,8 @@ pub struct DockerOptions {
     pub tmpfs: BTreeMap<String, String>,
     /// Whether nothing but mounts, `tmpfs` and a `/tmp` in memory can be written.
     pub read_only_root: bool,
-    /// The user inside, as `uid`, `uid:gid` or name. Default: the image's; on mounts that can be written the user of this
-    /// process, so that both sides can use each other's files.
+    /// The user inside, as `uid`, `uid:gid` or name. Default: the runtime's, else the image's; on mounts that can be written the user
+    /// of this process, or where that is root whoever owns them all, so that both sides can use each other's files.
     pub user: Option<String>,
     /// Another runtime of the engine, such as `runsc`.
     pub oci_runtime: Option<String>,
@@ -120,6 +126,8 @@ const MEMORY: u64 = 2 << 30;
 const CPUS: f64 = 2.0;
 /// 256 processes and threads (R-DK-1).
 const PIDS: u32 = 256;
+/// 16 GiB: larger than any file that a build makes, and smaller than most disks.
+const FILE_SIZE: u64 = 16 << 30;
 
 impl Default for DockerOptions {
     fn default() -> Self {
@@ -129,6 +137,7 @@ impl Default for DockerOptions {
             runtime: None,
             pull: Pull::default(),
             builder: Builder::default(),
+            build_network: None,
             container: None,
             work_dir: None,
             sandbox: None,
@@ -139,6 +148,8 @@ impl Default for DockerOptions {
             cpus: CPUS,
             cpu_shares: None,
             pids: PIDS,
+            disk: None,
+            file_size: FILE_SIZE,
             capabilities: Vec::new(),
             tmpfs: BTreeMap::new(),
             read_only_root: false,

@@ -90,13 +90,19 @@ fn is_there(_pid: u32) -> bool {
 /// made of a container (`docker commit`) hands them to containers of anybody.
 fn is_as_made(container: &Value) -> bool {
     let Some(session) = container.get("Labels").and_then(|labels| text(labels, SESSION)) else { return false };
-    let name = format!("/{}", name_of(session));
-    container.get("Names").and_then(Value::as_array).into_iter().flatten().any(|theirs| *theirs == *name)
+    let names = [name_of(session), stage_of(session)].map(|name| format!("/{name}"));
+    let theirs = container.get("Names").and_then(Value::as_array).into_iter().flatten();
+    theirs.filter_map(Value::as_str).any(|theirs| names.iter().any(|name| name == theirs))
 }
 
 /// The name of a container without one of its author's.
 pub(super) fn name_of(session: &str) -> String {
     format!("gloveport-{session}")
+}
+
+/// The name of the container through which its guest comes, where its root cannot be written.
+pub(super) fn stage_of(session: &str) -> String {
+    format!("{}-guest", name_of(session))
 }
 
 /// Whether a container that was looked at was made by us. The label alone does not say so: an image that was made of one of
@@ -166,7 +172,7 @@ mod tests {
     #[test]
     fn labels_that_came_with_an_image_make_no_container_ours() {
         let of = |name: &str| json!({ "Names": [name], "Labels": { SESSION: "ab" } });
-        assert!(is_as_made(&of("/gloveport-ab")));
+        assert!(is_as_made(&of("/gloveport-ab")) && is_as_made(&of("/gloveport-ab-guest")));
         assert!(!is_as_made(&of("/amazing_name")) && !is_as_made(&of("/gloveport-abc")));
         assert!(!is_as_made(&json!({ "Names": ["/gloveport-"], "Labels": {} })));
     }

@@ -71,15 +71,12 @@ pub(super) fn container(
     remove: bool,
     first: First,
 ) -> Result<Value> {
-    let mut volumes = Map::new();
     let mut tmpfs = Map::new();
     for (path, spelled) in &options.tmpfs {
         tmpfs.insert(absolute("tmpfs", path)?, with_exec(spelled).into());
     }
     if options.read_only_root {
         tmpfs.entry("/tmp").or_insert_with(|| TMP.into());
-        // The engine puts nothing into a root that cannot be written, but into a volume it does.
-        volumes.insert(GUEST_DIRECTORY.to_owned(), json!({}));
     }
     let mut host = json!({
         "Privileged": false,
@@ -91,10 +88,14 @@ pub(super) fn container(
         "MemorySwap": bytes("memorySwap", options.memory_swap.unwrap_or(options.memory))?,
         "CpuPeriod": CPU_PERIOD,
         "CpuQuota": cpu_quota(options.cpus)?,
-        "NetworkMode": network(&options.network)?,
+        "NetworkMode": network("network", &options.network)?,
         "IpcMode": "private",
         "LogConfig": { "Type": "none" },
-        "Ulimits": [ulimit("nofile", OPEN_FILES), ulimit("core", 0)],
+        "Ulimits": [
+            ulimit("nofile", OPEN_FILES),
+            ulimit("core", 0),
+            ulimit("fsize", bytes("fileSize", options.file_size)?),
+        ],
         "ReadonlyRootfs": options.read_only_root,
         "Tmpfs": tmpfs,
         "AutoRemove": remove,
@@ -102,6 +103,12 @@ pub(super) fn container(
         // before it and end with its child.
         "Init": first == First::Shell,
     });
+    if let Some(disk) = options.disk {
+        host["StorageOpt"] = json!({ "size": bytes("disk", disk)?.to_string() });
+    }
+    if let Some(name) = &options.build_network {
+        network("buildNetwork", name)?;
+    }
     if let Some(shares) = options.cpu_shares {
         host["CpuShares"] = shares.into();
     }
@@ -131,7 +138,6 @@ pub(super) fn container(
         "AttachStderr": false,
         "Tty": false,
         "StopTimeout": STOP_SECONDS,
-        "Volumes": volumes,
         "HostConfig": host,
     });
     if let Some(user) = user {
@@ -141,11 +147,11 @@ pub(super) fn container(
 }
 
 /// 100 ms: the period in which the share of processor time is counted.
-const CPU_PERIOD: i64 = 100_000;
+pub(super) const CPU_PERIOD: i64 = 100_000;
 
 /// Microseconds of each period. Unlike a number of processors the engine takes more than the machine has.
 #[allow(clippy::cast_possible_truncation, reason = "the range was checked")]
-fn cpu_quota(cpus: f64) -> Result<i64> {
+pub(super) fn cpu_quota(cpus: f64) -> Result<i64> {
     if !(0.01..=1024.0).contains(&cpus) {
         return Err(Error::invalid("`cpus` is a number of processors from 0.01 to 1024."));
     }
@@ -160,7 +166,7 @@ fn capabilities(names: &[String]) -> Result<&[String]> {
     Ok(names)
 }
 
-fn bytes(name: &str, value: u64) -> Result<i64> {
+pub(super) fn bytes(name: &str, value: u64) -> Result<i64> {
     i64::try_from(value).ok().filter(|bytes| *bytes > 0).ok_or_else(|| {
         Error::invalid(format!("`{name}` is a positive number of bytes; a container without a bound is not made."))
     })
@@ -175,13 +181,13 @@ fn ulimit(name: &str, value: i64) -> Value {
 }
 
 /// Refuses what would share the network of the host or of another container.
-fn network(name: &str) -> Result<String> {
+pub(super) fn network(option: &str, name: &str) -> Result<String> {
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     if !is_name || name == "host" {
-        return Err(Error::invalid(
-            "`network` is 'none', 'bridge' or the name of a network of the engine; the host's own network and other \
+        return Err(Error::invalid(format!(
+            "`{option}` is 'none', 'bridge' or the name of a network of the engine; the host's own network and other \
              containers' are not shared.",
-        ));
+        )));
     }
     Ok(name.to_owned())
 }
@@ -289,7 +295,13 @@ mod tests {
     #[test]
     fn is_hardened_unless_told_otherwise() {
         let mut body = body(&DockerOptions::default()).unwrap();
-        assert!(body.as_object_mut().unwrap().remove("Env").unwrap().as_array().unwrap().len() == ENVIRONMENT.len());
+        let environment = body.as_object_mut().unwrap().remove("Env").unwrap();
+        let environment = environment.as_array().unwrap().iter().map(|variable| {
+            let (name, value) = variable.as_str().unwrap().split_once('=').unwrap();
+            (name.to_owned(), Value::from(value))
+        });
+        let recorded: Value = serde_json::from_str(include_str!("../../../tests/vectors/docker_runtime.json")).unwrap();
+        assert_eq!(Value::Object(environment.collect()), recorded["sandbox_env"]);
         // The whole of it: what is not here is not asked for.
         assert_eq!(
             body,
@@ -306,7 +318,6 @@ mod tests {
                 "AttachStderr": false,
                 "Tty": false,
                 "StopTimeout": 1,
-                "Volumes": {},
                 "HostConfig": {
                     "Privileged": false,
                     "CapDrop": ["ALL"],
@@ -323,6 +334,7 @@ mod tests {
                     "Ulimits": [
                         { "Name": "nofile", "Soft": 4096, "Hard": 4096 },
                         { "Name": "core", "Soft": 0, "Hard": 0 },
+                        { "Name": "fsize", "Soft": 17_179_869_184_u64, "Hard": 17_179_869_184_u64 },
                     ],
                     "ReadonlyRootfs": false,
                     "Tmpfs": {},
@@ -343,6 +355,8 @@ mod tests {
             network: "bridge".to_owned(),
             capabilities: vec!["CHOWN".to_owned()],
             oci_runtime: Some("runsc".to_owned()),
+            disk: Some(10 << 30),
+            file_size: 1 << 30,
             tmpfs: [("/cache".to_owned(), "size=1m".to_owned()), ("/quiet".to_owned(), "noexec".to_owned())].into(),
             ..DockerOptions::default()
         })
@@ -356,6 +370,7 @@ mod tests {
             ("NetworkMode", json!("bridge")),
             ("CapAdd", json!(["CHOWN"])),
             ("Runtime", json!("runsc")),
+            ("StorageOpt", json!({ "size": "10737418240" })),
             // `noexec` became `noexec,exec` (D30).
             ("Tmpfs", json!({ "/cache": "size=1m,exec", "/quiet": "noexec" })),
         ] {
@@ -368,6 +383,9 @@ mod tests {
         for options in [
             DockerOptions { network: "host".to_owned(), ..DockerOptions::default() },
             DockerOptions { network: "container:other".to_owned(), ..DockerOptions::default() },
+            DockerOptions { build_network: Some("host".to_owned()), ..DockerOptions::default() },
+            DockerOptions { disk: Some(0), ..DockerOptions::default() },
+            DockerOptions { file_size: 0, ..DockerOptions::default() },
             DockerOptions { capabilities: vec!["cap_all".to_owned()], ..DockerOptions::default() },
             DockerOptions { memory: 0, ..DockerOptions::default() },
             DockerOptions { pids: 0, ..DockerOptions::default() },

@@ -20,6 +20,8 @@ pub(super) struct Walls {
     cpus: f64,
     cpu_shares: Option<u64>,
     pids: u32,
+    disk: Option<u64>,
+    file_size: u64,
     capabilities: BTreeSet<String>,
     tmpfs: BTreeMap<String, String>,
     read_only_root: bool,
@@ -35,6 +37,8 @@ impl Walls {
             cpus: options.cpus,
             cpu_shares: options.cpu_shares.map(Into::into),
             pids: options.pids,
+            disk: options.disk,
+            file_size: options.file_size,
             capabilities: options.capabilities.iter().map(|name| name.to_ascii_uppercase()).collect(),
             tmpfs: options.tmpfs.iter().map(|(path, spelled)| (path.clone(), spelled.clone())).collect(),
             read_only_root: options.read_only_root,
@@ -104,6 +108,12 @@ impl Walls {
                 other(self.pids != usual.pids, |ours, theirs| ours.pids == theirs.pids)
                     || weaker(|ours, theirs| theirs.pids > ours.pids),
             ),
+            ("disk", other(self.disk.is_some(), |ours, theirs| ours.disk == theirs.disk)),
+            (
+                "fileSize",
+                other(self.file_size != usual.file_size, |ours, theirs| ours.file_size == theirs.file_size)
+                    || weaker(|ours, theirs| theirs.file_size > ours.file_size),
+            ),
             (
                 "capabilities",
                 other(!self.capabilities.is_empty(), |ours, theirs| ours.capabilities == theirs.capabilities)
@@ -132,7 +142,7 @@ mod tests {
     #[test]
     fn a_container_that_is_weaker_than_asked_for_is_not_taken_and_nothing_that_was_said_is_dropped() {
         type Change = fn(&mut DockerOptions);
-        let changes: [(&str, bool, Change); 12] = [
+        let changes: [(&str, bool, Change); 15] = [
             ("network", true, |options| options.network = "bridge".to_owned()),
             ("memory", true, |options| options.memory *= 2),
             ("memory", false, |options| options.memory /= 2),
@@ -141,6 +151,9 @@ mod tests {
             ("cpus", false, |options| options.cpus = 0.5),
             ("cpuShares", false, |options| options.cpu_shares = Some(2)),
             ("pids", true, |options| options.pids = 4096),
+            ("disk", false, |options| options.disk = Some(1 << 30)),
+            ("fileSize", true, |options| options.file_size *= 2),
+            ("fileSize", false, |options| options.file_size /= 2),
             ("capabilities", true, |options| options.capabilities = vec!["sys_admin".to_owned()]),
             ("tmpfs", false, |options| drop(options.tmpfs.insert("/x".to_owned(), String::new()))),
             ("readOnlyRoot", false, |options| options.read_only_root = true),

@@ -290,6 +290,12 @@ fn lost(error: std::io::Error) -> Failure {
 pub(super) struct Path(String);
 
 impl Path {
+    /// As it is sent.
+    #[cfg(test)]
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// A path of our own words.
     pub(super) fn new(words: &str) -> Self {
         Self(words.to_owned())
