@@ -76,7 +76,12 @@ fn guest() -> Place {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     let base = VirtualPath::absolute(root.to_str().unwrap()).unwrap();
-    let setup = Setup { working_directory: base.clone(), limits: Limits::default(), environment: Vec::new() };
+    let setup = Setup {
+        working_directory: base.clone(),
+        limits: Limits::default(),
+        environment: Vec::new(),
+        places: Vec::new(),
+    };
     let link = InProcess { setup, connection: OnceCell::new() };
     let backend = GuestBackend(Remote::new(link, base.clone(), Limits::default()));
     Place { backend: Box::new(backend), base, _directory: Some(directory) }
@@ -251,8 +256,12 @@ async fn nonsense_ends_the_connection_and_nothing_hangs() {
             let _ = theirs.write_all(answer).await;
         });
         let (reader, writer) = tokio::net::UnixStream::from_std(ours).unwrap().into_split();
-        let setup =
-            Setup { working_directory: VirtualPath::root(), limits: Limits::default(), environment: Vec::new() };
+        let setup = Setup {
+            working_directory: VirtualPath::root(),
+            limits: Limits::default(),
+            environment: Vec::new(),
+            places: Vec::new(),
+        };
         let error = Connection::open(reader, writer, setup).await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::BackendUnavailable, "{answer:?}");
     }

@@ -71,10 +71,8 @@ fn contexts(list: &[(&str, &str, Value, &[&Path])], current: &str) -> tempfile::
 fn what_is_named_by_the_environment_is_taken_and_nothing_else() {
     let host = engine().host;
     let none = json!({});
-    let folder = contexts(
-        &[("work", &host, none.clone(), &[]), ("away", "unix:///no/such.sock", none.clone(), &[])],
-        "work",
-    );
+    let folder =
+        contexts(&[("work", &host, none.clone(), &[]), ("away", "unix:///no/such.sock", none.clone(), &[])], "work");
     let at = ("DOCKER_CONFIG", folder.path().to_str().unwrap());
     assert_eq!(found(&[("DOCKER_HOST", &host)]), "here");
     assert_eq!(found(&[at]), "here");
@@ -105,8 +103,11 @@ fn the_first_of_the_usual_sockets_that_answers_is_taken() {
     let socket = engine().host.strip_prefix("unix://").unwrap().to_owned();
     let [home, runtime] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let settings = [("HOME", home.path().to_str().unwrap()), ("XDG_RUNTIME_DIR", runtime.path().to_str().unwrap())];
-    let places =
-        [home.path().join(".docker/run/docker.sock"), runtime.path().join("docker.sock"), runtime.path().join("podman/podman.sock")];
+    let places = [
+        home.path().join(".docker/run/docker.sock"),
+        runtime.path().join("docker.sock"),
+        runtime.path().join("podman/podman.sock"),
+    ];
     for (n, place) in places.iter().enumerate() {
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();
         symlink(&socket, place).unwrap();

@@ -17,6 +17,7 @@ mod far;
 mod found;
 mod held;
 mod life;
+mod mounts;
 mod revived;
 #[path = "../../../core/tests/contract/run.rs"]
 mod run;

@@ -10,7 +10,7 @@ use super::mounts::Mounts;
 use super::options::DockerOptions;
 use super::runtime::work_dir;
 use super::usage::Usage;
-use crate::backend::guest::Remote;
+use crate::backend::guest::{Places, Remote};
 use crate::backend::local::{Confinement, LocalBackend, LocalOptions};
 use crate::backend::{Backend, BoxFuture, FileSystem, InUse, Shell, WritableFileSystem};
 use crate::error::Result;
@@ -68,7 +68,8 @@ impl DockerBackend {
             .transpose()?;
         let limits = options.limits.clone();
         let id = format!("docker-{}", &session[..8]);
-        let container = Container::new(options, work_dir.clone(), session, progress);
+        let places = mounts.as_ref().map(|local| Places::of(local.identities()));
+        let container = Container::new(options, work_dir.clone(), session, progress).with_places(places);
         let mounts = mounts.map(|local| Mounts::new(local, container.clone()));
         Ok(Self { id, remote: Remote::new(container.clone(), work_dir, limits), container, mounts })
     }

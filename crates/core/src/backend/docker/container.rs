@@ -18,14 +18,14 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::by_shell;
-use super::calls::{Status, exec, status, unpause};
+use super::calls::{Status, exec, status, stop, unpause};
 use super::client::{Engine, Input, Output};
 use super::idle::{Busy, Idleness};
 use super::image::BuildProgress;
 use super::interrupt::Interrupt;
 use super::options::DockerOptions;
 use super::spec;
-use crate::backend::guest::{Connection, Lease, Line, Link, Setup};
+use crate::backend::guest::{Connection, Lease, Line, Link, Places, Setup};
 use crate::backend::{BoxFuture, Call};
 use crate::cancel::CancelToken;
 use crate::error::{Error, ErrorKind, Result};
@@ -49,6 +49,8 @@ pub(super) struct Inner {
     pub(super) work_dir: VirtualPath,
     pub(super) session: String,
     pub(super) progress: Option<BuildProgress>,
+    /// The directories of this machine that file tools work on.
+    places: Option<Places>,
     /// Held while a container comes or goes, which may take long.
     pub(super) state: tokio::sync::Mutex<State>,
     /// The container that runs, for whoever only looks and does not wait.
@@ -129,12 +131,21 @@ impl Container {
             work_dir,
             session,
             progress,
+            places: None,
             state: tokio::sync::Mutex::new(State::Idle),
             seen: Mutex::new(None),
             interrupt: Interrupt::default(),
             idleness: Idleness::new(),
             home: Mutex::new(None),
         }))
+    }
+
+    /// The same with these mounts. Nobody else may have it yet.
+    pub(super) fn with_places(mut self, places: Option<Places>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.places = places;
+        }
+        self
     }
 
     /// Starts it, if it does not run. `Closed` after [`Container::close`].
@@ -229,6 +240,10 @@ impl Container {
                 line = self.connect(&running, BEGIN).await;
             }
         }
+        if line.is_err() && self.0.options.container.is_some() && running.hold.take().is_some() {
+            // It would end by itself, and the next call would find it about to.
+            let _ = stop(&running.engine, &running.id).await;
+        }
         running.line = Some(line?);
         unfinished.finish();
         Ok(running)
@@ -273,17 +288,42 @@ impl Container {
         };
         // A container that exists may have been made without them.
         let environment = spec::variables(&self.0.options)?.into_iter().collect();
-        let setup = Setup { working_directory: work_dir, limits, environment };
+        let mounts = self.0.options.sandbox.as_ref().map_or(&[][..], |sandbox| sandbox.table().mounts());
+        let places = mounts.iter().map(|entry| entry.mount_point.clone()).collect();
+        let setup = Setup { working_directory: work_dir, limits, environment, places };
         let command = [program, "serve", "held"];
         let command = if running.hold.is_some() { &command[..] } else { &command[..2] };
         let (output, input) = exec(&running.engine, &running.id, command, user).await?;
         let connection = Connection::open_within(output, input, setup, most).await?;
+        self.check_mounts(connection.places())?;
         *self.0.home.lock() = connection.home();
         let connection = Arc::new(connection);
         if running.hold.is_some() {
             tokio::spawn(tidy_up(Arc::downgrade(&self.0), connection.ending(), Arc::downgrade(&connection)));
         }
         Ok(Line::Guest(connection))
+    }
+}
+
+impl Container {
+    /// Refuses a container in which commands would see other directories than file tools work on: somebody has put another one in
+    /// the place of a mount since it was opened, or the engine's machine is not this one (R-DK-2).
+    fn check_mounts(&self, theirs: &Places) -> Result<()> {
+        let Some(ours) = &self.0.places else { return Ok(()) };
+        match ours.are(theirs) {
+            Some(true) => Ok(()),
+            Some(false) => Err(Error::new(
+                ErrorKind::BackendUnavailable,
+                "The container's mounts are not the directories that were given: one was replaced meanwhile, or the engine sees others \
+                 under these names. Make a new backend; one that has a name must be made anew as well.",
+            )),
+            None => {
+                self.0.options.notices.say(
+                    "The container has a kernel of its own: that its mounts are the directories that were given cannot be checked.",
+                );
+                Ok(())
+            }
+        }
     }
 }
 

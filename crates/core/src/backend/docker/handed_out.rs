@@ -41,6 +41,19 @@ pub(super) fn check(host: &Path, point: &VirtualPath, writes: bool, engines: &[S
     )))
 }
 
+/// Refuses host directories that are, hold or lie in what the engine keeps of all its containers.
+pub(super) fn check_kept(host: &Path, point: &VirtualPath, kept: &Path) -> Result<()> {
+    let there = canonical(kept);
+    let mut kept = std::iter::once(kept).chain(there.as_deref());
+    if kept.any(|kept| host.starts_with(kept) || kept.starts_with(host)) {
+        return Err(Error::invalid(format!(
+            "The host directory of '{point}' is not given to a container: it is, holds or lies in what the engine keeps of all of \
+             them. Mount a directory for the agent.",
+        )));
+    }
+    Ok(())
+}
+
 fn is_handed_out(host: &Path, writes: bool, home: Option<&Path>, addresses: &[String]) -> bool {
     // On macOS `/etc` and `/var` are links into `/private`.
     let plain = host.strip_prefix("/private").map_or_else(|_| host.to_owned(), |rest| Path::new("/").join(rest));

@@ -11,6 +11,7 @@ use super::client::{Engine, Failure, Output, Path, Payload, travel};
 use super::container::{Container, Hold, Running};
 use super::engine::{self, refused};
 use super::guest::{GUEST_DIRECTORY, GUEST_PROGRAM, RECEIVE, archive, program_only};
+use super::handed_out;
 use super::image;
 use super::locks;
 use super::names;
@@ -19,7 +20,6 @@ use super::owner;
 use super::spec::{self, First};
 use super::walls::{self, Walls};
 use crate::error::{Error, ErrorKind, Result, Shown};
-#[cfg(unix)]
 use crate::sandbox::Sandbox;
 
 /// 60 s for the guest to settle in a container through a command, besides its way there.
@@ -46,6 +46,14 @@ impl Container {
                  Leave `sandbox` out, and files are the container's own.",
             ));
         }
+        let info = match &options.sandbox {
+            Some(sandbox) => {
+                let info = describe(&engine, "/info").await?;
+                check_kept(sandbox, &info)?;
+                info
+            }
+            None => Value::Null,
+        };
         owner::sweep_once(&engine);
         if let Some(name) = &options.container {
             check_container_name(name)?;
@@ -73,9 +81,9 @@ impl Container {
                 }
                 None => {}
             }
-            return self.create(engine).await;
+            return self.create(engine, &info).await;
         }
-        self.create(engine).await
+        self.create(engine, &info).await
     }
 
     /// A container that somebody made: us in another life, or the author.
@@ -122,14 +130,15 @@ impl Container {
         Ok(Running::new(engine, id, ours, program, hold))
     }
 
-    async fn create(&self, engine: Engine) -> Result<(Running, Unfinished)> {
+    /// `info` is what the engine says of itself, where there are mounts.
+    async fn create(&self, engine: Engine, info: &Value) -> Result<(Running, Unfinished)> {
         let options = &self.0.options;
         let progress = self.0.progress.as_ref();
         let Some(image) = image::image(&engine, options, progress).await? else {
             return Err(Error::invalid("A container needs an `image` or a `runtime`, or the name of one that exists."));
         };
         let remove = options.container.is_none();
-        let user = self.user(&engine).await?;
+        let user = self.user(info);
         let program = self.optional(self.program(&engine).await)?;
         let mut labels = owner::labels(&self.0.session, remove);
         // Said in both cases: an image that was made of a container may bring along what was so there.
@@ -205,24 +214,23 @@ impl Container {
     /// Who runs things inside. On mounts that can be written it is this process's user: a root without capabilities
     /// writes nobody else's files, and what it made could not be used from outside. Of root it is whoever owns the mounts: nothing
     /// is root's in there that need not be.
-    async fn user(&self, engine: &Engine) -> Result<Option<String>> {
+    fn user(&self, info: &Value) -> Option<String> {
         let options = &self.0.options;
         let said = said_user(options);
         #[cfg(unix)]
         if said.is_none()
             && let Some(sandbox) = options.sandbox.as_ref().filter(|sandbox| !sandbox.writable_roots().is_empty())
         {
-            let info = describe(engine, "/info").await?;
             let security = info.get("SecurityOptions").and_then(Value::as_array).into_iter().flatten();
             // Without root outside, root inside is the engine's user already.
             if !security.filter_map(Value::as_str).any(|option| option.contains("rootless")) {
                 let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
                 let outside = if user.is_root() { owner_of(sandbox) } else { Some((user.as_raw(), group.as_raw())) };
-                return Ok(outside.map(|(user, group)| format!("{user}:{group}")));
+                return outside.map(|(user, group)| format!("{user}:{group}"));
             }
         }
-        let _ = engine;
-        Ok(said)
+        let _ = info;
+        said
     }
 
     /// Puts the guest into a container in which nothing runs.
@@ -304,6 +312,16 @@ impl Container {
         };
         timeout(SEND + travel(program.len()), sent).await.ok().flatten().ok_or_else(failed)
     }
+}
+
+/// Refuses mounts of what the engine keeps of all containers, wherever that is.
+fn check_kept(sandbox: &Sandbox, info: &Value) -> Result<()> {
+    let Some(kept) = text(info, "DockerRootDir").map(std::path::Path::new).filter(|kept| kept.parent().is_some())
+    else {
+        return Ok(());
+    };
+    let mut mounts = sandbox.table().mounts().iter().zip(sandbox.hosts());
+    mounts.try_for_each(|(entry, host)| handed_out::check_kept(host, &entry.mount_point, kept))
 }
 
 /// The user that the options name; a runtime's is one of them, whether its image is built or not.

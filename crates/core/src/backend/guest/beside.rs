@@ -241,7 +241,8 @@ mod tests {
         let change = || (ToHost::Question { question: 0, ask: Ask::Change { old: None } }, Vec::new());
         assert!(told(vec![change()]).await.is_err());
         assert!(told(vec![(ToHost::Obeyed, Vec::new())]).await.is_err());
-        let ready = (ToHost::Ready { version: 1, home: None }, Vec::new());
+        let ready =
+            (ToHost::Ready { version: 1, home: None, places: super::super::places::Places::default() }, Vec::new());
         for nonsense in [change(), done(&serde_json::json!("x")), (ToHost::Done { json: 9 }, b"{}".to_vec()), ready] {
             let process = told(vec![began(), nonsense]).await.unwrap();
             assert!(process.over().await.aborted);

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use super::answers::{Answers, Ours};
 use super::message::{Failure, Method, Setup, ToGuest, ToHost, VERSION, is_decodable};
 use super::pipe::{Shared, Times, Watch, lost};
+use super::places::Places;
 use crate::backend::{BoxFuture, Call};
 use crate::cancel::{CancelToken, Deadline};
 use crate::error::{Error, ErrorKind, Result};
@@ -25,6 +26,7 @@ use crate::path::VirtualPath;
 pub struct Connection {
     shared: Arc<Shared>,
     home: Option<String>,
+    places: Places,
 }
 
 /// How a call behaves when it must stop.
@@ -66,14 +68,15 @@ impl Connection {
     ) -> Result<Self> {
         let (shared, start) = Shared::open(reader, writer, times);
         // Dropped before a guest has answered, it ends its tasks as well.
-        Self { shared, home: None }.greet(start, setup).await
+        Self { shared, home: None, places: Places::default() }.greet(start, setup).await
     }
 
     async fn greet(mut self, start: oneshot::Receiver<ToHost>, setup: Setup) -> Result<Self> {
         let setup = serde_json::to_vec(&setup).map_err(|_| Error::internal("A setup could not be encoded."))?;
         self.shared.send(0, &ToGuest::Start { version: VERSION }, &setup).await?;
         match timeout(self.shared.times.start, start).await {
-            Ok(Ok(ToHost::Ready { version: VERSION, home })) => {
+            Ok(Ok(ToHost::Ready { version: VERSION, home, places })) => {
+                self.places = places;
                 self.home =
                     home.and_then(|home| VirtualPath::absolute(&home).ok()).map(|home| home.as_str().to_owned());
                 Ok(self)
@@ -81,6 +84,11 @@ impl Connection {
             Ok(Ok(ToHost::Unusable(failure))) => Err(failure.of_guest()),
             Ok(_) | Err(_) => Err(lost()),
         }
+    }
+
+    /// What lies under the paths of [`Setup::places`], as the guest says.
+    pub fn places(&self) -> &Places {
+        &self.places
     }
 
     /// Whether nothing can be asked any more.

@@ -10,6 +10,7 @@ use tokio::runtime::Runtime;
 use super::connection::Connection;
 use super::frame::encode;
 use super::message::{Setup, ToGuest, ToHost, VERSION};
+use super::places::Places;
 use super::remote::{Lease, Line, Link, Remote};
 use super::serve::serve;
 use crate::access::Operation;
@@ -37,7 +38,12 @@ impl Link for Fixed {
 }
 
 fn setup() -> Setup {
-    Setup { working_directory: VirtualPath::root(), limits: Limits::default(), environment: Vec::new() }
+    Setup {
+        working_directory: VirtualPath::root(),
+        limits: Limits::default(),
+        environment: Vec::new(),
+        places: Vec::new(),
+    }
 }
 
 /// Lines as frames: the first byte is the call, what follows JSON, and behind a tab content.
@@ -68,7 +74,8 @@ pub fn host_hears(bytes: &[u8]) {
         let bytes_said = bytes.to_vec();
         tokio::spawn(async move {
             let (mut from, mut to) = split(theirs);
-            let ready = encode(0, &ToHost::Ready { version: VERSION, home: None }, &[]).unwrap_or_default();
+            let ready = encode(0, &ToHost::Ready { version: VERSION, home: None, places: Places::default() }, &[])
+                .unwrap_or_default();
             let _ = to.write_all(&ready).await;
             let mut heard = vec![0; ROOM];
             // Its start and at least one call, of which all are asked for at once.

@@ -10,6 +10,7 @@ use super::connection::{Connection, Stopped};
 use super::frame::{Decoder, Frame, MAX_BYTES, encode};
 use super::message::{Ask, Failure, Method, PIECE_BYTES, Setup, ToGuest, ToHost, VERSION};
 use super::pipe::Times;
+use super::places::Places;
 use super::remote::{Lease, Line, Link, Remote};
 use crate::access::{Guard, Operation};
 use crate::backend::memory::{StateBackend, StateOptions};
@@ -92,7 +93,12 @@ impl Peer {
 }
 
 fn setup() -> Setup {
-    Setup { working_directory: VirtualPath::root(), limits: Limits::default(), environment: Vec::new() }
+    Setup {
+        working_directory: VirtualPath::root(),
+        limits: Limits::default(),
+        environment: Vec::new(),
+        places: Vec::new(),
+    }
 }
 
 /// A connection to a peer that begins as a guest does, and then does as `play` says.
@@ -104,7 +110,7 @@ where
     tokio::spawn(async move {
         let mut peer = Peer::new(theirs);
         assert!(matches!(peer.hear().await.unwrap().message, ToGuest::Start { version: VERSION }));
-        peer.say(0, &ToHost::Ready { version: VERSION, home: None }, b"").await;
+        peer.say(0, &ToHost::Ready { version: VERSION, home: None, places: Places::default() }, b"").await;
         play(peer).await;
     });
     let (reader, writer) = split(ours);
@@ -161,7 +167,7 @@ async fn too_much_at_once_ends_the_connection() {
 }
 
 /// Each small read let a guest have 80 MiB of this process before anybody looked.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn no_more_is_listened_to_than_was_asked_for() {
     let path = VirtualPath::root();
     let window = Window { offset: 0, limit: 10, max_bytes: 100 };
@@ -175,8 +181,11 @@ async fn no_more_is_listened_to_than_was_asked_for() {
         })
         .await;
         let bound = Some(Duration::from_secs(600));
+        let began = tokio::time::Instant::now();
         let read = connection.call(method, &[], &Call::default(), bound, Stopped::Leaves, Ours::default()).await;
         assert_eq!(read.unwrap_err().kind(), ErrorKind::BackendUnavailable);
+        // Not only once it is given up.
+        assert_eq!(began.elapsed().as_secs(), 0);
     }
 }
 
@@ -384,10 +393,8 @@ async fn another_version_is_said_to_be_one() {
     let (ours, theirs) = duplex(1 << 16);
     let (reader, writer) = split(ours);
     let mut peer = Peer::new(theirs);
-    let (opened, ()) = tokio::join!(
-        Connection::open(reader, writer, setup()),
-        peer.say(0, &ToHost::Ready { version: VERSION + 1, home: None }, b""),
-    );
+    let ready = ToHost::Ready { version: VERSION + 1, home: None, places: Places::default() };
+    let (opened, ()) = tokio::join!(Connection::open(reader, writer, setup()), peer.say(0, &ready, b""),);
     assert_eq!(opened.err().unwrap().kind(), ErrorKind::BackendUnavailable);
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::frame::{MAX_BYTES, SPEECH_BYTES};
+use super::places::Places;
 use crate::access::Operation;
 use crate::backend::process::{Order, Tap, TerminalSize};
 use crate::backend::{
@@ -18,7 +19,7 @@ use crate::search::{FindQuery, GlobQuery, GrepQuery, OutlineQuery};
 
 /// Which protocol this is; raised with every change of what is said, as a container may hold a guest of another release.
 /// `Start`, `Unusable` and [`Failure`] stay as they are in all of them.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 /// 4 KiB: no message of ours, and no facts beside it, are longer; what a guest sends is cut there.
 const MESSAGE_BYTES: usize = 4 << 10;
 /// 1 MiB of output goes with one question at most.
@@ -56,6 +57,8 @@ pub struct Setup {
     pub limits: Limits,
     /// Variables for commands, on top of the guest's own environment.
     pub environment: Vec<(String, String)>,
+    /// Directories of which the guest says which ones they are.
+    pub places: Vec<VirtualPath>,
 }
 
 /// From the outside to the inside.
@@ -91,6 +94,8 @@ pub(super) enum ToHost {
         version: u32,
         /// What `~` is in a command.
         home: Option<String>,
+        /// What lies under the paths that were asked for.
+        places: Places,
     },
     /// The guest cannot serve.
     Unusable(Failure),

@@ -8,6 +8,7 @@
 //! pipe.rs     the outside's end of the pipe: its reader, its writer, and what waits
 //! connection.rs  the outside: many calls at once over one connection
 //! answers.rs  what the outside answers in the middle of a call
+//! places.rs   whether both sides mean the same directories
 //! believe.rs  what the outside believes of an answer
 //! beside.rs   the outside of a command that runs beside its caller
 //! attend.rs   its inside
@@ -32,10 +33,12 @@ pub mod fuzzing;
 mod hostile;
 mod message;
 mod pipe;
+mod places;
 mod remote;
 mod serve;
 
 pub use self::connection::Connection;
 pub use self::message::Setup;
+pub use self::places::Places;
 pub use self::remote::{Lease, Line, Link, Remote};
 pub use self::serve::serve;

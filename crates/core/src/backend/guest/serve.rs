@@ -19,6 +19,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use super::attend::{Told, attend};
 use super::frame::{Decoder, Frame, MAX_BYTES, encode};
 use super::message::{Ask, Failure, Method, Old, PIECE_BYTES, Setup, ToGuest, ToHost, VERSION, is_decodable};
+use super::places::Places;
 use crate::access::{Guard, Operation, Unguarded};
 use crate::backend::{Backend, Call, FileContent, OutputChunk, OutputSink, Shell, Transform, WritableFileSystem};
 use crate::cancel::{CancelToken, Deadline};
@@ -62,11 +63,13 @@ pub fn serve<B: Backend + 'static>(
             match (message, &backend) {
                 (ToGuest::Start { version }, None) => {
                     let Some(make) = make.take() else { break 'input };
-                    let reply = match setup(version, &body).and_then(make) {
+                    let setup = setup(version, &body);
+                    let places = setup.as_ref().map_or_else(|_| Places::default(), |setup| Places::at(&setup.places));
+                    let reply = match setup.and_then(make) {
                         Ok(made) => {
                             let home = made.shell().and_then(|shell| shell.home());
                             backend = Some(Arc::new(made));
-                            ToHost::Ready { version: VERSION, home }
+                            ToHost::Ready { version: VERSION, home, places }
                         }
                         Err(error) => ToHost::Unusable(Failure::from(&error)),
                     };
@@ -398,8 +401,12 @@ mod tests {
     #[test]
     fn ends_with_its_input_also_where_two_calls_have_one_number() {
         let frame = |call, message: serde_json::Value, body: &[u8]| encode(call, &message, body).unwrap();
-        let setup =
-            Setup { working_directory: VirtualPath::root(), limits: Limits::default(), environment: Vec::new() };
+        let setup = Setup {
+            working_directory: VirtualPath::root(),
+            limits: Limits::default(),
+            environment: Vec::new(),
+            places: Vec::new(),
+        };
         let stat = json!({ "Call": { "method": { "Stat": { "path": "/" } }, "within": null, "guarded": true } });
         let input = [
             frame(0, json!({ "Start": { "version": VERSION } }), &serde_json::to_vec(&setup).unwrap()),

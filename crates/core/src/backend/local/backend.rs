@@ -79,6 +79,11 @@ impl LocalBackend {
         })
     }
 
+    /// Device and number of each mount's directory, as it was opened.
+    pub(crate) fn identities(&self) -> Vec<Option<(u64, u64)>> {
+        self.inner.resolver.identities()
+    }
+
     /// What the blocking tasks share.
     #[cfg(all(test, target_os = "linux", not(feature = "portable")))]
     pub(super) fn inner(&self) -> &Inner {

@@ -150,6 +150,16 @@ pub(crate) struct Resolver {
     refuses_windows_names: bool,
 }
 
+#[cfg(unix)]
+fn number(root: &Root) -> Option<(u64, u64)> {
+    fstat(root.handle()).ok().map(|facts| identity(&facts))
+}
+
+#[cfg(not(unix))]
+fn number(_root: &Root) -> Option<(u64, u64)> {
+    None
+}
+
 impl Resolver {
     /// `roots` are in the order of the table's mounts.
     pub(crate) fn new(table: Arc<MountTable>, roots: Vec<Root>, strategy: Strategy) -> Self {
@@ -176,6 +186,11 @@ impl Resolver {
     /// The host directories of the mounts.
     pub(crate) fn hosts(&self) -> impl Iterator<Item = &Path> {
         self.roots.iter().map(|root| root.host.as_path())
+    }
+
+    /// Devices and inodes of the host directories of all mounts, where the system has such.
+    pub(crate) fn identities(&self) -> Vec<Option<(u64, u64)>> {
+        self.roots.iter().map(number).collect()
     }
 
     /// Devices and inodes of the host directories below which something may be written.
