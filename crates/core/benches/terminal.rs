@@ -157,7 +157,7 @@ mod linux {
     /// Draws what comes, as a session does.
     fn drawing() -> Tap {
         let mut screen = Screen::new(SIZE);
-        Box::new(move |bytes| {
+        Box::new(move |bytes, _| {
             screen.draw(bytes);
             false
         })
