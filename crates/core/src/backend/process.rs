@@ -580,6 +580,20 @@ mod tests {
         assert_eq!(kept.bytes.len(), KEPT_BYTES);
     }
 
+    /// A driver that stays awake for a mark must not do so for ever.
+    #[test]
+    fn a_mark_is_expected_until_it_comes_or_its_time_is_over() {
+        let tap: Tap = Box::new(|bytes, _| bytes == b"mark");
+        let (process, mut driver) = process(None, ProcessOptions { sink: None, tap: Some(tap) });
+        let long = Duration::from_secs(3_600);
+        assert!(!driver.recorder.expects(long));
+        process.expect_mark();
+        driver.recorder.take_raw(b"something else", &|| true);
+        assert!(driver.recorder.expects(long) && !driver.recorder.expects(Duration::ZERO));
+        driver.recorder.take_raw(b"mark", &|| true);
+        assert!(!driver.recorder.expects(long));
+    }
+
     #[tokio::test]
     async fn the_end_comes_after_the_last_byte_and_a_lost_driver_is_an_end() {
         let (process, driver) = process(None, ProcessOptions::default());
