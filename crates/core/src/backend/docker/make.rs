@@ -361,6 +361,9 @@ async fn make(engine: &Engine, name: &str, body: &Value, nameless: bool) -> Resu
         if nameless && made.as_ref().is_err_and(Failure::is_conflict) {
             // Nobody else has this name: it is one that we asked for, and whose answer was lost.
             let _ = remove(&engine, &name).await;
+            // One that was given up a moment ago may still be on its way out.
+            let gone = of(&name).then("wait").with("condition", "removed");
+            let _ = engine.ask("POST", &gone, Payload::Nothing).await;
             made = engine.ask("POST", &path, Payload::Json(&body)).await;
         }
         match made {
