@@ -88,6 +88,22 @@ async fn what_outlives_the_guest_that_it_killed_ends_before_the_next_one_begins(
     backend.close().await.unwrap();
 }
 
+/// All that was said of it was that the connection was lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn why_a_program_in_the_place_of_the_guest_does_not_begin_is_in_the_details() {
+    let engine = engine();
+    for (program, said) in [("#!/bin/sh\\necho it broke >&2\\nexit 3\\n", "it broke"), ("no program", "exec")] {
+        let backend = engine.backend();
+        let forge = format!("cd /.gloveport; printf '{program}' >new; chmod 755 new; mv new guest; kill -9 -1");
+        assert_eq!(try_run(&backend, &forge).await.unwrap_err().kind(), ErrorKind::BackendUnavailable);
+        let error = try_run(&backend, "true").await.unwrap_err();
+        let details = error.details().unwrap().to_string();
+        assert!(details.contains(said), "{error:?} {details}");
+        assert!(!error.message().contains(said), "{error}");
+        backend.close().await.unwrap();
+    }
+}
+
 /// Each call waited a minute for what stood in the guest's place, one after the other, and the end of the container for all of them.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_in_the_place_of_the_guest_does_not_keep_the_container() {

@@ -13,6 +13,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -294,7 +295,13 @@ impl Container {
         let command = [program, "serve", "held"];
         let command = if running.hold.is_some() { &command[..] } else { &command[..2] };
         let (output, input) = exec(&running.engine, &running.id, command, user).await?;
-        let connection = Connection::open_within(output, input, setup, most).await?;
+        let said = output.said();
+        let opened = Connection::open_within(output, input, setup, most).await;
+        // What our program, or whatever is in its place, complains of, or the engine that could not begin it.
+        let connection = opened.map_err(|error| match said.text() {
+            Some(said) if error.details().is_none() => error.with_details(json!({ "said": said })),
+            _ => error,
+        })?;
         self.check_mounts(connection.places())?;
         *self.0.home.lock() = connection.home();
         let connection = Arc::new(connection);
@@ -317,6 +324,8 @@ impl Container {
                 "The container's mounts are not the directories that were given: one was replaced meanwhile, or the engine sees others \
                  under these names. Make a new backend; one that has a name must be made anew as well.",
             )),
+            // Elsewhere engines always have one of their own.
+            None if !cfg!(target_os = "linux") => Ok(()),
             None => {
                 self.0.options.notices.say(
                     "The container has a kernel of its own: that its mounts are the directories that were given cannot be checked.",

@@ -6,11 +6,14 @@
 use std::future::poll_fn;
 use std::io::{Error, ErrorKind, Result};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::http::Reader;
+use crate::text::ansi;
 
 /// The head of a frame.
 const HEAD: usize = 8;
@@ -18,6 +21,8 @@ const HEAD: usize = 8;
 const OUTPUT: u8 = 1;
 /// The highest number of a stream that there is: standard input, output, errors, and the engine's own errors.
 const LAST: u8 = 3;
+/// 4 KiB of what is said besides are kept: the end of it.
+const SAID_BYTES: usize = 4 << 10;
 /// 64 KiB are read at once.
 const READ_BYTES: usize = 64 << 10;
 
@@ -33,12 +38,37 @@ pub(in crate::backend::docker) struct Output {
     /// Of the frame that was begun.
     stream: u8,
     left: usize,
+    said: Said,
+}
+
+/// What came on no stream that is read: errors, and what is no frame. It says why where a program never begins.
+#[derive(Clone, Default)]
+pub(in crate::backend::docker) struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Said {
+    fn keep(&self, bytes: &[u8]) {
+        let mut said = self.0.lock();
+        said.extend(bytes);
+        let cut = said.len().saturating_sub(SAID_BYTES);
+        said.drain(..cut);
+    }
+
+    /// It as plain text; `None` where nothing was said.
+    pub(in crate::backend::docker) fn text(&self) -> Option<String> {
+        let said = String::from_utf8_lossy(&self.0.lock()).into_owned();
+        Some(ansi::strip(said.trim())).filter(|said| !said.is_empty())
+    }
 }
 
 impl Output {
     /// `came` is what was read of the stream already.
     pub(in crate::backend::docker) fn new(reader: Reader, came: Vec<u8>) -> Self {
-        Self { reader, buffer: came, taken: 0, stream: 0, left: 0 }
+        Self { reader, buffer: came, taken: 0, stream: 0, left: 0, said: Said::default() }
+    }
+
+    /// What is said besides, also later.
+    pub(in crate::backend::docker) fn said(&self) -> Said {
+        self.said.clone()
     }
 
     /// The next bytes and the number of their stream; `None` at the end.
@@ -74,6 +104,7 @@ impl Output {
             let Some(head) = self.buffer[self.taken..].first_chunk::<HEAD>() else { return Ok(None) };
             let [stream, zeros @ .., a, b, c, d] = *head;
             if stream > LAST || zeros != [0; 3] {
+                self.said.keep(&self.buffer[self.taken..]);
                 return Err(Error::from(ErrorKind::InvalidData));
             }
             self.stream = stream;
@@ -100,7 +131,7 @@ impl AsyncRead for Output {
                     out.put_slice(&bytes);
                     break;
                 }
-                Some(_) => {}
+                Some((_, bytes)) => self.said.keep(&bytes),
                 None => break,
             }
         }
