@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
+use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram};
 use gloveport_core::backend::{Backend, Call, ExecuteRequest};
 use gloveport_core::error::ErrorKind;
 
@@ -130,9 +130,14 @@ async fn child_that_holds_a_container() {
     let engine = engine();
     let name = std::env::var("GLOVEPORT_TEST_CHILD").unwrap();
     let container = Some(name).filter(|name| !name.is_empty());
-    let backend = DockerBackend::new(DockerOptions { container, ..engine.options() }, None).unwrap();
+    let mut options = DockerOptions { container, ..engine.options() };
+    if std::env::var_os("GLOVEPORT_TEST_NO_GUEST").is_some() {
+        options.guest = GuestProgram::default();
+    }
+    let backend = DockerBackend::new(options, None).unwrap();
     write(&backend, "/workspace/kept", b"kept").await;
-    run(&backend, "sleep 1000 >/dev/null 2>&1 & true").await;
+    let command = std::env::var("GLOVEPORT_TEST_COMMAND").unwrap_or("sleep 1000 >/dev/null 2>&1 & true".to_owned());
+    run(&backend, &command).await;
     println!("id {}", backend.container_id().await.unwrap());
     // Until it is killed.
     std::future::pending::<()>().await;
@@ -140,10 +145,15 @@ async fn child_that_holds_a_container() {
 
 /// Starts this test program as another process that holds a container.
 fn holder(name: &str) -> (Child, String) {
+    holder_with(name, &[])
+}
+
+fn holder_with(name: &str, settings: &[(&str, &str)]) -> (Child, String) {
     use std::io::BufRead;
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["life::child_that_holds_a_container", "--exact", "--ignored", "--nocapture"])
         .env("GLOVEPORT_TEST_CHILD", name)
+        .envs(settings.iter().copied())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -179,6 +189,24 @@ async fn a_container_with_a_name_is_resumed_after_its_host_was_killed() {
     assert_eq!(backend.container_id().await.as_deref(), Some(id.as_str()));
     backend.stop(true).await.unwrap();
     assert!(!engine.exists(&id));
+}
+
+/// Without a guest the first process is a shell, whose input a command can hold open past the host that held it: then whoever of this
+/// machine comes next ends the container.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_without_a_guest_that_a_command_keeps_is_swept() {
+    let engine = engine();
+    let hold = "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline | grep -q '^sh -c while read' && first=$p; done; \
+                (exec 3>$first/fd/0; exec env -i sleep 1000) >/dev/null 2>&1 </dev/null & \
+                until grep -q ^sleep /proc/$!/cmdline || ! kill -0 $!; do :; done";
+    let (mut child, id) = holder_with("", &[("GLOVEPORT_TEST_NO_GUEST", "1"), ("GLOVEPORT_TEST_COMMAND", hold)]);
+    assert!(engine.docker(&["top", &id]).contains("sleep 1000"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (mut other, _) = holder("");
+    engine.wait_until_gone(&id);
+    other.kill().unwrap();
+    other.wait().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

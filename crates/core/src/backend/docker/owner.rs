@@ -4,8 +4,9 @@
 //! holder died between making and starting. An owner is a process of one start of one machine, seen from one process
 //! namespace; whoever cannot tell whether it lives leaves the container alone.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -68,6 +69,17 @@ fn is_dead(owner: &str) -> bool {
     same_machine && place_of == here && is_gone(is_there(process.0), start_of(process.0), process.1)
 }
 
+/// Whether a container was made and never started for so long that nobody will: whoever should have has died, before this machine
+/// started again, or where this process cannot look for it.
+fn is_abandoned(container: &Value, now: SystemTime) -> bool {
+    let made = container
+        .get("Created")
+        .and_then(Value::as_u64)
+        .and_then(|made| UNIX_EPOCH.checked_add(Duration::from_secs(made)));
+    let age = made.and_then(|made| now.duration_since(made).ok());
+    text(container, "State") == Some("created") && age.is_some_and(|age| age > ABANDONED)
+}
+
 /// Whether the process that began at `start` is gone: nobody has its number, or somebody who began at another time. One
 /// that is there and cannot be looked at (`/proc` with `hidepid`) is not known to be.
 fn is_gone(there: bool, began: Option<u64>, start: u64) -> bool {
@@ -123,13 +135,22 @@ fn session_of(found: &Value) -> Option<&str> {
 }
 
 /// The engines that were swept, or are being, by this process.
-static SWEPT: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+static SWEPT: LazyLock<Mutex<HashMap<String, Instant>>> = LazyLock::new(Mutex::default);
+/// 1 h until an engine is swept again by a process that uses it all the time.
+const AGAIN: Duration = Duration::from_hours(1);
+/// A day: nothing takes so long between making a container and starting it.
+const ABANDONED: Duration = Duration::from_hours(24);
 
-/// Sweeps an engine the first time that this process uses it, and says whether it is. Nobody waits for the end of it.
+/// Sweeps an engine the first time that this process uses it and from time to time, and says whether it does. Nobody waits for the
+/// end of it.
 pub(super) fn sweep_once(engine: &Engine) -> bool {
     let name = engine.name();
-    if !SWEPT.lock().insert(name.clone()) {
-        return false;
+    {
+        let mut swept = SWEPT.lock();
+        if swept.get(&name).is_some_and(|last| last.elapsed() < AGAIN) {
+            return false;
+        }
+        swept.insert(name.clone(), Instant::now());
     }
     let engine = engine.clone();
     tokio::spawn(async move {
@@ -151,7 +172,8 @@ async fn sweep(engine: &Engine) -> Option<usize> {
     for container in containers.as_array().into_iter().flatten() {
         let owner = container.get("Labels").and_then(|labels| text(labels, OWNER));
         let (Some(id), Some(owner)) = (text(container, "Id"), owner) else { continue };
-        if is_as_made(container) && is_dead(owner) && remove(engine, id).await.is_ok() {
+        let is_left = is_dead(owner) || is_abandoned(container, SystemTime::now());
+        if is_as_made(container) && is_left && remove(engine, id).await.is_ok() {
             removed += 1;
         }
     }
@@ -175,6 +197,22 @@ mod tests {
         assert!(is_as_made(&of("/gloveport-ab")) && is_as_made(&of("/gloveport-ab-guest")));
         assert!(!is_as_made(&of("/amazing_name")) && !is_as_made(&of("/gloveport-abc")));
         assert!(!is_as_made(&json!({ "Names": ["/gloveport-"], "Labels": {} })));
+    }
+
+    /// After the machine had started again, or of an application that is itself in a container, nobody could say that an owner is dead.
+    #[test]
+    fn what_was_made_and_never_started_is_given_up_after_a_day() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_000_000);
+        for (state, made, left) in [
+            ("created", 1_000_000 - 86_401, true),
+            ("created", 1_000_000 - 86_399, false),
+            ("created", 1_000_001, false),
+            ("running", 0, false),
+            ("exited", 0, false),
+        ] {
+            assert_eq!(is_abandoned(&json!({ "State": state, "Created": made }), now), left, "{state} {made}");
+        }
+        assert!(!is_abandoned(&json!({ "State": "created" }), now));
     }
 
     #[test]
