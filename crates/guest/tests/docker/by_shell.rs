@@ -19,7 +19,9 @@ fn without_guest(engine: &Engine) -> DockerBackend {
 #[tokio::test(flavor = "multi_thread")]
 async fn files_of_a_container_without_a_guest_are_used_through_its_shell() {
     let engine = engine();
-    let backend = without_guest(&engine);
+    let options =
+        DockerOptions { guest: GuestProgram::default(), capabilities: vec!["CHOWN".to_owned()], ..engine.options() };
+    let backend = DockerBackend::new(options, None).unwrap();
     let content: Vec<u8> = (0..100_000_u32).map(|n| n.to_le_bytes()[0]).collect();
     write(&backend, "/workspace/d/it's -rf $(id).bin", &content).await;
     assert_eq!(read(&backend, "/workspace/d/it's -rf $(id).bin").await.unwrap(), content);
@@ -27,6 +29,10 @@ async fn files_of_a_container_without_a_guest_are_used_through_its_shell() {
     run(&backend, "chmod 750 d/a.txt").await;
     write(&backend, "/workspace/d/a.txt", b"two\r\nneedle\r\n").await;
     assert_eq!(run(&backend, "ls -l d/a.txt | cut -c1-10; tail -n 1 d/a.txt").await.stdout, "-rwxr-x---\nneedle\r\n");
+    // Somebody else's stays theirs.
+    run(&backend, "chown 1234:1235 d/a.txt").await;
+    write(&backend, "/workspace/d/a.txt", b"three\n").await;
+    assert_eq!(run(&backend, "stat -c '%a %u:%g %s' d/a.txt").await.stdout, "750 1234:1235 6\n");
     let listed = backend.files().list(&VirtualPath::absolute("/workspace/d").unwrap(), 1, &Call::default()).await;
     let names: Vec<_> = listed.unwrap().entries.into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["a.txt", "it's -rf $(id).bin"]);

@@ -126,8 +126,14 @@ pub(super) fn put(file: &VirtualPath, bytes: &[u8], to_end: bool, base64: bool) 
 pub(super) fn finish(temporary: &VirtualPath, file: &VirtualPath, size: usize, mode: Option<u32>) -> String {
     let (temporary, file) = (path(temporary), path(file));
     let mode = mode.map_or(String::new(), |mode| {
-        // Not the bits that lend a user's or a group's rights.
-        format!("chmod {:o} {temporary} || {{ rm -f {temporary}; exit {FAILED}; }}\n", mode & 0o777)
+        // Not the bits that lend a user's or a group's rights. Then it becomes whose the file was, where this user may do that (as `ls`
+        // says: `stat` is not everywhere): what is not one's own any more cannot be changed.
+        format!(
+            "chmod {:o} {temporary} || {{ rm -f {temporary}; exit {FAILED}; }}\n\
+             o=$(ls -dn {file} 2>/dev/null | while read -r _ _ u g _; do echo \"$u:$g\"; done)\n\
+             [ -z \"$o\" ] || chown -h \"$o\" {temporary} 2>/dev/null\n",
+            mode & 0o777
+        )
     });
     format!(
         "{}{mode}if [ -d {file} ]; then rm -f {temporary}; exit {NOT_A_FILE}; fi\n\
