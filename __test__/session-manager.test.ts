@@ -458,7 +458,7 @@ describe('several hosts', () => {
     lost.push('b')
     expect(await rejection(sessions.getOrCreate('3'))).toMatchObject({
       code: 'BACKEND_UNAVAILABLE',
-      message: 'None of 2 hosts can take the session. b does not answer.',
+      message: "None of 2 hosts can take the session. 'a': a does not answer. 'b': b does not answer.",
       details: { hosts: [{ host: 'a' }, { host: 'b' }] },
     })
     expect(sessions.size).toBe(2)

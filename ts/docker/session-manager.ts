@@ -285,7 +285,8 @@ export class SessionManager<S extends Session = DockerBackend> {
         placed.host = this.#place(lost)
         if (placed.host) continue
         if (lost.length === 1) throw error
-        const message = `None of ${lost.length} hosts can take the session. ${error.message}`
+        const tried = lost.map(({ host, message }) => `'${host}': ${message}`).join(' ')
+        const message = `None of ${lost.length} hosts can take the session. ${tried}`
         throw new BackendUnavailableError(message, { cause: error, details: { hosts: lost } })
       }
     }
