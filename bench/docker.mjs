@@ -1,5 +1,5 @@
-// What a call into a container costs, beside `docker exec` of the same: a warm command, and a file read; then fifty sessions at
-// once. Needs an engine of its own, so root, Docker and busybox; without them it says so and measures nothing.
+// What a call into a container costs, beside `docker exec` of the same: a warm command, and a file read, both also where the
+// container takes no program of ours and is served through its shell; then fifty sessions at once. Needs an engine of its own, so root, Docker and busybox; without them it says so and measures nothing.
 
 import { spawnSync } from 'node:child_process'
 import { DockerBackend, SessionManager } from 'gloveport'
@@ -22,11 +22,22 @@ try {
   process.exit(0)
 }
 const backend = new DockerBackend({ host: engine.host, image: engine.image, pull: 'never' })
+const noexec = ['--read-only', '--tmpfs=/tmp:noexec', '--tmpfs=/workspace:noexec']
+const theirs = spawnSync(
+  'docker',
+  ['--host', engine.host, 'run', '--detach', '--rm', '--network=none', ...noexec, engine.image, 'sleep', '1000'],
+  { encoding: 'utf8' },
+).stdout.trim()
+// That it is served through its shell is said once; it is what is wanted here.
+process.removeAllListeners('warning')
+const byShell = new DockerBackend({ host: engine.host, container: theirs })
 try {
   const begun = performance.now()
   await backend.start()
   console.log(`     start of a container                  ${(performance.now() - begun).toFixed(0).padStart(8)} ms`)
-  await backend.write('/workspace/file.txt', 'text of a line that is long enough\n'.repeat(1_000))
+  for (const one of [backend, byShell]) {
+    await one.write('/workspace/file.txt', 'text of a line that is long enough\n'.repeat(1_000))
+  }
   const id = await backend.containerId()
   const exec = (...command) => {
     const { status } = spawnSync('docker', ['--host', engine.host, 'exec', id, ...command])
@@ -37,6 +48,8 @@ try {
     'backend.execute true': () => backend.execute('true'),
     'docker exec cat, 35 KB': async () => exec('cat', '/workspace/file.txt'),
     'backend.read, 35 KB': () => backend.read('/workspace/file.txt'),
+    'by its shell: execute true': () => byShell.execute('true'),
+    'by its shell: read, 35 KB': () => byShell.read('/workspace/file.txt'),
   }
   const times = Object.fromEntries(Object.keys(subjects).map((name) => [name, []]))
   for (let run = 0; run < RUNS; run += 1) {
@@ -50,11 +63,16 @@ try {
   for (const [index, name] of Object.keys(times).entries()) {
     console.log(`     ${name.padEnd(36)}  ${medians[index].toFixed(2).padStart(8)} ms (median of ${RUNS})`)
   }
-  const [execTrue, execute, execCat, read] = medians
+  const [execTrue, execute, execCat, read, executeByShell, readByShell] = medians
   console.log(`     execute / docker exec ${(execute / execTrue).toFixed(3)} (at most ${MOST_EXECUTE})`)
   console.log(`     read / docker exec cat ${(read / execCat).toFixed(3)} (at most ${MOST_READ})`)
+  console.log(
+    `     by its shell: execute ${(executeByShell / execTrue).toFixed(3)}, read ${(readByShell / execCat).toFixed(3)}`,
+  )
   if (execute > execTrue * MOST_EXECUTE || read > execCat * MOST_READ) process.exitCode = 1
   await backend.close()
+  await byShell.close()
+  spawnSync('docker', ['--host', engine.host, 'kill', theirs])
 
   const sessions = new SessionManager({
     docker: { host: engine.host, image: engine.image, pull: 'never', memory: 64 * 1024 ** 2 },

@@ -185,6 +185,29 @@ test('a session is kept through a pause and a lost engine, and with it its files
   expect((await session.read('/workspace/kept')).content).toBe('text')
 })
 
+test('sessions are spread over hosts, and one that is lost takes only its own along', async () => {
+  const root = await project()
+  const hosts = ['one.sock', 'two.sock'].map((name) => join(root, name))
+  for (const host of hosts) await symlink(engine.host.replace('unix://', ''), host)
+  const [one, two] = hosts.map((host) => ({ host: `unix://${host}`, maxSessions: 1 }))
+  await using sessions = new SessionManager({ docker: engine, hosts: [one!, two!] })
+  const opened = await Promise.all(['a', 'b'].map((id) => sessions.getOrCreate(id)))
+  await Promise.all(opened.map((session, index) => session.write('/workspace/me', String(index))))
+  await expect(sessions.getOrCreate('c')).rejects.toMatchObject({ name: 'SessionLimitError' })
+  await rm(hosts[1]!)
+  const asked = await Promise.allSettled(['a', 'b'].map((id) => sessions.getOrCreate(id)))
+  const lost = asked.flatMap((result) => (result.status === 'rejected' ? [result.reason as Error] : []))
+  expect(lost).toMatchObject([{ code: 'BACKEND_UNAVAILABLE', details: { engine: two!.host } }])
+  const kept = asked.findIndex((result) => result.status === 'fulfilled')
+  expect((await opened[kept]!.read('/workspace/me')).content).toBe(String(kept))
+  // Room on the other one is found again, and what is lost is not waited for.
+  await sessions.release(['a', 'b'][kept]!)
+  expect((await (await sessions.getOrCreate('c')).execute('echo there')).stdout).toBe('there\n')
+  await symlink(engine.host.replace('unix://', ''), hosts[1]!)
+  const id = ['b', 'a'][kept]!
+  expect((await (await sessions.getOrCreate(id)).read('/workspace/me')).content).toBe(String(1 - kept))
+})
+
 test('a call that has just been made is not ended as idle', async () => {
   await using sessions = new SessionManager({ docker: engine })
   const session = await sessions.getOrCreate('a')
@@ -223,6 +246,95 @@ test('fifty sessions at once are used, evicted, and none is left or mixed up', a
   expect(made.filter((id) => containers().includes(String(id)))).toEqual([])
   // A session that comes back finds its workspace.
   expect((await (await sessions.getOrCreate('user-7')).execute('cat me')).stdout).toBe('user-7\n')
+})
+
+// Eviction and release in the middle of use: a command runs whole or not at all, and is its own session's.
+test('sessions that are evicted while others are made and used lose no command', async () => {
+  const root = await project()
+  await mkdir(join(root, 'w'))
+  const sessions = new SessionManager({ docker: engine, workspaceRoot: join(root, 'w') })
+  onTestFinished(async () => void (await sessions.shutdown()))
+  const seen = new Set<string>()
+  const turn = async (id: string): Promise<void> => {
+    for (;;) {
+      try {
+        const session = await sessions.getOrCreate(id)
+        const outcome = await session.execute(`echo ${id} >> me; wc -l < me`)
+        expect(outcome.exitCode).toBe(0)
+        seen.add(String(await session.containerId()))
+        return
+      } catch (error) {
+        // Ended between two calls: then nothing was run.
+        if ((error as { code?: string }).code !== 'CLOSED') throw error
+      }
+    }
+  }
+  const used = new AbortController()
+  const evicting = (async () => {
+    let evicted = 0
+    while (!used.signal.aborted) {
+      evicted += await sessions.cleanupIdle(0)
+      await new Promise(setImmediate)
+    }
+    return evicted
+  })()
+  const ids = Array.from({ length: 8 }, (_, index) => `user-${index}`)
+  await Promise.all(
+    ids.map(async (id, index) => {
+      for (let round = 0; round < 3; round += 1) {
+        await turn(id)
+        if (index % 2 === 0) await sessions.release(id)
+      }
+    }),
+  )
+  used.abort()
+  await evicting
+  await sessions.shutdown()
+  for (const id of ids) {
+    expect(await readFile(join(root, 'w', id, 'workspace', 'me'), 'utf8')).toBe(`${id}\n`.repeat(3))
+  }
+  // More than one container for some of them; none of any is left.
+  expect(seen.size).toBeGreaterThan(ids.length)
+  expect(containers().filter((id) => seen.has(id))).toEqual([])
+})
+
+test('what an author sets reaches the container', async () => {
+  const backend = new DockerBackend({
+    ...engine,
+    memory: 128 * 1024 ** 2,
+    memorySwap: 192 * 1024 ** 2,
+    cpus: 0.5,
+    cpuShares: 512,
+    pids: 99,
+    fileSize: 1024 ** 2,
+    capabilities: ['CHOWN'],
+    tmpfs: { '/workspace': 'uid=1234,gid=1234,size=8m' },
+    readOnlyRoot: true,
+    user: '1234:1234',
+    env: { GREETING: 'hello' },
+  })
+  onTestFinished(() => backend.close())
+  const outcome = await backend.execute(
+    'id -u; touch /x 2>/dev/null || echo no; echo $GREETING; touch made && echo made',
+  )
+  expect(outcome.stdout).toBe('1234\nno\nhello\nmade\n')
+  const id = String(await backend.containerId())
+  const said = execFileSync('docker', ['--host', engine.host, 'inspect', '--format', '{{json .HostConfig}}', id])
+  expect(JSON.parse(said.toString())).toMatchObject({
+    Memory: 128 * 1024 ** 2,
+    MemorySwap: 192 * 1024 ** 2,
+    CpuQuota: 50_000,
+    CpuShares: 512,
+    PidsLimit: 99,
+    NetworkMode: 'none',
+    IpcMode: 'private',
+    CapAdd: [expect.stringMatching(/^(CAP_)?CHOWN$/)],
+    CapDrop: ['ALL'],
+    SecurityOpt: ['no-new-privileges'],
+    ReadonlyRootfs: true,
+    LogConfig: { Type: 'none' },
+    Tmpfs: { '/workspace': 'uid=1234,gid=1234,size=8m,exec' },
+  })
 })
 
 test('a search inside finds the newest first, and those of one age by path', async () => {

@@ -47,3 +47,33 @@ async fn a_container_that_is_weaker_than_the_options_say_is_not_opened() {
     assert_eq!(run(&same, "echo same").await.stdout, "same\n");
     made.stop(true).await.unwrap();
 }
+
+/// However somebody's container is, it is used, and left running with its files.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_of_others_is_attached_to_in_any_state() {
+    let engine = engine();
+    for state in ["created", "exited", "paused", "running"] {
+        let made = ["--network=none", &engine.image, "sh", "-c", "echo kept >/kept; sleep 1000"];
+        let id = if state == "created" {
+            engine.docker(&[&["create"], &made[..]].concat())
+        } else {
+            engine.docker(&[&["run", "--detach"], &made[..]].concat())
+        };
+        match state {
+            "exited" => drop(engine.docker(&["kill", &id])),
+            "paused" => drop(engine.docker(&["pause", &id])),
+            _ => {}
+        }
+        let status = || engine.docker(&["inspect", "--format", "{{.State.Status}}", &id]);
+        if state == "exited" {
+            engine.docker(&["wait", &id]);
+        }
+        assert_eq!(status(), state);
+        let options = DockerOptions { image: None, container: Some(id.clone()), ..engine.options() };
+        let backend = DockerBackend::new(options, None).unwrap();
+        assert_eq!(run(&backend, "until [ -e /kept ]; do :; done; cat /kept").await.stdout, "kept\n", "{state}");
+        backend.close().await.unwrap();
+        assert_eq!(status(), "running", "{state}");
+        engine.docker(&["rm", "--force", &id]);
+    }
+}

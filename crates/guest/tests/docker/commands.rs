@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
-use gloveport_core::backend::{Backend, Call, ExecuteRequest};
+use gloveport_core::backend::{Backend, Background, Call, Ceiling, ExecuteRequest};
 use gloveport_core::cancel::CancelToken;
 use gloveport_core::error::ErrorKind;
+use gloveport_core::path::VirtualPath;
 use gloveport_core::sandbox::{Mount, Sandbox};
 
 use crate::{engine, read, run, write};
@@ -108,5 +109,42 @@ async fn orphans_are_buried() {
     while run(&backend, "ps -o stat,args | grep -c '[s]leep'").await.stdout != "0\n" {
         assert!(std::time::Instant::now() < deadline, "{}", run(&backend, "ps -o stat,args").await.stdout);
     }
+    backend.close().await.unwrap();
+}
+
+/// What the contract of commands says besides: what one reads, where and with what it runs, what ends it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_inside_has_its_input_its_place_its_variables_and_its_ceilings() {
+    let engine = engine();
+    let backend = engine.backend();
+    let shell = backend.shell().unwrap();
+    let call = Call::default();
+    run(&backend, "mkdir -p deep/down").await;
+    let mut request = ExecuteRequest::new("wc -c; pwd; echo \"$A $B\"; printf 'a\\377b\\n'");
+    request.stdin = Some(vec![b'x'; 300_000]);
+    request.working_directory = Some(VirtualPath::absolute("/workspace/deep/down").unwrap());
+    request.environment = vec![("A".to_owned(), "it's".to_owned()), ("B".to_owned(), "$A".to_owned())];
+    let outcome = shell.execute(request, &call).await.unwrap();
+    assert_eq!(outcome.stdout, "300000\n/workspace/deep/down\nit's $A\na\u{FFFD}b\n");
+    // By which signal one ended, and by whose hand.
+    let outcome = run(&backend, "kill -SEGV $$").await;
+    assert_eq!((outcome.exit_code, outcome.signal.as_deref()), (None, Some("SIGSEGV")), "{outcome:?}");
+    let mut request = ExecuteRequest::new("n=0; while [ $n -lt 30 ]; do sleep 100 & n=$((n+1)); done; wait");
+    request.limits.processes = Some(10);
+    let outcome = shell.execute(request, &call).await.unwrap();
+    assert_eq!(outcome.ceiling, Some(Ceiling::Processes), "{outcome:?}");
+    let mut request = ExecuteRequest::new("head -c 3000000 /dev/zero >big; wc -c <big; ulimit -n; while :; do :; done");
+    request.limits.file_bytes = Some(1 << 20);
+    request.limits.open_files = Some(99);
+    request.limits.cpu_time = Some(Duration::from_secs(1));
+    request.timeout = Some(Duration::from_secs(60));
+    let outcome = shell.execute(request, &call).await.unwrap();
+    assert_eq!(outcome.stdout, "1048576\n99\n");
+    assert_eq!((outcome.signal.as_deref(), outcome.timed_out), (Some("SIGXCPU"), false), "{outcome:?}");
+    // What is to stay stays, until the container is gone.
+    let mut request = ExecuteRequest::new("sleep 1234 >/dev/null 2>&1 & echo left");
+    request.background = Background::Keep;
+    assert_eq!(shell.execute(request, &call).await.unwrap().stdout, "left\n");
+    assert_eq!(run(&backend, "ps | grep -c '[s]leep 1234'").await.stdout, "1\n");
     backend.close().await.unwrap();
 }

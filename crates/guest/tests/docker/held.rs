@@ -36,6 +36,8 @@ async fn a_backend_that_was_only_attached_does_not_end_what_another_one_holds() 
 async fn two_that_resume_the_same_one_at_once_put_the_guest_into_it_once() {
     let engine = engine();
     let name = format!("gloveport-twice-{}", std::process::id());
+    let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let begun = clock();
     let options = || DockerOptions { container: Some(name.clone()), ..engine.options() };
     let made = DockerBackend::new(options(), None).unwrap();
     made.start().await.unwrap();
@@ -43,5 +45,10 @@ async fn two_that_resume_the_same_one_at_once_put_the_guest_into_it_once() {
     let [one, two] = [(); 2].map(|()| DockerBackend::new(options(), None).unwrap());
     let (first, second) = tokio::join!(run(&one, "echo one"), run(&two, "echo two"));
     assert_eq!((first.stdout.as_str(), second.stdout.as_str()), ("one\n", "two\n"));
+    // At its making, and at the one time that it was still: the engine tells of each.
+    let (begun, now) = (begun.to_string(), (clock() + 1).to_string());
+    let uploads = ["--filter=event=extract-to-dir", "--format={{.Action}}", "--filter", &format!("container={name}")];
+    let uploads = engine.docker(&[&["events", "--since", &begun, "--until", &now], &uploads[..]].concat());
+    assert_eq!(uploads.lines().count(), 2, "{uploads}");
     one.stop(true).await.unwrap();
 }

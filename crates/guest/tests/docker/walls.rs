@@ -76,6 +76,40 @@ async fn files_have_a_size_and_a_disk_that_cannot_be_bounded_is_said_to_be_so() 
     backend.close().await.unwrap();
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn processors_are_bounded_and_the_capabilities_are_the_ones_that_were_asked_for() {
+    let engine = engine();
+    let options = DockerOptions { cpus: 0.2, capabilities: vec!["CHOWN".to_owned()], ..engine.options() };
+    let backend = DockerBackend::new(options, None).unwrap();
+    let outcome =
+        run(&backend, "grep CapEff /proc/self/status; touch f; chown 1234 f; ls -ln f | tr -s ' ' | cut -d' ' -f3")
+            .await;
+    assert_eq!(outcome.stdout, "CapEff:\t0000000000000001\n1234\n", "{outcome:?}");
+    // Ticks of a hundredth of a second that a spinner had, and how long that took.
+    let spin = "cut -d' ' -f1 /proc/uptime; sh -c 'while :; do :; done' & sleep 2; cut -d' ' -f14 /proc/$!/stat; kill -9 $!; \
+                cut -d' ' -f1 /proc/uptime";
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    let (outcome, most) = tokio::join!(
+        async {
+            let outcome = run(&backend, spin).await;
+            ended.store(true, std::sync::atomic::Ordering::Release);
+            outcome
+        },
+        async {
+            let mut most = 0.0_f64;
+            while !ended.load(std::sync::atomic::Ordering::Acquire) {
+                most = most.max(backend.usage().await.unwrap().unwrap().cpu_percent.unwrap_or(0.0));
+            }
+            most
+        }
+    );
+    let numbers: Vec<f64> = outcome.stdout.lines().map(|line| line.parse().unwrap()).collect();
+    let [begun, ticks, over] = numbers[..] else { panic!("{outcome:?}") };
+    assert!(ticks / 100.0 < (over - begun) * 0.2 * 1.5 + 0.2, "{outcome:?}");
+    assert!(most > 1.0 && most < 70.0, "{most}");
+    backend.close().await.unwrap();
+}
+
 /// The default user is root, and wrote where our program lies: without a bound, and in its place.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_root_that_cannot_be_written_cannot_be_by_root() {

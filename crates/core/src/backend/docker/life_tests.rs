@@ -170,6 +170,31 @@ async fn who_closes_or_stops_does_not_wait_for_a_pull() {
     }
 }
 
+/// One that hears and never answers: each call is an error in its time, and none waits for ever.
+#[tokio::test(start_paused = true)]
+async fn an_engine_that_stops_to_answer_holds_nobody_for_ever() {
+    let fake = Fake::new(|_, _| Says::Nothing);
+    let engine = Engine::at(Address::parse(&fake.host, None).unwrap());
+    for what in ["alive", "usage", "call", "stop", "close"] {
+        let container = fake.container();
+        let running = Running::new(engine.clone(), "feed".to_owned(), true, Some("/x".to_owned()), None);
+        drop(container.put(&mut *container.0.state.lock().await, State::Running(running)));
+        let asked = async {
+            match what {
+                "alive" => container.is_alive().await.map(drop),
+                "usage" => container.usage().await.map(drop),
+                "call" => container.start().await,
+                "stop" => container.stop(true).await,
+                _ => container.close().await,
+            }
+        };
+        let answered = tokio::time::timeout(Duration::from_mins(10), asked).await;
+        let error = answered.unwrap_or_else(|_| panic!("{what} never ends"));
+        // One that somebody else holds is not asked to end.
+        assert_eq!(error.is_err(), what != "close", "{what}");
+    }
+}
+
 #[tokio::test]
 async fn a_container_whose_making_was_not_heard_of_is_removed_and_blocks_nothing() {
     let mut fake = Fake::new(|question, times| match (question, times) {
