@@ -4,6 +4,8 @@
 //! users and kernel modules; other users' rights) and nothing that a project needs. It is a seat belt: see the module
 //! above for what it cannot hold.
 
+use std::collections::HashSet;
+
 use super::allow::is_option;
 use super::argument::{ANY_NAME, Argument};
 use super::paths::{Places, may_match};
@@ -263,7 +265,8 @@ pub(super) fn has_option(arguments: &[Argument], letters: &str, long: &str) -> b
 
 fn remove(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let recursive = name == "rm" && has_option(arguments, "rR", "recursive");
-    operands(arguments).find_map(|word| {
+    let mut seen = HashSet::new();
+    operands(arguments).filter(|word| seen.insert(word.marked())).find_map(|word| {
         let paths = places.all(word.marked());
         if let Some(reason) = paths.iter().find_map(|path| device_at(path, word)) {
             return Some(reason);

@@ -52,7 +52,7 @@ fn directories_and_deletions_take_steps_in_proportion_to_the_text() {
             let text: String = (0..turns).map(|number| turn.replace('%', &number.to_string())).collect();
             NORMALISED.set(0);
             let analysis = analyze(&format!("{start}{text}"), &context());
-            assert!(analysis.commands.len() <= turns);
+            assert!(analysis.commands.len() <= turns && analysis.entered.all.len() <= 18, "{:?}", analysis.entered);
             let steps = NORMALISED.get();
             assert!(steps <= turns * per_turn + 100, "{turns} of '{turn}': {steps}");
         }
