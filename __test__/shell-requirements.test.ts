@@ -59,6 +59,8 @@ const HELD: Held = [
   ['D55', PROGRAMS, 'drives_vim'],
   ['D56', BACKGROUND, 'a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input_open'],
   ['D58', BACKGROUND, 'codes_that_mean_something_say_so_and_escapes_do_not_reach_the_model'],
+  ['D58', TERMINAL, 'the_log_holds_what_was_printed_before_the_time_of_a_command_was_over'],
+  ['D58', TERMINAL, 'of_a_line_of_progress_the_first_and_the_last_state_are_told'],
   ['D9 D98', SHELL, 'returns_the_output_so_far_when_time_is_over'],
   ['D9', SHELL, 'shows_output_that_is_no_text'],
   ['D95 R-SH-2', SHELL, 'ends_with_the_shell_and_ends_what_it_left'],

@@ -11,6 +11,8 @@ pub mod hashline;
 pub mod head_tail;
 pub mod lines;
 pub mod numbered;
+pub mod ours;
+pub mod progress;
 pub mod shown;
 pub mod stream;
 pub mod window;

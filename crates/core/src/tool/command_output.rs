@@ -8,6 +8,8 @@ use crate::blocking::blocking;
 use crate::session::CommandOutput;
 use crate::text::ansi::strip;
 use crate::text::head_tail::HeadTail;
+use crate::text::ours::set_off;
+use crate::text::progress::last_states;
 
 /// A quarter of what a call may tell is for what was printed before its command.
 const SHARE_OF_BEFORE: usize = 4;
@@ -29,10 +31,11 @@ pub(super) struct Told {
 
 /// Shapes the output of a command within `most` bytes. What is left out goes to a file first.
 pub(super) async fn tell(output: CommandOutput, most: usize, spill: Spill) -> Told {
-    let own = text_of(&output.own);
     let (before, before_dropped) = bounded(&text_of(&output.before), output.before_dropped, most / SHARE_OF_BEFORE);
-    let (text, dropped) = bounded(&own, output.own_dropped, most);
-    let file = if dropped == 0 { None } else { blocking(move || keep(&spill, &own)).await.ok().flatten() };
+    let (text, dropped) = bounded(&text_of(&output.own), output.own_dropped, most);
+    let own = output.own;
+    let file =
+        if dropped == 0 { None } else { blocking(move || keep(&spill, &whole_text_of(&own))).await.ok().flatten() };
     Told { before, output: text, dropped: before_dropped + dropped, file, is_part: output.own_dropped > 0 }
 }
 
@@ -41,9 +44,9 @@ impl Told {
     pub(super) fn text(&self, head: impl FnOnce(&str) -> String) -> String {
         let mut text = String::new();
         if !self.before.is_empty() {
-            text.push_str(&format!("(Printed in the session before this command:)\n{}\n\n", self.before));
+            text.push_str(&format!("(Printed in the session before this command:)\n{}\n\n", set_off(&self.before)));
         }
-        text.push_str(&head(&self.output));
+        text.push_str(&head(&set_off(&self.output)));
         if let Some(file) = &self.file {
             let what = if self.is_part { "last 1 MiB of the output" } else { "whole output" };
             text.push_str(&format!("\n\n(The {what} is in {file}; look into it with `read_file` or `grep`.)"));
@@ -53,6 +56,10 @@ impl Told {
 }
 
 fn text_of(bytes: &[u8]) -> String {
+    strip(&last_states(&String::from_utf8_lossy(bytes))).trim_matches('\n').to_owned()
+}
+
+fn whole_text_of(bytes: &[u8]) -> String {
     strip(&String::from_utf8_lossy(bytes)).trim_matches('\n').to_owned()
 }
 

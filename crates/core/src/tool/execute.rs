@@ -15,6 +15,7 @@ use crate::exit_code::meaning;
 use crate::path::VirtualPath;
 use crate::session::Session;
 use crate::text::ansi::strip;
+use crate::text::ours::set_off;
 use crate::text::shown::shown_to_person;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -145,12 +146,12 @@ pub(super) fn over(ceiling: Ceiling) -> &'static str {
 fn shape_left(outcome: &ExecuteOutcome, timeout: Option<Duration>, session: &Session) -> ToolResult {
     let id = &session.id;
     let output = strip(&outcome.output);
-    let output = output.trim_end_matches('\n');
+    let output = set_off(output.trim_end_matches('\n'));
     let text = format!(
         "Command still runs after {} s and goes on as background shell {id}. Read what it prints with `read_output` \
          (shell_id '{id}'), end it with `kill_shell`. Output so far:\n{}",
         timeout.unwrap_or_default().as_secs_f64(),
-        if output.is_empty() { "(no output)" } else { output },
+        if output.is_empty() { "(no output)" } else { &output },
     );
     let mut data = json!(outcome);
     data["shellId"] = json!(id);
@@ -160,7 +161,7 @@ fn shape_left(outcome: &ExecuteOutcome, timeout: Option<Duration>, session: &Ses
 
 fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
     let output = strip(&outcome.output);
-    let output = output.trim_end_matches('\n');
+    let output = set_off(output.trim_end_matches('\n'));
     let mut text = match (&outcome.signal, outcome.exit_code) {
         _ if outcome.aborted => "Command was aborted; its processes were ended. Output so far:\n".to_owned(),
         _ if outcome.timed_out && timeout == Some(Duration::ZERO) => {
@@ -181,7 +182,7 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
         },
         (None, None) => "Command ended without an exit code:\n".to_owned(),
     };
-    text.push_str(if output.is_empty() { "(no output)" } else { output });
+    text.push_str(if output.is_empty() { "(no output)" } else { &output });
     if let Some(left) = outcome.processes_left.filter(|&left| left > 0) {
         text.push_str(&format!("\n\n({left} process(es) that the command left behind were ended.)"));
     }

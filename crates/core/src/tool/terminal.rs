@@ -21,6 +21,8 @@ use crate::session::settle::settle;
 use crate::session::terminal::{Ran, ShellState, Terminal};
 use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Session};
 use crate::text::ansi::strip;
+use crate::text::ours::set_off;
+use crate::text::progress::last_states;
 use crate::text::shown::shown_to_person;
 use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::command_access;
@@ -177,7 +179,7 @@ fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolR
             "Command still runs after {seconds} s and goes on in session '{id}'. Look with `shell_view` or \
              `shell_screen`, write to it with `shell_write_to_process`, end it with `shell_kill_process`. Output so \
              far:\n{}{}",
-            or_none(&output),
+            or_none(&set_off(&output)),
             more_of(&fresh)
         )
     };
@@ -224,7 +226,7 @@ pub(super) fn terminal_of(session: &Session) -> Result<&Terminal> {
 
 /// Printed output as text for a model.
 pub(super) fn plain(fresh: &Fresh) -> String {
-    let text = strip(&String::from_utf8_lossy(&fresh.bytes));
+    let text = strip(&last_states(&String::from_utf8_lossy(&fresh.bytes)));
     let text = text.trim_matches('\n');
     match fresh.dropped {
         0 => text.to_owned(),
@@ -358,7 +360,8 @@ impl Tool for ShellHelp {
                 terminal_of(&session)?.run(&session, &answer, time, &view.call.deadline).await?;
                 let fresh = session.fresh_printed(view.limits.output_bytes);
                 let (output, more) = (plain(&fresh), more_of(&fresh));
-                let text = format!("The person's answer was run in the new session '{}':\n{output}{more}", session.id);
+                let id = &session.id;
+                let text = format!("The person's answer was run in the new session '{id}':\n{}{more}", set_off(&output));
                 return Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true })));
             };
             let mut typed = answer.into_bytes();

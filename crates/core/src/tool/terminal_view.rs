@@ -21,6 +21,7 @@ use crate::path::VirtualPath;
 use crate::session::screen::ScreenView;
 use crate::session::terminal::ShellState;
 use crate::session::{Fresh, Session};
+use crate::text::ours::set_off;
 use crate::text::shown::shown_to_person;
 use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
 
@@ -96,7 +97,8 @@ impl Tool for ShellView {
 /// ended meanwhile.
 pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
     let is_full_screen = session.terminal.as_ref().is_some_and(|terminal| terminal.screen().lock().is_alternate());
-    let mut text = if is_full_screen { screen_text(session).unwrap_or_default() } else { plain(fresh) };
+    let mut text =
+        if is_full_screen { screen_text(session).unwrap_or_default() } else { set_off(&plain(fresh)).into_owned() };
     if !is_full_screen {
         text.push_str(more_of(fresh));
     }
@@ -127,7 +129,12 @@ fn text_of(view: &ScreenView) -> String {
     } else {
         format!("line {}, column {}", view.cursor_row + 1, view.cursor_column + 1)
     };
-    format!("[screen {} x {}, cursor {cursor}{kind}{title}]\n{}", view.columns, view.rows, view.lines.join("\n"))
+    format!(
+        "[screen {} x {}, cursor {cursor}{kind}{title}]\n{}",
+        view.columns,
+        view.rows,
+        set_off(&view.lines.join("\n"))
+    )
 }
 
 /// The input of `shell_screen`.

@@ -393,6 +393,32 @@ async fn sessions_are_logged_where_the_application_says() {
     assert!(log.contains("\nlogged\nbold\n"), "{log}");
 }
 
+/// D58: what a command had printed before its time was over was in no log.
+#[tokio::test]
+async fn the_log_holds_what_was_printed_before_the_time_of_a_command_was_over() {
+    let world = World::new();
+    let logs = tempfile::tempdir().unwrap();
+    let options = json!({ "tools": ["terminal"], "sessionLogs": { "directory": logs.path() } });
+    let toolset = world.toolset(options);
+    let input = json!({ "id": "s", "command": "echo bef''ore; sleep 300", "timeout": 1 });
+    let left = call(&toolset, "shell_exec", input).await;
+    assert!(left.text.starts_with("Command still runs after 1 s"), "{}", left.text);
+    until_shown(&toolset, "\nbefore").await;
+    // It is logged before it is drawn.
+    let log = fs::read_to_string(logs.path().join("session_s.log")).unwrap();
+    assert!(log.contains("\nbefore\n"), "{log}");
+}
+
+/// D58: each state of a line of progress was a line to the model.
+#[tokio::test]
+async fn of_a_line_of_progress_the_first_and_the_last_state_are_told() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let bar = "for i in $(seq 1 100); do printf \"\\r$i%%\"; done; echo; echo end";
+    let told = exec(&toolset, bar).await.text;
+    assert_eq!(told, "1%\n... [98 more state(s) of this line left out] ...\n100%\nend");
+}
+
 #[tokio::test]
 async fn without_anybody_to_help_the_model_is_told() {
     let world = World::new();
