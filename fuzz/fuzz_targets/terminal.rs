@@ -34,7 +34,7 @@ fuzz_target!(|input: Input| {
         if let Some(other) = other {
             whole.resize(other);
             pieces.resize(other);
-            marks.typed();
+            marks.typed("line");
         }
     }
     let (still, other) = (whole.still(), pieces.still());

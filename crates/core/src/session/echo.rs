@@ -63,7 +63,7 @@ mod tests {
     /// What is shown of a stream that comes in pieces of `size`, after a command was typed.
     fn shown(stream: &[u8], size: usize) -> String {
         let (mut echo, mut marks) = (Echo::default(), Marks::new("w".into()));
-        marks.typed();
+        marks.typed("");
         echo.hold_back("a\nb");
         let mut all = Vec::new();
         for (index, bytes) in stream.chunks(size).enumerate() {

@@ -6,13 +6,19 @@
 use std::cell::LazyCell;
 use std::collections::VecDeque;
 
+use super::typed_line::TypedLine;
+
 /// 4,096 marks are remembered: a thousand commands.
 const MARKS: usize = 4_096;
+/// 64 lines whose echo is remembered. Output is read far sooner.
+const ECHOES: usize = 64;
 /// 64 bytes: the longest of our marks is half of that.
 const MARK_BYTES: usize = 64;
 const START: &[u8] = b"]133;";
 /// How a line editor says that a line was accepted: it takes no paste any more.
 const ACCEPTED: &[u8] = b"[?2004l";
+/// How it says that it begins, before its prompt.
+const BEGUN: &[u8] = b"[?2004h";
 
 /// What was marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +35,8 @@ pub enum Kind {
     Accepted,
     /// Something was typed here, and its echo follows.
     Typed,
+    /// The prompt was drawn again, such as after a resize.
+    Redrawn,
 }
 
 /// A mark and its bytes in the stream.
@@ -60,6 +68,18 @@ pub struct Marks {
     /// An end that was printed while something else had the terminal: it counts where a prompt follows. What a shell runs
     /// between them had it then.
     doubted: Option<Mark>,
+    /// The number of the prompt that was drawn last, where it has one: the same number is the same prompt, drawn again.
+    number: Option<u64>,
+    /// Where the prompt begins that is being drawn again.
+    redrawn: Option<u64>,
+    /// The line that was typed and that the shell has not taken yet.
+    line: Option<TypedLine>,
+    /// Of the last typed lines: where each was typed, and the parts of the stream that are its echo.
+    echoes: VecDeque<(u64, Vec<(u64, u64)>)>,
+    /// The bytes that the line editor's beginning takes, when they came last: they belong to the prompt behind them.
+    editor: (u64, u64),
+    /// The shell took a line, and reads another one without having said what became of it.
+    is_silent: bool,
 }
 
 /// Whether the shell has the terminal, looked up at most once for what is read at once.
@@ -78,17 +98,24 @@ impl Marks {
             is_plain: false,
             begin: 0,
             doubted: None,
+            number: None,
+            redrawn: None,
+            line: None,
+            echoes: VecDeque::new(),
+            editor: (0, 0),
+            is_silent: false,
         }
     }
 
     /// Takes the next bytes of the stream; `leads` tells whether the shell has the terminal, and no command of it. Whether there
     /// is a prompt, or the end of a command, among them.
     pub fn take(&mut self, bytes: &[u8], leads: &dyn Fn() -> bool) -> bool {
-        let before = self.count();
+        let (before, position) = (self.count(), self.position);
         self.look(bytes, &LazyCell::new(leads));
+        self.take_echo(bytes, position, before);
         let is_news = |kind| match kind {
             Kind::Prompt | Kind::Continuation | Kind::End(_) => true,
-            Kind::Begin | Kind::Accepted | Kind::Typed => false,
+            Kind::Begin | Kind::Accepted | Kind::Typed | Kind::Redrawn => false,
         };
         self.since(before).any(|mark| is_news(mark.kind))
     }
@@ -128,7 +155,10 @@ impl Marks {
             } else {
                 open.push(byte);
                 self.position += 1;
-                if open == ACCEPTED {
+                if open == BEGUN {
+                    self.open = None;
+                    self.editor = (self.position - BEGUN.len() as u64 - 1, self.position);
+                } else if open == ACCEPTED {
                     self.open = None;
                     let from = self.position - ACCEPTED.len() as u64 - 1;
                     self.remember(Mark { kind: Kind::Accepted, from, to: self.position });
@@ -138,7 +168,7 @@ impl Marks {
         }
     }
 
-    fn note(&mut self, text: &[u8], from: u64, leads: &Leads<'_>) {
+    fn note(&mut self, text: &[u8], mut from: u64, leads: &Leads<'_>) {
         let Ok(text) = std::str::from_utf8(text) else { return };
         let Some(text) = text.strip_suffix(&self.word).and_then(|text| text.strip_suffix(';')) else { return };
         let kind = match text {
@@ -149,11 +179,28 @@ impl Marks {
                 self.begin = self.position;
                 return;
             }
-            "B" => Kind::Prompt,
+            "B" => {
+                if let Some(from) = self.redrawn.take() {
+                    self.remember(Mark { kind: Kind::Redrawn, from, to: self.position });
+                }
+                Kind::Prompt
+            }
             "P" => Kind::Continuation,
             "C" => Kind::Begin,
-            _ => match text.strip_prefix("D;").and_then(|code| code.parse().ok()) {
-                Some(code) => Kind::End(code),
+            _ => match text.strip_prefix("D;").and_then(ended) {
+                Some((_, number)) if number.is_some() && number == self.number && self.shows_a_prompt() => {
+                    self.redrawn = Some(from);
+                    return;
+                }
+                Some((code, number)) => {
+                    if self.editor.1 == from {
+                        from = self.editor.0;
+                    }
+                    if **leads {
+                        self.number = number;
+                    }
+                    Kind::End(code)
+                }
                 None => return,
             },
         };
@@ -172,24 +219,84 @@ impl Marks {
                     self.remember(end);
                 }
             }
-            Kind::Begin | Kind::End(_) | Kind::Continuation | Kind::Accepted | Kind::Typed => self.doubted = None,
+            Kind::Begin | Kind::End(_) | Kind::Continuation | Kind::Accepted | Kind::Typed | Kind::Redrawn => {
+                self.doubted = None
+            }
         }
         self.is_typed = false;
         self.remember(mark);
+    }
+
+    /// Whether a prompt is there, with or without what was typed at it.
+    fn shows_a_prompt(&self) -> bool {
+        self.last().is_some_and(|mark| matches!(mark.kind, Kind::Prompt | Kind::Typed | Kind::Redrawn))
     }
 
     fn last_is_end(&self) -> bool {
         self.last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)))
     }
 
-    /// Notes that a line is typed behind what was printed until now.
-    pub fn typed(&mut self) {
+    /// Notes that this line is typed behind what was printed until now. What a plain shell is typed is another one, and all
+    /// that comes until it has it is taken for its echo.
+    pub fn typed(&mut self, line: &str) {
+        self.end_echo(self.position);
         self.is_typed = true;
-        self.doubted = None;
+        (self.doubted, self.redrawn) = (None, None);
         self.remember(Mark { kind: Kind::Typed, from: self.position, to: self.position });
+        self.line = (!self.is_plain).then(|| TypedLine::new(line, self.position));
+    }
+
+    /// Takes what may be echo of `bytes`, which began at `position`, up to where the shell has the line: there the marks after
+    /// the first `count` say so.
+    fn take_echo(&mut self, bytes: &[u8], position: u64, count: u64) {
+        let Some(line) = &mut self.line else { return };
+        let skip = usize::try_from(count.saturating_sub(self.forgotten)).unwrap_or(usize::MAX);
+        let has_it =
+            |mark: &&Mark| matches!(mark.kind, Kind::Accepted | Kind::Begin | Kind::End(_) | Kind::Continuation);
+        let end = self.found.iter().skip(skip).find(has_it).map(|mark| mark.from);
+        if !line.take(bytes) || end.is_some() {
+            self.end_echo(end.unwrap_or(position + bytes.len() as u64));
+        }
+    }
+
+    fn end_echo(&mut self, end: u64) {
+        let Some(line) = self.line.take() else { return };
+        let mut marks = self.found.iter().rev().take_while(|mark| mark.kind != Kind::Typed);
+        let is_redrawn = marks.any(|mark| mark.kind == Kind::Redrawn);
+        self.echoes.push_back((line.from, line.echo(end, is_redrawn)));
+        if self.echoes.len() > ECHOES {
+            self.echoes.pop_front();
+        }
+    }
+
+    /// The position up to which it is known what is output: behind it a line was typed whose echo is on its way.
+    pub fn known_until(&mut self) -> u64 {
+        if self.line.as_ref().is_some_and(TypedLine::is_late) {
+            self.end_echo(self.position);
+        }
+        self.line.as_ref().map_or(u64::MAX, |line| line.from)
+    }
+
+    /// Notes that the shell reads a line, though it marked no prompt. Its prompt is there where it told of the end of a command
+    /// before; where it only took a line, nobody knows what that became.
+    pub fn reads_a_line(&mut self) {
+        match self.last().map(|mark| mark.kind) {
+            Some(Kind::End(_)) => {
+                self.is_typed = false;
+                self.remember(Mark { kind: Kind::Prompt, from: self.position, to: self.position });
+            }
+            Some(Kind::Accepted | Kind::Begin) => self.is_silent = true,
+            Some(Kind::Prompt | Kind::Continuation | Kind::Typed | Kind::Redrawn) | None => {}
+        }
+    }
+
+    /// Whether the shell took a line, and reads another one without having said what became of it.
+    pub fn is_silent(&self) -> bool {
+        self.is_silent
     }
 
     fn remember(&mut self, mark: Mark) {
+        self.is_silent = false;
         self.found.push_back(mark);
         if self.found.len() > MARKS {
             self.found.pop_front();
@@ -233,38 +340,58 @@ impl Marks {
         self.found.iter().skip(skip).copied()
     }
 
+    /// The parts of the stream that are the echo of what was typed there, once they are known.
+    fn echo_of(&self, typed: &Mark) -> Option<&[(u64, u64)]> {
+        let index = self.echoes.binary_search_by_key(&typed.from, |(from, _)| *from).ok()?;
+        self.echoes.get(index).map(|(_, echo)| echo.as_slice())
+    }
+
     /// The parts of the stream between `from` and `to` that commands printed: without prompts, and without the echo of
     /// what was typed at them.
     pub fn printed(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         let mut parts = Vec::new();
         // Thousands of marks lie before what is asked for: the last of them says whether a part was open there.
         let first = self.found.partition_point(|mark| mark.to <= from);
-        let before = first.checked_sub(1).and_then(|last| self.found.get(last));
+        let before = self.found.range(..first).rev().find(|mark| mark.kind != Kind::Redrawn);
         let is_open = before.is_none_or(|mark| match mark.kind {
             Kind::Begin | Kind::Prompt | Kind::Accepted => true,
-            Kind::End(_) | Kind::Typed | Kind::Continuation => false,
+            Kind::Typed => self.echo_of(mark).is_some(),
+            Kind::End(_) | Kind::Continuation | Kind::Redrawn => false,
         });
         let mut start = is_open.then_some(from);
+        let echoes = self.echoes.iter().flat_map(|(_, echo)| echo);
+        let mut holes: Vec<_> = echoes.filter(|(_, end)| *end > from).copied().collect();
         for mark in self.found.range(first..) {
             if mark.from > to {
                 break;
             }
             match mark.kind {
                 // A part that began before ends here: a prompt follows, or an echo.
-                Kind::End(_) | Kind::Typed => parts.extend(start.take().map(|begin| (begin, mark.from))),
+                Kind::End(_) => parts.extend(start.take().map(|begin| (begin, mark.from))),
+                Kind::Typed => {
+                    if self.echo_of(mark).is_some() {
+                        start = start.or(Some(mark.from));
+                    } else {
+                        parts.extend(start.take().map(|begin| (begin, mark.from)));
+                    }
+                }
+                Kind::Redrawn => holes.push((mark.from, mark.to)),
                 // Of several commands in one line each begins, and only the last one ends.
                 Kind::Begin => {
                     parts.extend(start.take().map(|begin| (begin, mark.from)));
                     start = Some(mark.to);
                 }
                 // What is printed at a prompt before anything is typed is of commands in the background.
-                Kind::Prompt => start = Some(mark.to),
+                Kind::Prompt => start = start.or(Some(mark.to)),
                 Kind::Continuation => start = None,
-                Kind::Accepted => start = start.or(Some(mark.to)),
+                Kind::Accepted => {
+                    parts.extend(start.map(|begin| (begin, mark.from)));
+                    start = Some(mark.to);
+                }
             }
         }
         parts.extend(start.map(|begin| (begin, to)));
-        parts
+        without(parts, holes)
             .iter()
             .map(|(begin, end)| ((*begin).max(from).max(self.begin), (*end).min(to)))
             .filter(|(begin, end)| begin < end)
@@ -272,9 +399,38 @@ impl Marks {
     }
 }
 
+/// The parts, in order, without the holes.
+fn without(parts: Vec<(u64, u64)>, mut holes: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    if holes.is_empty() {
+        return parts;
+    }
+    holes.sort_unstable();
+    let mut left = Vec::new();
+    let mut next = 0;
+    for (mut begin, end) in parts {
+        while holes.get(next).is_some_and(|(_, to)| *to <= begin) {
+            next += 1;
+        }
+        for (from, to) in holes[next..].iter().take_while(|(from, _)| *from < end) {
+            left.push((begin, *from));
+            begin = begin.max(*to);
+        }
+        left.push((begin, end));
+    }
+    left
+}
+
+/// The code and the number in the mark of an end.
+fn ended(text: &str) -> Option<(i32, Option<u64>)> {
+    match text.split_once(';') {
+        Some((code, number)) => Some((code.parse().ok()?, Some(number.parse().ok()?))),
+        None => Some((text.parse().ok()?, None)),
+    }
+}
+
 /// Whether `open` and `byte` together begin what is looked for.
 fn begins(open: &[u8], byte: u8) -> bool {
-    [START, ACCEPTED].iter().any(|known| known.starts_with(open) && known.get(open.len()) == Some(&byte))
+    [START, ACCEPTED, BEGUN].iter().any(|known| known.starts_with(open) && known.get(open.len()) == Some(&byte))
 }
 
 #[cfg(test)]
@@ -314,28 +470,29 @@ mod tests {
             marks.take(bytes, &|| true);
             all.extend_from_slice(bytes);
         };
-        take(&mut marks, b"\x1b[?2004h\x1b]133;D;0;w\x07prompt\x1b]133;B;w\x07");
-        take(&mut marks, b"background");
-        marks.typed();
+        take(&mut marks, b"\x1b[?2004h\x1b]133;D;0;1;w\x07prompt\x1b]133;B;w\x07");
+        take(&mut marks, b"back\x1b]133;D;0;1;w\x07prompt\x1b]133;B;w\x07ground");
+        marks.typed("echo a");
         take(
             &mut marks,
-            b"echo\x1b]133;B;w\x07echo a\r\n\x1b[?2004l\r\x1b]133;C;w\x07a\r\n\x1b]133;D;0;w\x07prompt\x1b]133;B;w\x07",
+            b" 1\r\necho a\x1b]133;D;0;1;w\x07prompt\x1b]133;B;w\x07echo a\r\n2\r\n\x1b[?2004l\r\x1b]133;C;w\x07a\r\n",
         );
-        marks.typed();
+        take(&mut marks, b"\x1b]133;D;0;2;w\x07prompt\x1b]133;B;w\x07");
+        marks.typed("fi");
         // A line that is no command begins nothing.
-        take(&mut marks, b"fi\r\n\x1b[?2004l\rsyntax error\x1b]133;D;2;w\x07prompt\x1b]133;B;w\x07");
+        take(&mut marks, b"fi\r\n\x1b[?2004l\rsyntax error\x1b]133;D;2;3;w\x07prompt\x1b]133;B;w\x07");
         let printed: Vec<u8> = marks
             .printed(0, all.len() as u64)
             .iter()
             .flat_map(|(from, to)| all[*from as usize..*to as usize].to_vec())
             .collect();
-        assert_eq!(String::from_utf8(printed).unwrap(), "\x1b[?2004hbackground\ra\r\n\rsyntax error");
+        assert_eq!(String::from_utf8(printed).unwrap(), "background 1\r\n2\r\n\ra\r\n\rsyntax error");
         // What is asked of a piece is that piece of the whole, wherever it is cut.
         let (end, whole) = (all.len() as u64, marks.printed(0, all.len() as u64));
+        let bytes = |parts: &[(u64, u64)]| -> Vec<u64> { parts.iter().flat_map(|(from, to)| *from..*to).collect() };
         for (from, to) in (0..=end).flat_map(|from| (from..=end).map(move |to| (from, to))) {
-            let cut = whole.iter().map(|(begin, end)| ((*begin).max(from), (*end).min(to)));
-            let cut: Vec<_> = cut.filter(|(begin, end)| begin < end).collect();
-            assert_eq!(marks.printed(from, to), cut, "{from}..{to}");
+            let cut: Vec<_> = bytes(&whole).into_iter().filter(|at| (from..to).contains(at)).collect();
+            assert_eq!(bytes(&marks.printed(from, to)), cut, "{from}..{to}");
         }
     }
 

@@ -15,6 +15,7 @@ use crate::cancel::Deadline;
 use crate::error::Result;
 
 mod echo;
+mod foreground;
 mod help;
 pub mod keys;
 pub mod line;
@@ -32,6 +33,7 @@ pub mod terminal;
 mod terminal_tests;
 #[cfg(test)]
 mod tests;
+mod typed_line;
 mod undrawn;
 
 use self::help::{Held, Writing};
@@ -156,6 +158,9 @@ impl Session {
     pub fn fresh_printed(&self, most: usize) -> Fresh {
         let Some(terminal) = &self.terminal else { return self.fresh(most) };
         let mut seen = self.seen.lock();
+        // What may still be an echo is looked at when that is known.
+        let known = terminal.known_until();
+        let most = most.min(usize::try_from(known.saturating_sub(*seen)).unwrap_or(usize::MAX));
         let piece = self.process.read(*seen, most);
         *seen = piece.next;
         let start = piece.next - piece.bytes.len() as u64;
@@ -164,7 +169,7 @@ impl Session {
         Fresh {
             bytes: printed.collect::<Vec<_>>().concat(),
             dropped: piece.dropped,
-            more: self.process.position() > piece.next,
+            more: self.process.position().min(known) > piece.next,
         }
     }
 
@@ -242,50 +247,6 @@ impl Sessions {
     /// A log for a new terminal session, where the application wants one.
     pub fn log(&self, id: &str, size: TerminalSize) -> Option<SessionLog> {
         self.logs.as_ref()?.open(id, size)
-    }
-
-    /// See [`Place::fill`].
-    fn add(
-        &self,
-        id: String,
-        process: Process,
-        terminal: Option<Terminal>,
-        command: &str,
-        starter: Starter<'_>,
-        seen: u64,
-    ) -> Arc<Session> {
-        let command = command.to_owned();
-        let (seen, told, held) = (Mutex::new(seen), Mutex::default(), Held::default());
-        let writing = Writing::default();
-        let session = Arc::new(Session { id, command, process, terminal, seen, told, held, writing });
-        let is_closed = {
-            let mut state = self.state.lock();
-            state.sessions.retain(|other| other.id != session.id);
-            state.sessions.push(Arc::clone(&session));
-            state.forget_ended();
-            state.closed
-        };
-        if is_closed {
-            // The toolset closed while it started.
-            tell_to_end(&session.process);
-        }
-        let (on_end, end) = (Arc::clone(&self.on_end), session.process.end_watch());
-        let (id, call_id, command) = (session.id.clone(), starter.call_id.to_owned(), session.command.clone());
-        let tool = starter.tool;
-        tokio::spawn(async move {
-            let outcome = end.over().await;
-            on_end(SessionEnded {
-                session_id: id,
-                call_id,
-                tool,
-                command,
-                exit_code: outcome.exit_code,
-                signal: outcome.signal,
-                duration_ms: outcome.duration_ms,
-                supervisor_lost: outcome.supervisor_lost,
-            });
-        });
-        session
     }
 
     /// The session of that id.

@@ -3,8 +3,11 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
+use super::help::{Held, Writing};
 use super::terminal::Terminal;
-use super::{ID_CHARS, RUNNING, Session, Sessions, Starter, State};
+use super::{ID_CHARS, RUNNING, Session, SessionEnded, Sessions, Starter, State, tell_to_end};
 use crate::backend::process::Process;
 use crate::error::{Error, ErrorKind, Result, Shown};
 
@@ -70,8 +73,48 @@ impl Place<'_> {
         seen: u64,
     ) -> Arc<Session> {
         let id = self.id.clone().unwrap_or_else(|| self.sessions.state.lock().next_number());
+        let session = Arc::new(Session {
+            id,
+            command: command.to_owned(),
+            process,
+            terminal,
+            seen: Mutex::new(seen),
+            told: Mutex::default(),
+            held: Held::default(),
+            writing: Writing::default(),
+        });
+        let is_closed = {
+            let mut state = self.sessions.state.lock();
+            state.sessions.retain(|other| other.id != session.id);
+            state.sessions.push(Arc::clone(&session));
+            state.forget_ended();
+            state.closed
+        };
+        if is_closed {
+            // The toolset closed while it started.
+            tell_to_end(&session.process);
+        }
+        self.tell_of_end(&session, starter);
         // The place is given back behind this: between them the session counts twice, never not at all.
-        self.sessions.add(id, process, terminal, command, starter, seen)
+        session
+    }
+
+    fn tell_of_end(&self, session: &Session, Starter { call_id, tool }: Starter<'_>) {
+        let (on_end, end) = (Arc::clone(&self.sessions.on_end), session.process.end_watch());
+        let (session_id, call_id, command) = (session.id.clone(), call_id.to_owned(), session.command.clone());
+        tokio::spawn(async move {
+            let outcome = end.over().await;
+            on_end(SessionEnded {
+                session_id,
+                call_id,
+                tool,
+                command,
+                exit_code: outcome.exit_code,
+                signal: outcome.signal,
+                duration_ms: outcome.duration_ms,
+                supervisor_lost: outcome.supervisor_lost,
+            });
+        });
     }
 }
 

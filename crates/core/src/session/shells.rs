@@ -33,8 +33,12 @@ pub(super) fn start(word: &str) -> String {
 
 /// The settings of the line editor are ours alone: a file of settings could bind any key.
 ///
+/// The marks are texts in its prompts: no command, function, trace or redirection of the session's own changes what they say. Each
+/// prompt has a number, so that one that is drawn again is no news.
+///
 /// The hook behind a command stands second in a list, so that a file of settings that sets the first leaves it alone, and marks
-/// the prompt again where such a file set another. A bash older than 5.1 has no such list.
+/// the prompts again where such a file set others. A bash older than 5.1 has no such list. Where the prompt goes nowhere the hook
+/// itself says how a command ended, on the terminal. It says nothing of itself where commands are traced.
 fn start_bash(word: &str) -> String {
     format!(
         r#"exec /bin/bash --noprofile --rcfile /dev/fd/3 -i 3<<'{word}'
@@ -54,10 +58,16 @@ done
 bind -m vi-command '"\C-^i": vi-insertion-mode'
 unset _m _f
 }} 2>/dev/null
-PS0='\e]133;C;{word}\a'
-PS1='\[\e]133;A;{word}\a\]\$ \[\e]133;B;{word}\a\]'
-PS2='\[\e]133;P;{word}\a\]> '
-PROMPT_COMMAND=(: 'printf "\e]133;D;%s;{word}\a" "$?"; [[ $PS1 == *";B;{word}"* ]] || PS1="$PS1\[\e]133;B;{word}\a\]"')
+_gloveport() {{
+builtin set -- '\[\e]133;D;$?;$((_gloveport=${{_gloveport:-0}}+1));{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" $?
+case $3 in "$1"*"$2") ;; *) PS1=${{3//"$1"}}; PS1=$1${{PS1//"$2"}}$2 ;; esac
+case ${{PS2-}} in '\[\e]133;P;{word}\a\]'*) ;; *) PS2='\[\e]133;P;{word}\a\]'${{PS2-}} ;; esac
+case ${{PS0-}} in *'\e]133;C;{word}\a') ;; *) PS0=${{PS0-}}'\e]133;C;{word}\a' ;; esac
+[[ -t 3 ]] || builtin printf '\e]133;D;%s;%s;{word}\a' "$4" $((_gloveport=${{_gloveport:-0}}+1)) >/dev/tty
+}}
+PS1='\$ '
+PS2='> '
+PROMPT_COMMAND=('' '{{ _gloveport; }} 3>&2 2>/dev/null')
 ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) || PROMPT_COMMAND=("${{PROMPT_COMMAND[1]}}")
 {word}"#
     )
@@ -114,7 +124,9 @@ pub(super) fn accepted(typed: &[u8]) -> Vec<u8> {
 /// What is typed at a plain shell to run `command`, with the exit code of the one before in `$?` as ever. The shell joins lines
 /// that end with a backslash.
 pub(super) fn evaluated(command: &str, word: &str) -> String {
-    let mut typed = format!("eval \"printf '\\033]133;C;{word}\\007';(exit $?)$(printf '\\012");
+    let mut typed = format!(
+        "eval \"{{ command printf '\\033]133;C;{word}\\007' >&3;_{word} $?;}} 3>&2 2>/dev/null$(command printf '\\012"
+    );
     let mut line = typed.len();
     for byte in command.bytes() {
         let written = match byte {
@@ -129,6 +141,6 @@ pub(super) fn evaluated(command: &str, word: &str) -> String {
         typed.push_str(&written);
         line += written.len();
     }
-    typed.push_str(&format!("')\";_{word} $?\r"));
+    typed.push_str(&format!("')\";{{ _{word} $?;}} 2>/dev/null\r"));
     typed
 }

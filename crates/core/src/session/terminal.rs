@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 
 use super::Session;
 use super::echo::Echo;
+use super::foreground::edits_a_line;
 use super::line::Line;
 use super::log::SessionLog;
 use super::marks::{Kind, Marks};
@@ -61,6 +62,26 @@ impl Typist {
     }
 }
 
+/// Ctrl-C.
+const INTERRUPT: u8 = 3;
+
+/// 300 ms between two looks at a shell that marks nothing; they must agree.
+const LOOK: Duration = Duration::from_millis(300);
+
+/// 500 ms for a command to end at Ctrl-C.
+const INTERRUPTED: Duration = Duration::from_millis(500);
+
+/// What was ended of a command that somebody stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// The command alone.
+    Command,
+    /// The session, with all that ran in it.
+    Session,
+    /// Nothing: a person has the session.
+    Nothing,
+}
+
 /// How far a command came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
@@ -70,6 +91,8 @@ pub enum Ran {
     Running,
     /// It is not whole: the shell waits for the rest.
     Incomplete,
+    /// The shell reads a line itself, and does not say why: it ended, or asks for something.
+    Silent,
     /// The shell itself ended.
     ShellEnded,
 }
@@ -176,13 +199,18 @@ impl Terminal {
         self.marks.lock().typed_at()
     }
 
-    /// Notes that something is typed now, whose echo is no output: at a prompt the line that runs `command`, where it is one.
-    pub fn typed(&self, command: Option<&str>) {
+    /// Notes that the line that runs `command` is typed now at the prompt: its echo is no output.
+    pub fn typed(&self, command: &str) {
         let mut marks = self.marks.lock();
-        marks.typed();
-        if let Some(command) = command.filter(|_| marks.is_plain()) {
+        marks.typed(command);
+        if marks.is_plain() {
             self.echo.lock().hold_back(command);
         }
+    }
+
+    /// The position up to which it is known which output is an echo.
+    pub fn known_until(&self) -> u64 {
+        self.marks.lock().known_until()
     }
 
     /// The word in its shell's marks.
@@ -217,6 +245,7 @@ impl Terminal {
         is_there: impl Fn() -> bool + Send,
     ) -> Result<bool> {
         let give_up = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
+        let mut seen_reading = None;
         loop {
             let marked = process.marked();
             if is_there() {
@@ -228,10 +257,27 @@ impl Terminal {
             tokio::select! {
                 biased;
                 () = marked => {}
-                () = tokio::time::sleep_until(give_up.into()) => return Ok(is_there()),
+                () = tokio::time::sleep_until(give_up.min(Instant::now() + LOOK).into()) => {
+                    seen_reading = self.look(process, seen_reading);
+                    if Instant::now() >= give_up {
+                        return Ok(is_there());
+                    }
+                }
                 stop = deadline.reached() => return Err(stop),
             }
         }
+    }
+
+    /// Looks whether the shell reads a line without having said so: where its output ends then. Two looks that agree, `before`
+    /// being what the one before found, are noted.
+    fn look(&self, process: &Process, before: Option<u64>) -> Option<u64> {
+        let is_asked = self.state() == ShellState::Busy && !self.is_plain();
+        let reads = is_asked && process.pid().is_some_and(edits_a_line);
+        let now = reads.then(|| process.position());
+        if now.is_some() && now == before {
+            self.marks.lock().reads_a_line();
+        }
+        now
     }
 
     /// Types a command and waits for its end, at most `time`. `AlreadyExists` when another still runs.
@@ -261,10 +307,15 @@ impl Terminal {
         }
         let turn = session.turn(deadline).await?;
         if self.state() != ShellState::AtPrompt {
-            return if process.ended().is_some() { Ok(Ran::ShellEnded) } else { Err(busy(&session.id)) };
+            let is_silent = self.marks.lock().is_silent();
+            return match process.ended() {
+                Some(_) => Ok(Ran::ShellEnded),
+                None if is_silent => Err(silent(&session.id)),
+                None => Err(busy(&session.id)),
+            };
         }
         let before = self.mark_count();
-        self.typed(Some(command));
+        self.typed(command);
         process.expect_mark();
         process.write(self.line(command).as_bytes(), deadline).await?;
         self.typed_whole();
@@ -275,16 +326,38 @@ impl Terminal {
             let asks_for_more = !marks.is_plain() && marks.since(before).any(|mark| mark.kind == Kind::Continuation);
             // An end is told together with the prompt behind it: one wake-up for both.
             let has_ended = marks.since(before).any(|mark| matches!(mark.kind, Kind::End(_)));
-            asks_for_more || (has_ended && marks.last().is_some_and(|mark| mark.kind == Kind::Prompt))
+            marks.is_silent()
+                || asks_for_more
+                || (has_ended && marks.last().is_some_and(|mark| mark.kind == Kind::Prompt))
         };
         let is_over = self.wait(process, time, deadline, is_over).await?;
         let code = self.ended_since(before);
         if !is_over && code.is_none() {
             return Ok(if process.ended().is_some() { Ran::ShellEnded } else { Ran::Running });
         }
-        let Some(code) = code else { return Ok(Ran::Incomplete) };
+        let Some(code) = code else {
+            let is_silent = self.marks.lock().is_silent();
+            return Ok(if is_silent { Ran::Silent } else { Ran::Incomplete });
+        };
         self.prompt(process, PROMPT, deadline).await?;
         Ok(Ran::Ended(code))
+    }
+
+    /// Ends the command that runs: with Ctrl-C, or where it does not end at that with the session.
+    pub async fn stop(&self, session: &Session) -> Stopped {
+        // Whoever stops a call wants no other bound than these.
+        let deadline = Deadline::default().within(INTERRUPTED);
+        match session.turn(&deadline).await {
+            Err(error) if error.kind() == ErrorKind::Busy => return Stopped::Nothing,
+            Ok(_turn) if session.process.write(&[INTERRUPT], &deadline).await.is_ok() => {
+                if self.prompt(&session.process, INTERRUPTED, &Deadline::default()).await.unwrap_or(false) {
+                    return Stopped::Command;
+                }
+            }
+            Ok(_) | Err(_) => {}
+        }
+        session.process.end().await;
+        Stopped::Session
     }
 
     fn last_is_end(&self) -> bool {
@@ -297,8 +370,19 @@ fn state_of(marks: &Marks) -> ShellState {
         None => ShellState::Starting,
         Some(Kind::Prompt) => ShellState::AtPrompt,
         Some(Kind::Continuation) => ShellState::Continuing,
-        Some(Kind::Begin | Kind::End(_) | Kind::Accepted | Kind::Typed) => ShellState::Busy,
+        Some(Kind::Begin | Kind::End(_) | Kind::Accepted | Kind::Typed | Kind::Redrawn) => ShellState::Busy,
     }
+}
+
+fn silent(id: &str) -> Error {
+    Error::new(
+        ErrorKind::AlreadyExists,
+        format!(
+            "Session '{id}' is open, but its shell says no more when a command ends, because its prompt was taken away; or a \
+             command asks for a line there. Answer it with `shell_write_to_process`, or end the session with \
+             `shell_kill_process` and use another."
+        ),
+    )
 }
 
 fn busy(id: &str) -> Error {

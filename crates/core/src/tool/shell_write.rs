@@ -255,8 +255,8 @@ impl Tool for ShellWrite {
                 terminal.typed_into(line);
             }
             let before = session.terminal.as_ref().map_or(0, |terminal| {
-                if state == Some(ShellState::AtPrompt) && self.command.is_some() {
-                    terminal.typed(self.command.as_deref());
+                if let Some(command) = self.command.as_deref().filter(|_| state == Some(ShellState::AtPrompt)) {
+                    terminal.typed(command);
                 }
                 terminal.mark_count()
             });

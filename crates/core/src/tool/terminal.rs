@@ -18,7 +18,7 @@ use crate::exit_code::meaning;
 use crate::lent;
 use crate::path::VirtualPath;
 use crate::session::settle::settle;
-use crate::session::terminal::{Ran, ShellState, Terminal};
+use crate::session::terminal::{Ran, ShellState, Stopped, Terminal};
 use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Session};
 use crate::text::ansi::strip;
 use crate::text::ours::set_off;
@@ -115,7 +115,16 @@ impl Tool for ShellExec {
             let blocks = self.block.unwrap_or(true);
             let seconds = if blocks { self.timeout.unwrap_or(DEFAULT_TIMEOUT_S) } else { 0.0 };
             let time = Duration::from_secs_f64(seconds);
-            let ran = terminal.run(&session, &self.command, time, &view.call.deadline).await?;
+            let before = terminal.mark_count();
+            let ran = match terminal.run(&session, &self.command, time, &view.call.deadline).await {
+                Ok(ran) => ran,
+                // It was typed, and goes on.
+                Err(stop) if stop.kind() == ErrorKind::Timeout && terminal.mark_count() > before => Ran::Running,
+                Err(stop) if stop.kind() == ErrorKind::Aborted && terminal.mark_count() > before => {
+                    return Ok(stopped(view, &session, terminal).await);
+                }
+                Err(error) => return Err(error),
+            };
             if !blocks && ran == Ran::Running {
                 let id = &session.id;
                 let text = format!(
@@ -135,7 +144,7 @@ impl ShellExec {
         let code = match ran {
             Ran::Ended(code) => Some(code),
             Ran::ShellEnded => None,
-            Ran::Running | Ran::Incomplete => return going_on(view, session, ran, seconds),
+            Ran::Running | Ran::Incomplete | Ran::Silent => return going_on(view, session, ran, seconds),
         };
         let told = match &session.terminal {
             Some(terminal) => {
@@ -169,7 +178,15 @@ impl ShellExec {
 fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
     let fresh = session.fresh_printed(view.limits.output_bytes);
     let (id, output) = (&session.id, plain(&fresh));
-    let text = if ran == Ran::Incomplete {
+    let text = if ran == Ran::Silent {
+        format!(
+            "The shell of session '{id}' reads a line, and does not say why: the command ended and took the session's prompt \
+             away, so that its exit code is not known, or it asks for a line. Answer it with `shell_write_to_process`, or end \
+             the session with `shell_kill_process` and use another. Output so far:\n{}{}",
+            or_none(&set_off(&output)),
+            more_of(&fresh)
+        )
+    } else if ran == Ran::Incomplete {
         format!(
             "The command is not whole: the shell of session '{id}' waits for the rest, such as a closing quote. Give it up \
              with `shell_write_to_process` and `keys: ['ctrl-c']`, and run the whole."
@@ -188,6 +205,29 @@ fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolR
         "more": fresh.more, "timedOut": ran == Ran::Running,
     });
     ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+}
+
+/// Ends what an aborted call had started: nobody waits for it, and whoever stopped the call believes it stopped.
+async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> ToolResult {
+    let stopped = terminal.stop(session).await;
+    session.told_end(terminal);
+    let fresh = session.fresh_printed(view.limits.output_bytes);
+    let (id, output) = (&session.id, plain(&fresh));
+    let what = match stopped {
+        Stopped::Command => format!("the command was ended with Ctrl-C, and session '{id}' is open"),
+        Stopped::Session => {
+            format!("the command did not end at Ctrl-C, and session '{id}' was ended with all that ran in it")
+        }
+        Stopped::Nothing => format!("a person has session '{id}', and the command goes on there"),
+    };
+    let text =
+        format!("The call was aborted: {what}. Output so far:\n{}{}", or_none(&set_off(&output)), more_of(&fresh));
+    let data = json!({
+        "id": id, "running": stopped == Stopped::Nothing, "sessionEnded": stopped == Stopped::Session, "output": output,
+        "droppedBytes": fresh.dropped, "more": fresh.more,
+    });
+    let code = Some(ErrorKind::Aborted.code().to_owned());
+    ToolResult { is_error: true, code, truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
 }
 
 fn or_none(output: &str) -> &str {
@@ -361,7 +401,8 @@ impl Tool for ShellHelp {
                 let fresh = session.fresh_printed(view.limits.output_bytes);
                 let (output, more) = (plain(&fresh), more_of(&fresh));
                 let id = &session.id;
-                let text = format!("The person's answer was run in the new session '{id}':\n{}{more}", set_off(&output));
+                let text =
+                    format!("The person's answer was run in the new session '{id}':\n{}{more}", set_off(&output));
                 return Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true })));
             };
             let mut typed = answer.into_bytes();

@@ -32,3 +32,86 @@ async fn a_program_that_prints_the_marks_of_its_shell_has_neither_ended_nor_a_pr
     let told = call(&toolset, "shell_exec", json!({ "id": "s", "command": "echo after" })).await;
     assert_eq!(told.text, "after");
 }
+
+/// A trace showed the word of the marks in every result, and a function or a redirection silenced them: every later call waited
+/// for its whole time, and said that its command still ran.
+#[tokio::test]
+async fn nothing_that_a_session_does_to_its_shell_costs_it_the_ends_of_its_commands() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for (index, (settings, printed)) in [
+        ("set -x", "+ sh -c 'echo out; exit 7'\nout"),
+        ("printf() { :; }; builtin() { :; }; :() { echo; }", "out"),
+        ("exec >/dev/null", "(no output)"),
+        ("exec 2>/dev/null", "out"),
+        ("PROMPT_COMMAND=", "out"),
+        ("unset PROMPT_COMMAND", "out"),
+        ("unset PS0 PS2; PS1='mine> '", "out"),
+        ("set -u; unset _gloveport", "out"),
+        ("trap 'true' DEBUG; shopt -s extdebug", "out"),
+        ("unset -f _gloveport", "out"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = format!("s{index}");
+        let run = async |command: &str| {
+            call(&toolset, "shell_exec", json!({ "id": id, "command": command, "timeout": 60 })).await
+        };
+        let set = run(settings).await;
+        assert_eq!(set.text, "Command executed successfully (no output).", "{settings}");
+        let word = toolset.sessions().find(&id).unwrap().terminal.as_ref().unwrap().word();
+        for _ in 0..2 {
+            let failed = run("sh -c 'echo out; exit 7'").await;
+            assert_eq!(failed.text, format!("Command ended with exit code 7.\n{printed}"), "{settings}");
+        }
+        let shown = call(&toolset, "shell_screen", json!({ "id": id })).await.text;
+        assert!(!shown.contains(&word), "{settings}: {shown}");
+    }
+}
+
+/// A session whose prompt was taken away kept each call for its whole time.
+#[tokio::test]
+async fn where_the_prompt_is_taken_away_the_kernel_says_that_the_shell_reads_a_line() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let last = exec(&toolset, "unset PROMPT_COMMAND; PS1='mine> '; echo out").await;
+    assert!(last.text.starts_with("The shell of session 's' reads a line, and does not say why"), "{}", last.text);
+    assert!(last.text.contains("Output so far:\nout"), "{}", last.text);
+    let next = exec(&toolset, "touch bad").await;
+    assert_eq!(next.code.as_deref(), Some("ALREADY_EXISTS"), "{}", next.text);
+    assert!(next.text.contains("its prompt was taken away"), "{}", next.text);
+    assert!(!world.directory.path().join("bad").exists());
+    // A `read` of the shell's own is no prompt.
+    let asks = json!({ "id": "r", "command": "read x; echo got $x", "timeout": 1.5 });
+    let asks = call(&toolset, "shell_exec", asks).await;
+    assert!(asks.text.starts_with("Command still runs after 1.5 s"), "{}", asks.text);
+}
+
+/// What a job printed while a command was typed was taken for its echo: of 3,000 lines 312 were never told, without a word.
+#[tokio::test]
+async fn what_a_job_prints_while_commands_are_typed_is_told_to_the_byte() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let session = toolset.sessions().find("s").unwrap();
+    let terminal = session.terminal.as_ref().unwrap();
+    let lines = 2_000;
+    let job = format!("(for i in {{1..{lines}}}; do echo BG$i; [ $((i % 10)) = 0 ] && sleep 0.001; done &)");
+    let mut printed = String::new();
+    let mut rounds = 0;
+    let mut command = job.as_str();
+    while !printed.ends_with(&format!("BG{lines}")) {
+        let ran = terminal.run(&session, command, Duration::from_secs(60), &Deadline::default()).await.unwrap();
+        assert_eq!(ran, Ran::Ended(0));
+        let fresh = session.fresh_printed(usize::MAX);
+        assert_eq!(fresh.dropped, 0);
+        let text = crate::text::ansi::strip(&String::from_utf8_lossy(&fresh.bytes));
+        printed.extend(text.split_ascii_whitespace());
+        command = ["true", "cd . && true\ntrue"][rounds % 2];
+        rounds += 1;
+    }
+    let expected: String = (1..=lines).map(|number| format!("BG{number}")).collect();
+    assert!(printed == expected, "after {rounds} commands: {printed}");
+    assert!(rounds > 10, "{rounds}");
+}

@@ -122,3 +122,37 @@ async fn settings_cost_a_plain_shell_neither_its_prompt_nor_exit_codes() {
 async fn settings_cost_a_shell_of_busybox_neither_its_prompt_nor_exit_codes() {
     survives_settings("busybox sh").await;
 }
+
+/// A trace told the word of the marks in every result, and a function took each command's text away.
+async fn keeps_its_ends(program: &str, silences: &str) {
+    let world = World::new();
+    let (_sessions, session) = opened(&world, program).await;
+    let word = session.terminal.as_ref().unwrap().word();
+    let commands = [
+        ("set -x", 0, ""),
+        ("echo hi", 0, "+ echo hi\nhi\n"),
+        ("set +x", 0, "+ set +x\n"),
+        ("printf() { :; }", 0, ""),
+        ("sh -c 'echo out; exit 7'", 7, "out\n"),
+        (silences, 0, ""),
+        ("sh -c 'echo err >&2; exit 6'", 6, "err\n"),
+        ("(exit $?)", 6, ""),
+    ];
+    let said = said(&session, &commands.map(|(command, ..)| command)).await;
+    for ((command, code, printed), (ran, text)) in commands.into_iter().zip(said) {
+        assert_eq!((ran, text.as_str()), (Ran::Ended(code), printed), "{program}: {command}");
+    }
+    let shown = session.terminal.as_ref().unwrap().screen().lock().look().lines;
+    assert!(shown.iter().all(|line| !line.contains(&word) && !line.contains("eval \"")), "{program}: {shown:#?}");
+}
+
+#[tokio::test]
+async fn nothing_that_a_session_does_to_a_plain_shell_costs_it_the_ends_of_its_commands() {
+    keeps_its_ends("/bin/sh", "exec >/dev/null").await;
+}
+
+#[tokio::test]
+async fn nothing_that_a_session_does_to_a_shell_of_busybox_costs_it_the_ends_of_its_commands() {
+    // Its prompt is printed where output is.
+    keeps_its_ends("busybox sh", "exec >&2").await;
+}

@@ -1,0 +1,195 @@
+//! Who waits for what is typed at a terminal: asked of the kernel, to which no program can lie.
+//!
+//! A process that sleeps in a call that waits for input is known by the call's number and descriptors (`/proc/<pid>/syscall`);
+//! that one of them is the terminal, by its device. Where a kernel tells nobody, nobody is known to wait.
+
+#[cfg(target_os = "linux")]
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+
+/// 256 processes of a session are looked at: more than a person starts in one.
+#[cfg(target_os = "linux")]
+const PROCESSES: usize = 256;
+/// 64 descriptors of one call are looked at.
+#[cfg(target_os = "linux")]
+const DESCRIPTORS: usize = 64;
+/// `/dev/tty`: the terminal of whoever opens it.
+#[cfg(target_os = "linux")]
+const OWN_TERMINAL: (u32, u32) = (5, 0);
+
+/// Whether a program in the foreground of the terminal, whose session `leader` leads, is blocked until something is typed.
+/// `false` where that cannot be known.
+#[cfg(target_os = "linux")]
+pub(super) fn waits_for_input(leader: u32) -> bool {
+    let Some(session) = Stat::of(leader) else { return false };
+    session.foreground_group(leader).into_iter().any(|pid| wait_of(pid, session.terminal).is_some())
+}
+
+/// Whether the leader itself has the terminal and waits in a line editor: a shell such as bash does so at its prompt, and not for
+/// a `read` of its own.
+#[cfg(target_os = "linux")]
+pub(super) fn edits_a_line(leader: u32) -> bool {
+    let Some(session) = Stat::of(leader) else { return false };
+    session.foreground == session.group && wait_of(leader, session.terminal) == Some(Wait::Choice)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn waits_for_input(_leader: u32) -> bool {
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn edits_a_line(_leader: u32) -> bool {
+    false
+}
+
+/// How a process waits.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// In a read.
+    Read,
+    /// Until there is something to read, or something else happens.
+    Choice,
+}
+
+/// What is known of a process.
+#[cfg(target_os = "linux")]
+#[derive(Debug, PartialEq, Eq)]
+struct Stat {
+    group: i32,
+    /// Major and minor number of its terminal.
+    terminal: (u32, u32),
+    /// The group that has the terminal.
+    foreground: i32,
+}
+
+#[cfg(target_os = "linux")]
+impl Stat {
+    fn of(pid: u32) -> Option<Self> {
+        Self::parse(&read(format!("/proc/{pid}/stat")))
+    }
+
+    /// `pid (name) state parent group session terminal foreground …`; the name may hold anything, also `)`.
+    fn parse(stat: &str) -> Option<Self> {
+        let mut words = stat.rsplit(')').next()?.split_ascii_whitespace().skip(2);
+        let group = words.next()?.parse().ok()?;
+        let terminal: i32 = words.nth(1)?.parse().ok()?;
+        let terminal = terminal.cast_unsigned();
+        let terminal = ((terminal >> 8) & 0xFFF, (terminal & 0xFF) | ((terminal >> 12) & 0xF_FF00));
+        Some(Self { group, terminal, foreground: words.next()?.parse().ok()? })
+    }
+
+    /// The processes below `leader` that are in the foreground. The first one of a pipeline may have ended.
+    fn foreground_group(&self, leader: u32) -> Vec<u32> {
+        let mut found: Vec<u32> = u32::try_from(self.foreground).ok().filter(|group| *group > 0).into_iter().collect();
+        let (mut next, mut seen) = (vec![leader], 0);
+        while let Some(pid) = next.pop() {
+            seen += 1;
+            if seen > PROCESSES {
+                break;
+            }
+            if !found.contains(&pid) && Self::of(pid).is_some_and(|stat| stat.group == self.foreground) {
+                found.push(pid);
+            }
+            let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+            for thread in threads.take(PROCESSES) {
+                let children = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+                next.extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn read(path: String) -> String {
+    String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned()
+}
+
+/// How the process waits for that terminal, if it does.
+#[cfg(target_os = "linux")]
+fn wait_of(pid: u32, terminal: (u32, u32)) -> Option<Wait> {
+    let (wait, descriptors) = waited_for(&read(format!("/proc/{pid}/syscall")), |address, bytes| {
+        let mut memory = vec![0; bytes];
+        std::fs::File::open(format!("/proc/{pid}/mem")).ok()?.read_exact_at(&mut memory, address).ok()?;
+        Some(memory)
+    })?;
+    descriptors.into_iter().any(|descriptor| is_terminal(pid, descriptor, terminal)).then_some(wait)
+}
+
+#[cfg(target_os = "linux")]
+fn is_terminal(pid: u32, descriptor: u64, terminal: (u32, u32)) -> bool {
+    // Looks through the link at what is open; opens nothing.
+    std::fs::metadata(format!("/proc/{pid}/fd/{descriptor}")).is_ok_and(|open| {
+        let device = (rustix::fs::major(open.rdev()), rustix::fs::minor(open.rdev()));
+        open.file_type().is_char_device() && (device == terminal || device == OWN_TERMINAL)
+    })
+}
+
+/// The descriptors that a call (`number first second …`, or `running`) waits to read. `memory` reads so many bytes of its process.
+#[cfg(target_os = "linux")]
+fn waited_for(call: &str, memory: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Option<(Wait, Vec<u64>)> {
+    let mut words = call.split_ascii_whitespace();
+    let number = words.next()?;
+    let mut argument = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
+    let (first, second) = (argument()?, argument()?);
+    match (std::env::consts::ARCH, number) {
+        // read
+        ("x86_64", "0") | ("aarch64", "63") => Some((Wait::Read, vec![first])),
+        // select and pselect6: a bit for each descriptor
+        ("x86_64", "23" | "270") | ("aarch64", "72") => {
+            let count = usize::try_from(first).ok()?.min(DESCRIPTORS);
+            let bits = memory(second, count.div_ceil(8))?;
+            let is_set = |descriptor: &usize| bits[descriptor / 8] & (1 << (descriptor % 8)) != 0;
+            Some((Wait::Choice, (0..count).filter(is_set).map(|descriptor| descriptor as u64).collect()))
+        }
+        // poll and ppoll: eight bytes for each
+        ("x86_64", "7" | "271") | ("aarch64", "73") => {
+            let count = usize::try_from(second).ok()?.min(DESCRIPTORS);
+            let all = memory(first, count * 8)?;
+            // POLLIN and POLLRDNORM
+            let reads = all.chunks_exact(8).filter(|each| each[4] & 0x41 != 0);
+            let number = |each: &[u8]| <[u8; 4]>::try_from(&each[..4]).ok().map(i32::from_ne_bytes);
+            Some((Wait::Choice, reads.filter_map(number).filter_map(|number| u64::try_from(number).ok()).collect()))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_what_a_call_waits_for() {
+        let memory = |address: u64, bytes: usize| match address {
+            0x10 => Some(vec![0b1000_0001; bytes]),
+            0x20 => Some([[4, 0, 0, 0, 1, 0, 0, 0], [5, 0, 0, 0, 4, 0, 0, 0], [0xFF; 8]].concat()[..bytes].to_vec()),
+            _ => None,
+        };
+        let choice = |descriptors: &[u64]| Some((Wait::Choice, descriptors.to_vec()));
+        for (call, expected) in [
+            ("0 0x0 0x7ffe 0x1 0x0 0x0 0x0 0x7ffe 0x7f3a\n", Some((Wait::Read, vec![0]))),
+            ("0 0x3 0x7ffe 0x1 0x0\n", Some((Wait::Read, vec![3]))),
+            ("270 0x1 0x10 0x0\n", choice(&[0])),
+            ("23 0x9 0x10 0x0\n", choice(&[0, 7, 8])),
+            ("270 0x1 0x0 0x0\n", None),
+            ("7 0x20 0x1 0xffff\n", choice(&[4])),
+            ("271 0x20 0x3 0xffff\n", choice(&[4])),
+            ("7 0x30 0x1 0xffff\n", None),
+            ("232 0x4 0x7ffe\n", None),
+            ("61 0xffffffff 0x0\n", None),
+            ("running\n", None),
+            ("", None),
+        ] {
+            assert_eq!(waited_for(call, memory), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn reads_the_groups_and_the_terminal_whatever_the_name_is() {
+        let stat = Stat { group: 7, terminal: (136, 259), foreground: 9 };
+        assert_eq!(Stat::parse("7 (a) (b) S) S 1 7 7 1083395 9 4194560 0\n"), Some(stat));
+        assert_eq!(Stat::parse(""), None);
+    }
+}

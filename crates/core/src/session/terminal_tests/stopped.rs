@@ -1,0 +1,61 @@
+//! Calls that are aborted, and what becomes of their commands.
+
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::*;
+use crate::cancel::CancelToken;
+use crate::error::Error;
+
+/// Aborts a call of `shell_exec` when its command has printed `ready`.
+async fn aborted(toolset: &Toolset, command: &str) -> (Error, Duration) {
+    let cancel = CancelToken::new();
+    let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
+    let runs = toolset.call("shell_exec", json!({ "id": "s", "command": command, "timeout": 300 }), options);
+    let stops = async {
+        while toolset.sessions().find("s").is_none() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        until_shown(toolset, "\nready").await;
+        cancel.cancel();
+        Instant::now()
+    };
+    let (ran, stopped_at) = tokio::join!(runs, stops);
+    (ran.unwrap_err(), stopped_at.elapsed())
+}
+
+/// An abort left the command running in its session, and said nothing of it.
+#[tokio::test]
+async fn an_abort_ends_the_command_and_says_what_became_of_its_session() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "X=kept").await;
+    let (error, _) = aborted(&toolset, "echo re''ady; sh -c 'echo $$ >pid; exec sleep 300'").await;
+    let partial = error.details().unwrap()["partial"].clone();
+    assert_eq!(error.kind().code(), "ABORTED");
+    assert_eq!(
+        partial["text"],
+        "The call was aborted: the command was ended with Ctrl-C, and session 's' is open. Output so far:\nready\n^C"
+    );
+    assert_eq!((&partial["data"]["running"], &partial["data"]["sessionEnded"]), (&json!(false), &json!(false)));
+    assert_eq!(exec(&toolset, "clear; echo $X").await.text, "kept");
+    // One that Ctrl-C does not end takes its session with it.
+    let (error, took) = aborted(&toolset, "(trap '' INT; echo re''ady; while :; do sleep 300; done)").await;
+    let partial = error.details().unwrap()["partial"].clone();
+    assert!(partial["text"].as_str().unwrap().contains("session 's' was ended with all that ran in it"), "{partial}");
+    assert_eq!(partial["data"]["sessionEnded"], json!(true));
+    assert!(toolset.sessions().find("s").unwrap().process.ended().is_some());
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert_eq!(exec(&toolset, "echo $X.").await.text, ".");
+}
+
+/// A call whose own time was over left its command behind in the same silence.
+#[tokio::test]
+async fn a_command_that_outlives_the_time_of_its_call_goes_on_in_its_session() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "tools": ["terminal"], "limits": { "callTimeout": 2_000 } }));
+    exec(&toolset, "true").await;
+    let left = exec(&toolset, "echo begin; sleep 300").await;
+    assert!(left.text.starts_with("Command still runs after 60 s and goes on in session 's'."), "{}", left.text);
+}

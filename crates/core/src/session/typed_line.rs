@@ -1,0 +1,232 @@
+//! Which bytes of a stream are the echo of a line that was typed at a shell.
+//!
+//! A line editor draws the line while commands in the background may print: what is drawn of it ends where the shell says that
+//! it has the line, and is known by its characters. Blanks and moves of the cursor are the editor's own.
+
+use std::time::{Duration, Instant};
+
+use memchr::memmem;
+
+/// 64 KiB and 16 times the line: an editor draws some lines more than once. More is no echo.
+const BYTES: usize = 64 << 10;
+const TIMES: usize = 16;
+/// 3 s for a shell to say that it has the line. One that says nothing any more holds no output back for longer.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// 8 characters that begin a line are looked for where an editor drew others in between,
+const BEGIN: usize = 8;
+/// which are at most 64 and a quarter of the line.
+const BETWEEN: usize = 64;
+
+/// A line whose echo is on its way.
+#[derive(Debug)]
+pub(super) struct TypedLine {
+    /// The position in the stream where it was typed.
+    pub(super) from: u64,
+    at: Instant,
+    /// The characters of its rows without blanks, of those that have any.
+    text: Vec<Vec<u8>>,
+    most: usize,
+    /// What came since.
+    bytes: Vec<u8>,
+}
+
+impl TypedLine {
+    pub(super) fn new(line: &str, from: u64) -> Self {
+        let rows = line.lines().map(|row| row.bytes().filter(|byte| is_drawn(*byte)).collect());
+        let text = rows.filter(|row: &Vec<u8>| !row.is_empty()).collect();
+        let most = line.len().saturating_mul(TIMES).saturating_add(BYTES);
+        Self { from, at: Instant::now(), text, most, bytes: Vec::new() }
+    }
+
+    /// Takes the next bytes; whether they may be of the echo still.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> bool {
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(self.most - self.bytes.len())]);
+        self.bytes.len() < self.most
+    }
+
+    /// Whether the shell should have said that it has the line.
+    pub(super) fn is_late(&self) -> bool {
+        self.at.elapsed() >= PATIENCE
+    }
+
+    /// The parts of the stream that are the echo, in order, of what came before `end`. Where the prompt was drawn again each drawing
+    /// is.
+    pub(super) fn echo(&self, end: u64, is_redrawn: bool) -> Vec<(u64, u64)> {
+        let length = usize::try_from(end.saturating_sub(self.from)).unwrap_or(usize::MAX).min(self.bytes.len());
+        let drawn = Drawn::of(&self.bytes[..length]);
+        let mut parts = Vec::new();
+        let mut limit = drawn.text.len();
+        while let Some((mut rows, first)) = self.rows(&drawn, limit) {
+            parts.append(&mut rows);
+            limit = first;
+            if !is_redrawn {
+                break;
+            }
+        }
+        parts.reverse();
+        let mut whole: Vec<(u64, u64)> = Vec::new();
+        for (from, to) in parts {
+            let (from, to) = (self.from + drawn.start(from, &whole, self.from), self.from + drawn.end(to));
+            match whole.last_mut() {
+                Some(last) if last.1 >= from => last.1 = to,
+                _ => whole.push((from, to)),
+            }
+        }
+        whole
+    }
+
+    /// The last drawing of all rows of the line before `limit`, the last row first: where the first and the last character of each
+    /// stands. And the first of all.
+    fn rows(&self, drawn: &Drawn<'_>, mut limit: usize) -> Option<(Vec<(usize, usize)>, usize)> {
+        let mut rows = Vec::new();
+        for row in self.text.iter().rev() {
+            let (first, last) = drawn.row(row, limit)?;
+            rows.push((first, last));
+            limit = first;
+        }
+        (!rows.is_empty()).then_some((rows, limit))
+    }
+}
+
+fn is_drawn(byte: u8) -> bool {
+    byte > b' ' && byte != 0x7F
+}
+
+/// What is drawn of a stream: its characters without blanks, and where each stands.
+struct Drawn<'a> {
+    bytes: &'a [u8],
+    text: Vec<u8>,
+    at: Vec<usize>,
+}
+
+impl<'a> Drawn<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        let (mut text, mut at) = (Vec::new(), Vec::new());
+        let mut index = 0;
+        while let Some(&byte) = bytes.get(index) {
+            if byte == 0x1B {
+                index += sequence(&bytes[index..]);
+                continue;
+            }
+            if is_drawn(byte) {
+                text.push(byte);
+                at.push(index);
+            }
+            index += 1;
+        }
+        Self { bytes, text, at }
+    }
+
+    /// The first and the last character of the last drawing of a row that begins before `limit`.
+    fn row(&self, row: &[u8], limit: usize) -> Option<(usize, usize)> {
+        let text = &self.text[..limit];
+        if let Some(first) = memmem::rfind(text, row) {
+            return Some((first, first + row.len() - 1));
+        }
+        // An editor may draw others where a row goes on below.
+        let first = memmem::rfind(text, row.get(..BEGIN)?)?;
+        let mut last = first;
+        let mut rest = row.iter().peekable();
+        for (index, byte) in text.iter().enumerate().skip(first) {
+            if rest.next_if_eq(&byte).is_some() {
+                last = index;
+            }
+        }
+        let between = (last + 1 - first).saturating_sub(row.len());
+        let is_one_row = !self.bytes[self.at[first]..self.at[last]].contains(&b'\n');
+        (rest.peek().is_none() && is_one_row && between <= BETWEEN + row.len() / 4).then_some((first, last))
+    }
+
+    /// Where a row begins: with the blanks before it, where it begins a line or follows another row.
+    fn start(&self, first: usize, before: &[(u64, u64)], from: u64) -> u64 {
+        let least = before.last().map_or(0, |(_, to)| to - from);
+        let at = self.at[first];
+        let blanks = self.bytes[..at].iter().rev().take_while(|byte| b" \t\r".contains(byte)).count();
+        let begin = (at - blanks) as u64;
+        if begin <= least || self.bytes[..at - blanks].ends_with(b"\n") { begin.max(least) } else { at as u64 }
+    }
+
+    /// Where a row ends: behind its line end, which is the editor's.
+    fn end(&self, last: usize) -> u64 {
+        let end = self.at[last] + 1;
+        let mut index = end;
+        while let Some(&byte) = self.bytes.get(index) {
+            match byte {
+                b'\n' => return index as u64 + 1,
+                b'\r' | b' ' => index += 1,
+                0x1B => index += sequence(&self.bytes[index..]),
+                _ => break,
+            }
+        }
+        end as u64
+    }
+}
+
+/// The bytes of an escape sequence.
+fn sequence(bytes: &[u8]) -> usize {
+    let end = match bytes.get(1) {
+        Some(b'[') => bytes[2..].iter().position(|byte| (b'@'..=b'~').contains(byte)).map(|end| end + 3),
+        Some(b']') => memchr::memchr2(0x07, 0x1B, &bytes[2..]).map(|end| end + 3),
+        Some(_) => Some(2),
+        None => Some(1),
+    };
+    end.unwrap_or(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of a stream without the echo of a line.
+    fn left(line: &str, stream: &[u8], size: usize) -> String {
+        let mut typed = TypedLine::new(line, 7);
+        for piece in stream.chunks(size) {
+            assert!(typed.take(piece));
+        }
+        let mut left = Vec::new();
+        let mut begin = 0;
+        for (from, to) in typed.echo(7 + stream.len() as u64, false) {
+            let [from, to] = [from, to].map(|at| usize::try_from(at - 7).unwrap());
+            left.extend_from_slice(&stream[begin..from]);
+            begin = to;
+        }
+        left.extend_from_slice(&stream[begin..]);
+        String::from_utf8(left).unwrap()
+    }
+
+    #[test]
+    fn only_the_echo_is_cut_out_of_what_is_printed_meanwhile() {
+        let wide = format!("echo {}", "x".repeat(100));
+        let rows = format!("B1\r\necho {} \r{}\r\nB2", "x".repeat(60), "x".repeat(40));
+        let torn = format!("B1\r\necho {}x\r\x1b[K^M{}\r\nB2", "x".repeat(60), "x".repeat(39));
+        for (line, stream, expected) in [
+            ("true", "true\r\n", ""),
+            ("true", "B1\r\nB2\r\ntrue\r\nB3\r\n", "B1\r\nB2\r\nB3\r\n"),
+            ("true", "no end trueB3\r\n", "no end B3\r\n"),
+            ("for i in 1\ndo\n\techo $i\ndone", "for i in 1\r\n\rdo\r\n\r    echo $i\r\n\rdone\r\nB", "B"),
+            ("echo é全", "\x1b[Kecho \x1b[1mé全\x1b[0m\r\n", "\x1b[K"),
+            ("true\n\n  true", "B1\r\ntrue\r\nB2\r\n\r  true\r\nB3", "B1\r\nB2\r\nB3"),
+            ("true", "\x1b]133;A;true\x07# true\r\n", "\x1b]133;A;true\x07# "),
+            // Drawn twice: it is the last that was accepted.
+            ("a b", "a b\ra b\r\n", "a b\r"),
+            // Not there: a shell whose editor draws nowhere to be seen.
+            ("true", "B1\r\nB2", "B1\r\nB2"),
+            (" ", "B1", "B1"),
+            ("true", "t B1 r u e", "t B1 r u e"),
+            (&wide, &rows, "B1\r\nB2"),
+            (&wide, &torn, "B1\r\nB2"),
+        ] {
+            for size in [1, 3, 1_000] {
+                assert_eq!(left(line, stream.as_bytes(), size), expected, "{line:?} {stream:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_much_for_an_echo_ends_it() {
+        let mut typed = TypedLine::new("true", 0);
+        assert!(typed.take(&vec![b'x'; BYTES]));
+        assert!(!typed.take(&[b'x'; 1_000]) && typed.bytes.len() == typed.most);
+        assert!(!typed.is_late());
+    }
+}
