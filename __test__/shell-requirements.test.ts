@@ -140,7 +140,11 @@ const PROMISED: Held = [
   ['a plain sh with its own prompt', PLAIN, 'settings_cost_a_plain_shell_neither_its_prompt_nor_exit_codes'],
   ['the screen', 'crates/core/src/session/screen.rs', 'shows_lines_cursor_title_and_what_changed_since_the_last_look'],
   ['a picture of it', TERMINAL, 'a_screen_comes_as_a_picture_too_where_images_are_shown'],
-  ['blocked reading', 'crates/core/src/session/settle.rs', 'knows_a_wait_for_the_first_descriptor'],
+  [
+    'blocked reading',
+    'crates/core/src/session/terminal_tests/reading.rs',
+    'whoever_in_the_foreground_waits_for_the_terminal_is_seen_long_before_it_was_quiet',
+  ],
   ['every byte before the end', WHOLE, 'every_byte_is_there_at_the_end_in_thirty_of_thirty_runs'],
   [
     'nothing raw on a terminal',

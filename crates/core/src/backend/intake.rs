@@ -19,6 +19,7 @@ struct State {
     queued: usize,
 }
 
+#[cfg_attr(not(unix), allow(dead_code, reason = "no backend there starts programs itself"))]
 impl Intake {
     /// Opens the way.
     pub(super) fn open(&self, taker: Taker) {

@@ -137,6 +137,7 @@ pub struct Driver {
     /// What it reads; an empty piece is the end of it.
     pub input: mpsc::Receiver<Vec<u8>>,
     /// Where input goes that needs no driver, and where each order and each piece is noted when it was carried out.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "no backend there starts programs itself"))]
     pub(super) intake: Arc<Intake>,
 }
 
@@ -441,6 +442,7 @@ impl Recorder {
     }
 
     /// Whether a mark was expected less than `time` ago and has not come.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "what waits for marks is Linux's"))]
     pub(super) fn expects(&self, time: Duration) -> bool {
         self.output.state.lock().expected.is_some_and(|since| since.elapsed() < time)
     }
