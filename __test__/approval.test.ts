@@ -2,11 +2,13 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import {
+  type Action,
   type ApprovalRequest,
   ApprovalRequiredError,
   type Approver,
   type ApprovalDecision,
   createToolset,
+  lineHash,
   LocalBackend,
 } from 'gloveport'
 import { expect, test } from 'vitest'
@@ -47,6 +49,40 @@ test('an approver sees the diff and decides', async () => {
   expect((await call()).isError).toBe(false)
   expect((await call()).isError).toBe(false)
   expect(requests.length).toBe(2)
+})
+
+test('an approver of an edit by tagged lines, or of several at once, sees the diff of the whole', async () => {
+  const requests: ApprovalRequest[] = []
+  const approve: Approver = (request) => {
+    requests.push(request)
+    return { approved: true }
+  }
+  const files = { 'a.txt': 'one\ntwo\nthree\n' }
+  const byLine = await toolsetOver(files, { permissions: 'default', editFormat: 'hashline', approve })
+  const tagged = { path: 'a.txt', start_line: 2, start_hash: lineHash('two'), new_content: 'TWO' }
+  expect((await byLine.call('hashline_edit', tagged)).isError).toBe(false)
+  const byText = await toolsetOver(files, { permissions: 'default', approve })
+  const edits = [
+    { old_string: 'one', new_string: 'ONE' },
+    { old_string: 'three', new_string: 'THREE' },
+  ]
+  expect((await byText.call('edit_file', { path: 'a.txt', edits })).isError).toBe(false)
+  const changed = (diff: string | undefined) => diff?.split('\n').filter((line) => /^[+-](?![+-])/.test(line))
+  expect(requests.map(({ tool, diff }) => [tool, changed(diff)])).toEqual([
+    ['hashline_edit', ['-two', '+TWO']],
+    ['edit_file', ['-one', '+ONE', '-three', '+THREE']],
+  ])
+})
+
+test('where edits are denied no tool that edits is left, whatever its format (BE-103)', async () => {
+  for (const editFormat of ['str_replace', 'hashline'] as const) {
+    const named = async (action: Action) =>
+      (await toolsetOver({}, { permissions: { default: 'allow', edit: { default: action } }, editFormat })).tools
+        .map(({ name }) => name)
+        .filter((name) => name.includes('edit'))
+    expect(await named('deny'), editFormat).toEqual([])
+    expect(await named('ask'), editFormat).toEqual([editFormat === 'hashline' ? 'hashline_edit' : 'edit_file'])
+  }
 })
 
 const MINE = new Error('mine')

@@ -57,6 +57,30 @@ describe('a custom tool', () => {
     expect((await subset.call('weather', { city: 'Rome' })).text).toBe('sunny in Bonn')
   })
 
+  test('says what it does to what is there, as its author said', async () => {
+    const described = [{ readOnly: true }, {}, { destructive: true }, { destructive: false }]
+    const toolset = await toolsetOver(
+      {},
+      {
+        tools: described.map((annotations, index) =>
+          defineTool({
+            name: `tool${index}`,
+            description: 'One.',
+            inputSchema: CITY,
+            ...annotations,
+            run: () => 'done',
+          }),
+        ),
+      },
+    )
+    expect(toolset.tools.map(({ annotations }) => annotations)).toEqual([
+      { readOnlyHint: true, destructiveHint: false },
+      { readOnlyHint: false, destructiveHint: true },
+      { readOnlyHint: false, destructiveHint: true },
+      { readOnlyHint: false, destructiveHint: false },
+    ])
+  })
+
   test('takes a schema of zod: the model sees JSON Schema, the run gets what zod makes', async () => {
     const ran: unknown[] = []
     const tool = defineTool({

@@ -1,6 +1,9 @@
 // What the systems that gloveport follows ask of rules, commands, approvals and hooks, by the number of the requirement; what
 // other suites hold by its number already is not repeated here.
 
+import { symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+
 import {
   analyzeCommand,
   type Action,
@@ -16,6 +19,8 @@ import {
   type PermissionRuleset,
   type PresetName,
   Sandbox,
+  type Toolset,
+  type ToolsetOptions,
 } from 'gloveport'
 import { expect, onTestFinished, test } from 'vitest'
 
@@ -355,6 +360,54 @@ test('an application can judge commands itself, and then nothing of ours does (T
   const toolset = await toolsetOver({}, { allowCommand: () => 'allow' })
   for (const command of ['sudo ls', 'cd /', '$X'])
     expect((await toolset.assess('execute', { command })).status, command).toBe('allowed')
+})
+
+/** A toolset that allows everything, over a folder in which `out` leads to `/etc`. */
+async function withLinkOut(options: Omit<ToolsetOptions, 'backend'>): Promise<Toolset> {
+  const root = await project()
+  await symlink('/etc', join(root, 'out'))
+  const toolset = createToolset({ backend: new LocalBackend({ root }), permissions: { default: 'allow' }, ...options })
+  onTestFinished(() => toolset.close())
+  return toolset
+}
+
+test('a strict toolset stays strict whatever the application judges, and it can still take away', async () => {
+  const status = async (judgement: Action, command: string) => {
+    const toolset = await withLinkOut({ approvalMode: 'strict', allowCommand: () => judgement })
+    return (await toolset.assess('execute', { command })).status
+  }
+  for (const command of ['sudo ls', 'cd /', 'cd out', '$X', 'eval "$s"'])
+    expect(await status('allow', command), command).toBe('blocked')
+  expect(await status('allow', 'ls')).toBe('allowed')
+  for (const judgement of ['ask', 'deny'] as const) expect(await status(judgement, 'ls'), judgement).toBe('blocked')
+})
+
+test.each<[string, () => Action]>([
+  [
+    'throws',
+    () => {
+      throw new Error('mine')
+    },
+  ],
+  ['answers nonsense', () => 'perhaps' as Action],
+  ['answers nothing', () => undefined as unknown as Action],
+])('an application whose judgement %s denies', async (_, allowCommand) => {
+  const toolset = await toolsetOver({}, { allowCommand })
+  expect(await toolset.assess('execute', { command: 'ls' })).toMatchObject({ status: 'blocked' })
+  expect(await toolset.call('execute', { command: 'ls' })).toMatchObject({
+    isError: true,
+    code: 'COMMAND_BLOCKED',
+    text: expect.stringContaining("the application's policy failed"),
+  })
+})
+
+test('who leads a command out of its directories reads what would work (TT-24)', async () => {
+  const toolset = await withLinkOut({})
+  for (const command of ['cd /etc', 'pushd ..', 'cd out'])
+    expect(await toolset.call('execute', { command }), command).toMatchObject({
+      code: 'COMMAND_BLOCKED',
+      text: expect.stringContaining('copy what you need into them instead'),
+    })
 })
 
 test('an application that judges is shown what a program with other rights starts (TT-25)', async () => {

@@ -23,6 +23,14 @@ fn measure(name: &str, mut work: impl FnMut()) {
     println!("{:>10.2?}  {name}", start.elapsed() / ROUNDS);
 }
 
+fn five(mut work: impl FnMut()) -> [Duration; 5] {
+    [(); 5].map(|()| {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    })
+}
+
 fn main() -> Result<(), gloveport_core::error::Error> {
     let context = CommandContext {
         working_directory: "/work/project".into(),
@@ -55,15 +63,16 @@ fn main() -> Result<(), gloveport_core::error::Error> {
     let mut worst = ("", Duration::ZERO);
     for &(name, start, turn, end) in hostile::HOSTILE {
         let text = hostile::filled(COMMAND_BYTES, start, turn, end);
-        let time = |_| {
-            let start = Instant::now();
-            drop(black_box(analyze(&text, &context)));
-            start.elapsed()
-        };
-        let times: Vec<Duration> = (0..5).map(time).collect();
-        let best = times.iter().min().copied().unwrap_or_default();
-        println!("{best:>10.2?}  at worst {:>8.2?}  64 KiB of {name}", times.iter().max().copied().unwrap_or_default());
-        worst = if best > worst.1 { (name, best) } else { worst };
+        let understood = five(|| drop(black_box(analyze(&text, &context))));
+        let judged = five(|| drop(black_box(checker.check_command(&text, &context))));
+        for (what, times) in [("64 KiB of", understood), ("under rules,", judged)] {
+            let best = times.iter().min().copied().unwrap_or_default();
+            println!(
+                "{best:>10.2?}  at worst {:>8.2?}  {what} {name}",
+                times.iter().max().copied().unwrap_or_default()
+            );
+            worst = if best > worst.1 { (name, best) } else { worst };
+        }
     }
     println!("{:>10.2?}  the slowest, {} (33 ms)", worst.1, worst.0);
     if worst.1 > Duration::from_millis(33) {

@@ -17,7 +17,7 @@ use super::exposed::Exposed;
 use super::guard::CallGuard;
 use super::plan::{self, Judges, Plan};
 use crate::access::Unguarded;
-use crate::approval::ApprovalGrant;
+use crate::approval::{ApprovalGrant, ApprovalMode};
 use crate::backend::{Backend, Call, OutputSink};
 use crate::call_info::CallInfo;
 use crate::cancel::{CancelToken, Deadline};
@@ -219,6 +219,7 @@ impl Toolset {
             policy: &self.shared.policy,
             backend,
             commands: self.shared.commands.as_deref(),
+            is_strict: self.shared.mode == ApprovalMode::Strict,
             whereabouts: Some(&self.shared.whereabouts),
             programs: &self.shared.programs,
             info: prepared.info(),

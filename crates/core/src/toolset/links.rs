@@ -43,7 +43,7 @@ pub(super) async fn analyzed(
         let analysis = judges.policy.analysis(command, Start { links: &links, ..start });
         let known = links.len();
         // What is blocked anyway is not looked for.
-        let is_open = judges.commands.is_some() || analysis.verdict.action != Action::Deny;
+        let is_open = judges.replace_policy() || analysis.verdict.action != Action::Deny;
         for directory in analysis.entered.all.iter().filter(|_| is_open) {
             if is_marked(directory) || !looked.insert(directory.clone()) {
                 continue;
@@ -52,9 +52,11 @@ pub(super) async fn analyzed(
             match follow(judges, &path).await? {
                 Leads::Nowhere => {}
                 Leads::To(resolved) => links.push((directory.clone(), resolved.as_str().to_owned())),
-                Leads::Out if judges.commands.is_some() => {}
+                Leads::Out if judges.replace_policy() => {}
                 Leads::Out => {
-                    let reason = format!("'{path}' is entered, and leads out of the directories that are yours");
+                    let reason = format!(
+                        "'{path}' is entered, and leads out of the directories that are yours; copy what you need into them instead"
+                    );
                     return Err(blocked(&reason, command));
                 }
             }

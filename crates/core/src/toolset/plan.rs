@@ -51,12 +51,21 @@ pub(super) struct Judges<'a> {
     pub(super) backend: &'a dyn Backend,
     /// Stands in for the built-in policy for commands.
     pub(super) commands: Option<&'a dyn CommandJudge>,
+    /// Whether every ask is a no. Then what the application judges can only take away.
+    pub(super) is_strict: bool,
     /// Where the shells of sessions are; a backend by itself has none.
     pub(super) whereabouts: Option<&'a Whereabouts>,
     /// Programs that have another name by now.
     pub(super) programs: &'a Programs,
     pub(super) info: CallInfo<'a>,
     pub(super) call: &'a Call,
+}
+
+impl Judges<'_> {
+    /// Whether the application judges commands in the place of the built-in policy.
+    pub(super) fn replace_policy(&self) -> bool {
+        self.commands.is_some() && !self.is_strict
+    }
 }
 
 /// Judges the accesses of a call. `Err` is a block, with its reason. `asks` says why somebody is asked whatever the rules
@@ -192,9 +201,12 @@ impl Plan {
     async fn judge_command(&mut self, judges: &Judges<'_>, command: &str, start: Start<'_>) -> Result<Entered> {
         let (analysis, links) = links::analyzed(judges, command, start).await?;
         let start = Start { links: &links, ..start };
-        let by_rules = compared(judges.call, |steps| match judges.commands {
-            None => judges.policy.command(command, &analysis, start, steps),
-            Some(_) => judges.policy.command_rules(command, &analysis, start, steps),
+        let by_rules = compared(judges.call, |steps| {
+            if judges.replace_policy() {
+                judges.policy.command_rules(command, &analysis, start, steps)
+            } else {
+                judges.policy.command(command, &analysis, start, steps)
+            }
         });
         let verdict = match (by_rules.await?, judges.commands) {
             (by_rules, Some(judge)) => judge_by_application(judges, judge, by_rules, &analysis).await?,

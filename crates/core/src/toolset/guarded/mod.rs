@@ -141,6 +141,7 @@ impl GuardedBackend {
             policy: &self.policy,
             backend: &*self.inner,
             commands: None,
+            is_strict: false,
             whereabouts: None,
             programs: &self.programs,
             info,
