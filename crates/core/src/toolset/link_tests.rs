@@ -102,11 +102,12 @@ async fn rules_hold_on_what_lies_above_the_target_of_an_entered_link() {
     }
 }
 
-/// A command of 6 KB took seconds to be compared with the rules, whatever the caller said, on the thread that asked.
+/// A command of 6 KB took seconds to be compared with the rules, whatever the caller said, on the thread that asked. This one is
+/// longer, so that no machine is through with it in the millisecond that it is given.
 #[tokio::test]
 async fn a_comparison_with_rules_ends_with_its_call_and_leaves_a_lent_thread() {
     let alternatives: Vec<String> = (0..60).map(|number| number.to_string()).collect();
-    let command = format!("cat {{{}}}{}", alternatives.join(","), "*a".repeat(1_500));
+    let command = format!("cat {{{}}}{}", alternatives.join(","), "*a".repeat(25_000));
     let input = json!({ "command": command });
     let world = World::new();
     let toolset = world.toolset(json!({ "permissions": "permissive", "limits": { "callTimeout": 1 } }));
