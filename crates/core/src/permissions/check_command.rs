@@ -6,11 +6,19 @@ use serde::Serialize;
 use crate::access::Operation;
 
 use super::checker::{MatchedRule, PermissionChecker, Verdict};
-use super::command::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING};
+use super::command::argument::{ANY_NAME, ANYTHING, is_marked};
 use super::command::paths::{Place, Use};
 use super::command::{CommandAnalysis, CommandContext, SimpleCommand, analyze};
 use super::ruleset::Action;
-use super::shape::{Reach, Steps};
+use super::shape::Reach;
+use super::steps::Steps;
+
+/// 4,096 bytes, the longest path that Linux opens: where more than its text would be compared, a longer one is asked about.
+const PATH_BYTES: usize = 4_096;
+/// What a look at a pattern costs besides its walk, in looks at a state.
+const PATTERN: usize = 2;
+/// What a look at all that lies below a directory costs besides that.
+const BELOW: usize = 50;
 
 /// The judgement of a command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -72,6 +80,9 @@ impl PermissionChecker {
             verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
         }
         for simple in &analysis.commands {
+            if verdict.action == Action::Deny {
+                return verdict;
+            }
             if let Some(of_simple) = self.check_simple(simple, !simple.wrapper, steps) {
                 verdict = verdict.strictest(of_simple);
             }
@@ -117,9 +128,8 @@ impl PermissionChecker {
     }
 
     fn check_spelling(&self, marked: &str, default: bool, steps: &Steps<'_>) -> Option<Verdict> {
-        if marked.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
-            let shown = super::command::argument::Argument::known(marked).shown();
-            return self.check_partly(Operation::Execute, &[marked], &shown, default, steps);
+        if is_marked(marked) {
+            return self.check_partly(Operation::Execute, &[marked], &shown(marked), default, steps);
         }
         let rule = self.first_rule(Operation::Execute, marked);
         (rule.is_some() || default).then(|| self.verdict(Operation::Execute, marked, rule))
@@ -127,9 +137,36 @@ impl PermissionChecker {
 
     /// What the rules say of all files that a command touches; a rule may name one relative to `base`.
     pub(crate) fn check_places(&self, analysis: &CommandAnalysis, base: &str, steps: &Steps<'_>) -> Verdict {
-        let allowed = Verdict { action: Action::Allow, rule: None, reason: String::new() };
-        let of_places = analysis.places.iter().map(|place| self.check_place(place, base, steps));
-        of_places.fold(allowed, Verdict::strictest)
+        let mut verdict = Verdict { action: Action::Allow, rule: None, reason: String::new() };
+        for place in &analysis.places {
+            if verdict.action == Action::Deny {
+                break;
+            }
+            // Of all that cannot be compared any more one says what the others would.
+            if !is_uncompared(place, steps) || self.uncompared(place.what) > verdict.action {
+                verdict = verdict.strictest(self.check_place(place, base, steps));
+            }
+        }
+        verdict
+    }
+
+    /// How a place is judged at the strictest where nothing is left to compare it with.
+    fn uncompared(&self, what: Use) -> Action {
+        let of = |operation| {
+            let rules: Vec<_> = self.every_rule(operation).collect();
+            self.decided(operation, &rules).map_or(Action::Deny, |(_, action)| action)
+        };
+        match what {
+            Use::Read | Use::Whole => of(Operation::Read),
+            Use::Write => of(Operation::Write),
+            Use::Delete => of(Operation::Delete),
+            Use::Perhaps | Use::Glued => of(Operation::Read).max(of(Operation::Write).min(Action::Ask)),
+        }
+    }
+
+    /// All rules of a section, and its default.
+    fn every_rule(&self, operation: Operation) -> impl Iterator<Item = Option<usize>> + use<> {
+        (0..self.rules(operation).len()).map(Some).chain([None])
     }
 
     /// What the rules for files say of one that a command named `base` as its working directory touches.
@@ -163,7 +200,7 @@ impl PermissionChecker {
     /// A text that may be the name of a file: what rules say of it, as of a file that a command perhaps writes.
     fn check_glued(&self, path: &str, base: &str, steps: &Steps<'_>) -> Verdict {
         let allowed = || Verdict { action: Action::Allow, rule: None, reason: String::new() };
-        if path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
+        if is_marked(path) {
             return allowed();
         }
         let of_rules = |operation| {
@@ -182,8 +219,13 @@ impl PermissionChecker {
         let mut verdict = Verdict { action: Action::Allow, rule: None, reason: String::new() };
         // `*` stands for everything in a directory; of any other pattern what it matches is judged.
         let path = path.strip_suffix(ANY_NAME).filter(|rest| rest.ends_with('/')).unwrap_or(path);
-        if path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
+        if is_marked(path) {
             return verdict;
+        }
+        let looks = BELOW + PATTERN * self.rules(operation).len();
+        if path.len() > PATH_BYTES || steps.walk(looks).is_none() {
+            let rule = self.rules(operation).iter().position(|rule| rule.action != Action::Allow);
+            return rule.map_or(verdict, |rule| self.asks_below(operation, path, rule));
         }
         let directory = path.trim_end_matches('/');
         let relative = match directory.strip_prefix(base.trim_end_matches('/')) {
@@ -206,17 +248,19 @@ impl PermissionChecker {
             let names = |spelling: &str| matches!(shape.below(spelling, steps), Reach::Sometimes);
             let absolute = if directory.is_empty() { "/" } else { directory };
             if rule.action != Action::Allow && (names(absolute) || relative.is_some_and(names)) {
-                let mut of_rule = self.verdict(operation, path, Some(index));
-                of_rule.action = Action::Ask;
-                of_rule.reason = format!(
-                    "'{}' on '{}' needs somebody's approval: what lies below it may not be permitted.",
-                    operation.name(),
-                    super::pattern::shown(path)
-                );
-                verdict = verdict.strictest(of_rule);
+                verdict = verdict.strictest(self.asks_below(operation, path, index));
             }
         }
         verdict
+    }
+
+    fn asks_below(&self, operation: Operation, path: &str, rule: usize) -> Verdict {
+        let reason = format!(
+            "'{}' on '{}' needs somebody's approval: what lies below it may not be permitted.",
+            operation.name(),
+            super::pattern::shown(path)
+        );
+        Verdict { action: Action::Ask, reason, ..self.verdict(operation, path, Some(rule)) }
     }
 
     /// A file by its absolute path, and by its path relative to the working directory.
@@ -226,13 +270,18 @@ impl PermissionChecker {
             Some(relative) => &[path, relative],
             None => &[path],
         };
-        if path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) {
-            let shown = super::command::argument::Argument::known(path).shown();
-            if let Some(verdict) = self.check_partly(operation, spellings, &shown, true, steps) {
-                return verdict;
-            }
-        }
-        self.check_path(operation, spellings)
+        let is_marked = is_marked(path);
+        let fits = if is_marked {
+            path.len() <= PATH_BYTES
+        } else {
+            spellings.iter().all(|spelling| steps.target(spelling).is_some())
+        };
+        let of_path = match (fits, is_marked) {
+            (true, false) => return self.check_path(operation, spellings),
+            (true, true) => self.check_partly(operation, spellings, &shown(path), true, steps),
+            (false, _) => self.may_be(operation, &shown(path), &self.every_rule(operation).collect::<Vec<_>>()),
+        };
+        of_path.unwrap_or_else(|| self.verdict(operation, path, None))
     }
 
     /// Judges a target that is partly known by the strictest of what can come out, but asks where only a rule *may* deny. `None` where nothing matches and the default does not count.
@@ -246,8 +295,10 @@ impl PermissionChecker {
     ) -> Option<Verdict> {
         let mut possible: Vec<Option<usize>> = Vec::new();
         let mut settled = false;
+        let fits = steps.walk(PATTERN * self.rules(operation).len()).is_some();
         for (index, shape) in self.shapes(operation).iter().enumerate() {
-            match targets.iter().map(|target| shape.reach(target, steps)).min_by_key(|reach| *reach as u8) {
+            let reach = |target: &&str| if fits { shape.reach(target, steps) } else { Reach::Sometimes };
+            match targets.iter().map(reach).min_by_key(|reach| *reach as u8) {
                 Some(Reach::Always) => {
                     possible.push(Some(index));
                     settled = true;
@@ -260,15 +311,15 @@ impl PermissionChecker {
         if !settled && default {
             possible.push(None);
         }
-        let action = |rule: &Option<usize>| {
-            self.rule(operation, *rule).map_or_else(|| self.operation_default(operation), |rule| rule.action)
-        };
-        let strictest = possible.iter().copied().max_by_key(|rule| (action(rule), rule.is_none()))?;
-        let laxest = possible.iter().map(action).min()?;
-        let mut verdict = self.verdict(operation, shown, strictest);
-        // A default that denies stays: only what a rule gives is given.
-        if verdict.action == Action::Deny && laxest != Action::Deny && strictest.is_some() {
-            verdict.action = Action::Ask;
+        self.may_be(operation, shown, &possible)
+    }
+
+    /// The verdict where each of these may be the rule that matches first, or the default (`None`).
+    fn may_be(&self, operation: Operation, shown: &str, possible: &[Option<usize>]) -> Option<Verdict> {
+        let (rule, action) = self.decided(operation, possible)?;
+        let mut verdict = self.verdict(operation, shown, rule);
+        if verdict.action != action {
+            verdict.action = action;
             verdict.reason = format!(
                 "'{}' on '{}' needs somebody's approval: what it turns out to be may not be permitted.",
                 operation.name(),
@@ -277,4 +328,29 @@ impl PermissionChecker {
         }
         Some(verdict)
     }
+
+    /// The strictest of these, and what happens: what a rule only *may* deny is asked about. A default that denies stays: only
+    /// what a rule gives is given.
+    fn decided(&self, operation: Operation, possible: &[Option<usize>]) -> Option<(Option<usize>, Action)> {
+        let action = |rule: &Option<usize>| {
+            self.rule(operation, *rule).map_or_else(|| self.operation_default(operation), |rule| rule.action)
+        };
+        let strictest = possible.iter().copied().max_by_key(|rule| (action(rule), rule.is_none()))?;
+        let laxest = possible.iter().map(action).min()?;
+        let may_deny = action(&strictest) == Action::Deny && laxest != Action::Deny && strictest.is_some();
+        Some((strictest, if may_deny { Action::Ask } else { action(&strictest) }))
+    }
+}
+
+/// A partly known text as people write it.
+fn shown(text: &str) -> String {
+    super::command::argument::Argument::known(text).shown()
+}
+
+/// Whether nothing is left to compare a place with.
+fn is_uncompared(place: &Place, steps: &Steps<'_>) -> bool {
+    let is_spent = |path: &String| {
+        if place.what == Use::Whole || is_marked(path) { steps.have_no_walks() } else { steps.have_no_targets() }
+    };
+    (steps.have_no_walks() || steps.have_no_targets()) && place.paths.iter().all(is_spent)
 }

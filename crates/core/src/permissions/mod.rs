@@ -20,7 +20,7 @@ pub use self::command::{CommandAnalysis, CommandContext, CommandJudgement, Simpl
 pub use self::pattern::Pattern;
 pub use self::presets::{CreateOptions, PRESET_NAMES};
 pub use self::ruleset::{Action, OperationRules, Rule, Ruleset};
-pub(crate) use self::shape::Steps;
+pub(crate) use self::steps::Steps;
 
 mod check_command;
 mod checker;
@@ -29,5 +29,6 @@ mod pattern;
 mod presets;
 mod ruleset;
 mod shape;
+mod steps;
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
 //! Rules against targets that are only partly known, such as `cat .e*` or `cat "$file"`: can the rule match what the
 //! target turns out to be, and must it?
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
+use super::command::argument::{is_marked, is_marker};
 use super::pattern::Slash;
+use super::steps::Steps;
 
 /// Stands in a target for any text without a `/`; at the beginning of a name, where shells leave out hidden files, for
 /// any that does not begin with a `.`.
@@ -17,10 +17,25 @@ pub(super) const ANYTHING: char = super::command::argument::ANYTHING;
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     tokens: Vec<Token>,
+    /// The plain text that the pattern begins with.
+    head: String,
     /// The plain text that the pattern ends with.
     tail: String,
+    /// How it begins, where it begins anywhere (`**/.env`).
+    lead: Option<Lead>,
     folds_case: bool,
     slash: Slash,
+}
+
+/// The beginning of a pattern that begins anywhere.
+#[derive(Debug, Clone)]
+struct Lead {
+    /// The tokens for any text at its start.
+    length: usize,
+    /// The plain text that the first name behind them begins with.
+    name: String,
+    /// Whether the pattern can go on in what lies below that name.
+    goes_on: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,14 +128,15 @@ impl Shape {
                 None
             }
         };
+        let head = tokens.iter().map_while(plain).collect();
         let mut tail: Vec<char> = tokens.iter().rev().map_while(plain).collect();
         tail.reverse();
-        Self { tokens, tail: tail.into_iter().collect(), folds_case, slash }
+        Self { lead: Lead::of(&tokens), tokens, head, tail: tail.into_iter().collect(), folds_case, slash }
     }
 
     /// What the rule means for `target`; [`Reach::Sometimes`] where `steps` are spent before that is known.
     pub(super) fn reach(&self, target: &str, steps: &Steps<'_>) -> Reach {
-        if self.differs_at_the_end(target) {
+        if self.differs_at_the_end(target) || self.differs_at_the_start(target) {
             return Reach::Never;
         }
         match self.walk(target, Markers::AsTexts, steps) {
@@ -133,6 +149,8 @@ impl Shape {
     /// Whether it matches whatever `target` turns out to be, which ends with [`ANYTHING`]; no where the `steps` are spent first.
     pub(super) fn takes_all(&self, target: &str, steps: &Steps<'_>) -> bool {
         matches!(self.tokens.last(), Some(Token::Any | Token::Name))
+            && !self.differs_at_the_start(target)
+            && self.lead.as_ref().is_none_or(|lead| lead.is_named_in(target, self.folds_case))
             && self.walk(target, Markers::AsCharacters, steps) == Some(true)
     }
 
@@ -140,62 +158,46 @@ impl Shape {
     /// patterns start from): whether it speaks of it by some name of its own. A pattern that begins anywhere (`**/.env`) may
     /// match in every directory, and speaks of none.
     pub(super) fn below(&self, directory: &str, steps: &Steps<'_>) -> Reach {
-        let anything =
-            |token: &&Token| matches!(token, Token::Any | Token::Name | Token::Directories | Token::InDirectories);
-        let lead = self.tokens.iter().take_while(anything).count();
         if directory.is_empty() && self.tokens.first() == Some(&Token::Character('/')) {
             // An absolute pattern says nothing of relative names.
             return Reach::Never;
         }
+        if self.lead.as_ref().is_some_and(|lead| !lead.is_said_in(directory, self.folds_case)) {
+            return Reach::Never;
+        }
         let target = if directory.is_empty() { String::new() } else { format!("{}/", directory.trim_end_matches('/')) };
-        if lead > 0 && !self.is_said_in(lead, &target) {
+        if self.differs_at_the_start(&target) {
             return Reach::Never;
         }
         let Some(states) = self.states(&target, Markers::AsTexts, steps) else { return Reach::Sometimes };
         if self.takes_all(&format!("{target}{ANYTHING}"), steps) {
             return Reach::Always;
         }
+        let lead = self.lead.as_ref().map_or(0, |lead| lead.length);
         let speaks = states.iter().any(|state| lead == 0 || state > lead);
         if speaks { Reach::Sometimes } else { Reach::Never }
     }
 
-    /// Whether the first name of a pattern that begins anywhere stands in `directory`, with more of the pattern behind it: a
-    /// cheap look before the whole walk.
-    fn is_said_in(&self, lead: usize, directory: &str) -> bool {
-        let rest = &self.tokens[lead..];
-        let name: String = rest
-            .iter()
-            .map_while(|token| match token {
-                Token::Character('/') => None,
-                Token::Character(character) => Some(*character),
-                _ => None,
-            })
-            .collect();
-        let goes_on = rest.iter().any(|token| match token {
-            Token::Character(character) => *character == '/',
-            Token::Any | Token::Directories | Token::InDirectories => true,
-            Token::Class { may_be_slash } => *may_be_slash,
-            Token::One | Token::Name => false,
-        });
-        let is_all = rest.is_empty();
-        let found = || {
-            directory.contains([ANY_NAME, ANY_CHARACTER, ANYTHING])
-                || if self.folds_case {
-                    directory.to_ascii_lowercase().contains(&name)
-                } else {
-                    directory.contains(&name)
-                }
-        };
-        is_all || (goes_on && found())
-    }
-
     /// Whether what both end with, in plain text, is not the same: the cheap answer for most rules.
     fn differs_at_the_end(&self, target: &str) -> bool {
-        let known = target.rfind([ANY_NAME, ANY_CHARACTER, ANYTHING]).map_or(target, |last| &target[last + 1..]);
-        let length = known.len().min(self.tail.len());
-        let (known, tail) =
-            (&known.as_bytes()[known.len() - length..], &self.tail.as_bytes()[self.tail.len() - length..]);
-        if self.folds_case { !known.eq_ignore_ascii_case(tail) } else { known != tail }
+        let (target, tail) = (target.as_bytes(), self.tail.as_bytes());
+        let known = target.iter().rev().take(tail.len()).take_while(|byte| !is_marker(**byte)).count();
+        let (_, target) = target.split_at(target.len() - known);
+        let (_, tail) = tail.split_at(tail.len() - known);
+        self.differs(target, tail)
+    }
+
+    /// The same of what both begin with.
+    fn differs_at_the_start(&self, target: &str) -> bool {
+        let (target, head) = (target.as_bytes(), self.head.as_bytes());
+        let known = target.iter().take(head.len()).take_while(|byte| !is_marker(**byte)).count();
+        let (target, _) = target.split_at(known);
+        let (head, _) = head.split_at(known);
+        self.differs(target, head)
+    }
+
+    fn differs(&self, target: &[u8], plain: &[u8]) -> bool {
+        if self.folds_case { !target.eq_ignore_ascii_case(plain) } else { target != plain }
     }
 
     /// Whether the pattern's end is reached by the target's; `None` where the steps are spent before that is known.
@@ -214,18 +216,18 @@ impl Shape {
             match (character, markers) {
                 (ANYTHING, Markers::AsTexts) => {
                     let first = states.iter().next().unwrap_or(end + 1);
-                    steps.take(end + 1 - first)?;
+                    steps.walk(end + 1 - first)?;
                     (first..=end).for_each(|state| states.insert(state));
                 }
                 (ANY_NAME, Markers::AsTexts) => {
                     // Only the first character of a name is not a dot.
-                    steps.take(states.count())?;
+                    steps.walk(states.count())?;
                     let mut reached = States::new(end + 1);
                     self.step(&states, &mut reached, one, markers);
                     let mut may_grow = reached.count() > 0;
                     while may_grow {
                         let count = reached.count();
-                        steps.take(count)?;
+                        steps.walk(count)?;
                         self.step(&reached, &mut next, Symbol::OfName, markers);
                         reached.add(&next);
                         may_grow = reached.count() > count;
@@ -239,7 +241,7 @@ impl Shape {
                         (ANY_NAME, Markers::AsCharacters) => Symbol::UnknownName,
                         (character, _) => Symbol::Exactly(character),
                     };
-                    steps.take(states.count() + 1)?;
+                    steps.walk(states.count() + 1)?;
                     self.step(&states, &mut next, symbol, markers);
                     std::mem::swap(&mut states, &mut next);
                 }
@@ -307,6 +309,37 @@ impl Shape {
     }
 }
 
+impl Lead {
+    fn of(tokens: &[Token]) -> Option<Self> {
+        let anything =
+            |token: &&Token| matches!(token, Token::Any | Token::Name | Token::Directories | Token::InDirectories);
+        let length = tokens.iter().take_while(anything).count();
+        let (_, rest) = tokens.split_at(length);
+        let plain = |token: &Token| match token {
+            Token::Character(character) if *character != '/' => Some(*character),
+            _ => None,
+        };
+        let goes_on = rest.iter().any(|token| match token {
+            Token::Character(character) => *character == '/',
+            Token::Any | Token::Directories | Token::InDirectories => true,
+            Token::Class { may_be_slash } => *may_be_slash,
+            Token::One | Token::Name => false,
+        });
+        let name = rest.iter().map_while(plain).collect();
+        (length > 0).then_some(Self { length, name, goes_on: goes_on || rest.is_empty() })
+    }
+
+    /// Whether that name can stand in `directory`, with more of the pattern behind it: a cheap look before the whole walk.
+    fn is_said_in(&self, directory: &str, folds_case: bool) -> bool {
+        self.goes_on && (is_marked(directory) || self.is_named_in(directory, folds_case))
+    }
+
+    /// Whether that name stands in what is known of a target.
+    fn is_named_in(&self, target: &str, folds_case: bool) -> bool {
+        if folds_case { target.to_ascii_lowercase().contains(&self.name) } else { target.contains(&self.name) }
+    }
+}
+
 /// A set of states.
 struct States {
     words: Vec<u64>,
@@ -351,48 +384,6 @@ impl States {
             let bits = std::iter::successors(Some(*word).filter(|bits| *bits != 0), rest);
             bits.map(move |bits| index * 64 + bits.trailing_zeros() as usize)
         })
-    }
-}
-
-/// What may still be spent on comparing one command line with the rules (R-CMD-5).
-pub(crate) struct Steps<'a> {
-    left: AtomicUsize,
-    /// Says that whoever wants to know has stopped waiting.
-    is_over: Option<&'a (dyn Fn() -> bool + Sync)>,
-}
-
-impl<'a> Steps<'a> {
-    /// 8,000,000 looks at a state of a pattern, some tens of milliseconds: ordinary commands need thousands, and braces of
-    /// patterns (`{a,b}*a*a*a`) could take hours.
-    const OF_A_COMMAND: usize = 8_000_000;
-    /// 65,536 steps, a fraction of a millisecond, between two questions whether somebody still waits.
-    const BETWEEN_LOOKS: usize = 1 << 16;
-
-    pub(super) fn of_a_command() -> Self {
-        Self { left: AtomicUsize::new(Self::OF_A_COMMAND), is_over: None }
-    }
-
-    /// The same, until `is_over` says so: nothing is compared from then on.
-    pub(crate) fn until(is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
-        Self { is_over: Some(is_over), ..Self::of_a_command() }
-    }
-
-    /// Whether there was something that could not be compared.
-    #[cfg(test)]
-    pub(super) fn are_spent(&self) -> bool {
-        self.left.load(Ordering::Relaxed) == 0
-    }
-
-    /// Takes some of them; `None` where there are not as many, and then none are left.
-    fn take(&self, count: usize) -> Option<()> {
-        let before = self.left.load(Ordering::Relaxed);
-        let mut left = before.checked_sub(count).filter(|left| *left > 0);
-        let looks = |steps: usize| steps / Self::BETWEEN_LOOKS;
-        if left.is_some_and(|left| looks(left) != looks(before)) && self.is_over.is_some_and(|is_over| is_over()) {
-            left = None;
-        }
-        self.left.store(left.unwrap_or_default(), Ordering::Relaxed);
-        left.map(drop)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::access::Operation;
 use crate::approval::Touch;
 use crate::error::{ErrorKind, Result};
 use crate::path::VirtualPath;
-use crate::permissions::command::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING};
+use crate::permissions::command::argument::is_marked;
 use crate::permissions::command::paths::{Place, Use};
 use crate::permissions::{Action, CommandAnalysis, Verdict};
 
@@ -125,10 +125,6 @@ async fn follow(judges: &Judges<'_>, path: &VirtualPath) -> Result<Leads> {
 fn is_own(judges: &Judges<'_>, path: &VirtualPath) -> bool {
     let roots = judges.policy.commands.roots.iter();
     roots.filter_map(|root| VirtualPath::absolute(root).ok()).any(|root| path.is_within(&root))
-}
-
-fn is_marked(path: &str) -> bool {
-    path.contains([ANY_NAME, ANY_CHARACTER, ANYTHING])
 }
 
 fn operation_of(what: Use) -> Operation {

@@ -13,6 +13,18 @@ pub(crate) const ANY_CHARACTER: char = '\u{2}';
 /// Stands for what is known only when it runs: any text at all.
 pub(crate) const ANYTHING: char = '\u{3}';
 
+/// Whether part of a text stands for something else.
+pub(crate) fn is_marked(text: &str) -> bool {
+    text.bytes().any(is_marker)
+}
+
+/// Whether a byte is one of those that stand for something else.
+pub(crate) fn is_marker(byte: u8) -> bool {
+    const FIRST: u8 = ANY_NAME as u8;
+    const LAST: u8 = ANYTHING as u8;
+    (FIRST..=LAST).contains(&byte)
+}
+
 /// 64 arguments from one word by `{a,b}`; more are taken as unknown.
 const ALTERNATIVES: usize = 64;
 /// 64 Ki characters of all of them together, or a short text becomes megabytes of names.
@@ -35,7 +47,7 @@ impl Argument {
 
     /// The text, when all of it is known.
     pub(crate) fn exact(&self) -> Option<&str> {
-        (!self.0.contains([ANY_NAME, ANY_CHARACTER, ANYTHING])).then_some(self.0.as_str())
+        (!is_marked(&self.0)).then_some(self.0.as_str())
     }
 
     /// Whether part of it is known only when it runs; a file-name pattern alone is not such a part.

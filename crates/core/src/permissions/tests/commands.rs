@@ -1,6 +1,6 @@
 //! Rules for commands, and rules for the files that commands name.
 
-use super::super::shape::Steps;
+use super::super::steps::Steps;
 use super::*;
 
 pub(super) fn here() -> CommandContext {
@@ -287,17 +287,18 @@ fn what_is_compared_with_the_rules_is_bounded() {
     let braces = format!("{{{}}}", numbers(60));
     let cds = "cd a;cd b;cd c;cd d;cd e;";
     for (checker, spends, command) in [
-        (&permissive, true, format!("cat {}", stars(32_000))),
-        // As many names as that are not even made.
+        // No path is as long as that, and as many names are not even made.
+        (&permissive, false, format!("cat {}", stars(32_000))),
         (&permissive, false, format!("cat {braces}{}", stars(3_000))),
+        (&permissive, false, format!("cat {}", "*/".repeat(30_000))),
+        (&permissive, true, format!("cat {braces}{}", stars(400))),
         (&permissive, true, format!("{cds}cat {braces}{}", stars(400))),
-        (&permissive, true, format!("cat {}", "*/".repeat(30_000))),
         (&many, true, format!("cat {}", stars(1_000))),
         (&many, true, format!("x {}", format!("{} ", stars(100)).repeat(300))),
     ] {
         let steps = Steps::of_a_command();
         let verdict = checker.check_command_within(&command, &here(), &steps);
-        assert_eq!(steps.are_spent(), spends, "{}", &command[..20]);
+        assert_eq!(steps.have_no_walks(), spends, "{}", &command[..20]);
         assert_eq!(verdict.action, Action::Ask, "{}", &command[..20]);
         assert!(verdict.reason.len() < 500, "{}", verdict.reason);
     }
@@ -313,11 +314,57 @@ fn what_is_compared_with_the_rules_is_bounded() {
     let script = "for f in src/*.ts packages/*/src/**/*.ts; do grep -n x \"$f\" lib/*.js; done; ".repeat(30);
     let steps = Steps::of_a_command();
     preset("permissive").check_command_within(&script, &here(), &steps);
-    assert!(!steps.are_spent());
+    assert!(!steps.have_no_walks());
     let files = (0..500).map(|number| format!(" packages/core/src/deep/file{number}.ts")).collect::<String>();
     assert_eq!(judged(&preset("permissive"), &format!("rm{files}")), Action::Allow);
     let files = format!("cat {}", (0..200).map(|n| format!("packages/p{n}/src/*.ts ")).collect::<String>());
     assert_eq!(judged(&preset("permissive"), &files), Action::Allow);
+}
+
+/// What was not compared any more must not pass for what was: each section says for itself what becomes of it.
+#[test]
+fn behind_what_takes_too_long_every_section_still_decides() {
+    let stars = "*a".repeat(400);
+    let spends_walks =
+        format!("cat {{{}}}{stars}", (0..60).map(|number| number.to_string()).collect::<Vec<_>>().join(","));
+    let directories = "cd a;cd b;cd c;cd d;cd e;";
+    let files = |command: &str, count: usize| {
+        let names = (0..count).map(|number| format!(" f{number}")).collect::<String>();
+        format!("{command}{names}")
+    };
+    // What is read is asked about at most; what is written is denied by default.
+    let rules = |write: &str| {
+        PermissionChecker::new(ruleset(&format!(
+            r#"{{"default":"allow","read":{{"rules":[{{"pattern":"**a*a*a*a*a*b*","action":"ask"}},{{"pattern":"**zzz","action":"ask"}}]}},"write":{write}}}"#
+        )))
+        .unwrap()
+    };
+    let denies = rules(r#"{"default":"deny","rules":[{"pattern":"/w/p/ok/**","action":"allow"}]}"#);
+    let permits = rules(r#"{"default":"allow"}"#);
+    for (command, denied, permitted) in [
+        // The first of these lines alone is not enough to be denied.
+        (spends_walks.clone(), Action::Ask, Action::Ask),
+        (format!("{spends_walks}; echo > ok/$x"), Action::Deny, Action::Ask),
+        (format!("{spends_walks}; echo > ok/f"), Action::Ask, Action::Ask),
+        (format!("{spends_walks}; echo > f"), Action::Deny, Action::Ask),
+        (files("cat", 1_500), Action::Allow, Action::Allow),
+        (files(&format!("{directories}cat"), 1_500), Action::Ask, Action::Ask),
+        (format!("{}; echo > f", files(&format!("{directories}cat"), 1_500)), Action::Deny, Action::Ask),
+    ] {
+        let shown = format!("{}…{}", &command[..20], &command[command.len() - 12..]);
+        assert_eq!(judged(&denies, &command), denied, "{shown}");
+        assert_eq!(judged(&permits, &command), permitted, "{shown}");
+    }
+    // A path that nothing can have is compared as the text that it is, and with nothing else.
+    let long = "a/".repeat(2_100);
+    for (command, expected) in [
+        (format!("cat {long}.env"), Action::Deny),
+        (format!("cat {long}x"), Action::Allow),
+        (format!("cat {long}$x"), Action::Ask),
+        (format!("rm -r {long}x"), Action::Ask),
+    ] {
+        assert_eq!(judged(&preset("permissive"), &command), expected, "{}", &command[..6]);
+    }
 }
 
 /// D50: a rule for `rm` did not see `/bin/rm`, nor what a runner starts.

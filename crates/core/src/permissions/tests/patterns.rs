@@ -139,7 +139,7 @@ proptest! {
                 continue;
             }
             let partly = format!("{}{marker}{}", &target[..start], &target[end..]);
-            let reach = shape.reach(&partly, &super::super::shape::Steps::of_a_command());
+            let reach = shape.reach(&partly, &super::super::steps::Steps::of_a_command());
             let does = matches(&pattern, &target);
             prop_assert!(!does || reach != super::super::shape::Reach::Never, "{pattern:?} {target:?} {partly:?}");
             prop_assert!(does || reach != super::super::shape::Reach::Always, "{pattern:?} {target:?} {partly:?}");

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::super::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING, Argument};
+use super::super::argument::{ANYTHING, Argument, is_marked};
 use super::{PLACES, Places, may_be_within};
 
 /// 8 names, each of which stands for the next.
@@ -114,7 +114,7 @@ impl Places<'_> {
             let names = if sources.is_empty() || is_marked(&name) { Vec::new() } else { self.all(&name) };
             for path in sources {
                 self.renames += 1;
-                if self.renames > RENAMES || self.is_full {
+                if self.renames > RENAMES || self.is_full() {
                     // What it gives a name from here on nobody looked at.
                     self.hides = true;
                     return;
@@ -217,8 +217,4 @@ impl Places<'_> {
 
 fn last_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-fn is_marked(text: &str) -> bool {
-    text.contains([ANY_NAME, ANY_CHARACTER, ANYTHING])
 }

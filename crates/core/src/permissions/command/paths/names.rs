@@ -1,6 +1,6 @@
 //! Names that are partly known, and paths that are others in disguise.
 
-use super::super::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING};
+use super::super::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING, is_marked};
 use super::is_within;
 
 /// What a path below `/proc` really is.
@@ -21,7 +21,7 @@ pub(super) fn disguised(path: &str) -> Option<Disguise> {
     let (process, rest) = path.strip_prefix("/proc/")?.split_once('/')?;
     let own = matches!(process, "self" | "thread-self");
     if !own && !process.bytes().all(|byte| byte.is_ascii_digit()) {
-        return process.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]).then_some(Disguise::Unknown);
+        return is_marked(process).then_some(Disguise::Unknown);
     }
     match rest {
         "root" => Some(Disguise::Root),
@@ -63,7 +63,6 @@ pub(in super::super) fn may_match(marked: &str, name: &str) -> bool {
 
 /// Whether `inner` may lie within `outer` or be it; either may hold markers.
 pub(super) fn may_be_within(inner: &str, outer: &str) -> bool {
-    let is_marked = |name: &str| name.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]);
     if !is_marked(inner) && !is_marked(outer) {
         return is_within(inner, outer);
     }
