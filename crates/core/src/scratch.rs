@@ -201,7 +201,7 @@ impl Scratch {
             is_gone: AtomicBool::new(false),
         });
         files.kept.push_back((name, Arc::clone(&room)));
-        Some((SpillFile { file, path, room: Arc::clone(&room) as _ }, room))
+        Some((SpillFile { file: Box::new(file), path, room: Arc::clone(&room) as _ }, room))
     }
 }
 

@@ -1,11 +1,8 @@
 //! What a command prints, caught in bounded memory: each stream alone, and both in the order in which they arrived. What
 //! memory does not hold can go to a file besides.
 
-use std::fs::File;
-use std::io::Write;
-use std::sync::Arc;
-
 use super::outlet::Outlet;
+use super::spill::{Spill, Spilling};
 use super::{OutputSink, Stream};
 use crate::text::encoding::whole_characters;
 use crate::text::head_tail::HeadTail;
@@ -13,27 +10,6 @@ use crate::text::stream::Utf8Stream;
 
 /// 4: the longest character.
 const CHARACTER_BYTES: usize = 4;
-
-/// Makes the file that takes the whole output of a command which memory does not hold. Called once at most.
-pub type Spill = Arc<dyn Fn() -> Option<SpillFile> + Send + Sync>;
-
-/// Where the whole output goes.
-pub struct SpillFile {
-    /// Open for writing, and empty.
-    pub file: File,
-    /// Its path, as the agent sees it.
-    pub path: String,
-    /// How much it may take.
-    pub room: Arc<dyn SpillRoom>,
-}
-
-/// What bounds a file of output: a command that prints without end fills no disk.
-pub trait SpillRoom: Send + Sync {
-    /// So many of the next `wanted` bytes may be written.
-    fn take(&self, wanted: usize) -> usize;
-    /// Whether the file had to go, for others.
-    fn is_gone(&self) -> bool;
-}
 
 /// The output of one command.
 pub(super) struct Capture {
@@ -65,13 +41,6 @@ struct StreamCapture {
     kept: HeadTail,
 }
 
-/// How far the file is.
-enum Spilling {
-    No,
-    Ready(Spill),
-    Open { spill: SpillFile, written: u64, is_whole: bool },
-}
-
 impl Capture {
     /// Keeps `limit` bytes of each stream and of both together, hands every piece to `sink` as it comes, and everything
     /// to `spill` once memory does not hold it.
@@ -82,7 +51,7 @@ impl Capture {
             stdout: stream(),
             stderr: stream(),
             limit: limit as u64,
-            spill: spill.map_or(Spilling::No, Spilling::Ready),
+            spill: Spilling::of(spill),
             outlet: sink.map(Outlet::new),
         }
     }
@@ -133,12 +102,7 @@ impl Capture {
 
     /// What was caught until now.
     pub(super) fn so_far(&self) -> Captured {
-        let (spill_path, spill_bytes) = match &self.spill {
-            Spilling::Open { spill, written, is_whole } if !spill.room.is_gone() => {
-                (Some(spill.path.clone()), (!is_whole).then_some(*written))
-            }
-            Spilling::Open { .. } | Spilling::No | Spilling::Ready(_) => (None, None),
-        };
+        let (spill_path, spill_bytes) = self.spill.told();
         Captured {
             truncated: self.both.is_truncated(),
             output: self.both.capture().text,
@@ -181,43 +145,30 @@ impl Capture {
         }
     }
 
-    /// Writes to the file what memory is about to lose. A file that takes no more (its bound, a full disk) is left as it is, and
-    /// what was caught says how much of it there is.
+    /// Writes to the file what memory is about to lose.
     fn spill(&mut self, text: &str) {
-        if let Spilling::Ready(make) = &self.spill {
-            if self.both.total_bytes() + text.len() as u64 <= self.limit {
-                return;
+        match &self.spill {
+            Spilling::No => return,
+            Spilling::Ready(_) if self.both.total_bytes() + text.len() as u64 <= self.limit => return,
+            Spilling::Ready(_) => {
+                let before = self.both.capture().text;
+                self.spill.write(before.as_bytes());
             }
-            self.spill = match make() {
-                Some(spill) => Spilling::Open { spill, written: 0, is_whole: true },
-                None => Spilling::No,
-            };
-            let before = self.both.capture().text;
-            self.write(&before);
+            Spilling::Open { .. } => {}
         }
-        self.write(text);
-    }
-
-    fn write(&mut self, text: &str) {
-        if let Spilling::Open { spill, written, is_whole } = &mut self.spill
-            && *is_whole
-        {
-            let room = text.floor_char_boundary(spill.room.take(text.len()));
-            let is_written = spill.file.write_all(&text.as_bytes()[..room]).is_ok();
-            if is_written {
-                *written += room as u64;
-            }
-            *is_whole = is_written && room == text.len();
-        }
+        self.spill.write(text.as_bytes());
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::sync::Arc;
     use std::sync::atomic::Ordering::Relaxed;
     use std::sync::atomic::{AtomicBool, AtomicUsize};
 
     use super::*;
+    use crate::backend::spill::{SpillFile, SpillRoom};
 
     struct Bound(AtomicUsize, AtomicBool);
 
@@ -247,7 +198,11 @@ mod tests {
         let (made, room) = (path.clone(), Bound::new(12));
         let bound = Arc::clone(&room);
         let spill: Spill = Arc::new(move || {
-            Some(SpillFile { file: File::create(&made).unwrap(), path: "/all".into(), room: Arc::clone(&bound) as _ })
+            Some(SpillFile {
+                file: Box::new(File::create(&made).unwrap()),
+                path: "/all".into(),
+                room: Arc::clone(&bound) as _,
+            })
         });
         let mut capture = Capture::new(8, None, Some(spill));
         for piece in ["12345678", "9aé€", "more"] {
@@ -307,7 +262,11 @@ mod tests {
         let made = path.clone();
         let room = Bound::new(1_000);
         let spill: Spill = Arc::new(move || {
-            Some(SpillFile { file: File::create(&made).unwrap(), path: "/all".into(), room: Arc::clone(&room) as _ })
+            Some(SpillFile {
+                file: Box::new(File::create(&made).unwrap()),
+                path: "/all".into(),
+                room: Arc::clone(&room) as _,
+            })
         });
         let mut short = Capture::new(8, None, Some(Arc::clone(&spill)));
         short.take(Stream::Stdout, b"12345678");

@@ -20,8 +20,8 @@ use crate::text::encoding::Encoding;
 use crate::text::numbered::View;
 
 use self::process::{Process, Tap, TerminalSize};
+pub use self::spill::{Spill, SpillFile, SpillRoom};
 
-pub use self::capture::{Spill, SpillFile, SpillRoom};
 pub use crate::call::Call;
 pub use crate::file_info::{FileInfo, FileKind};
 pub use crate::text::window::Window;
@@ -41,6 +41,7 @@ pub mod process;
 
 pub mod posix;
 pub mod remote;
+mod spill;
 pub mod stream;
 mod temp;
 

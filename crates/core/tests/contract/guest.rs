@@ -2,13 +2,15 @@
 
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gloveport_core::backend::guest::{Connection, Lease, Line, Link, Remote, Setup, serve};
 use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::process::{Order, Process, ProcessSignal};
 use gloveport_core::backend::{
-    Backend, BoxFuture, Call, ExecuteRequest, FileSystem, OutputChunk, Shell, WritableFileSystem,
+    Backend, BoxFuture, Call, ExecuteRequest, FileSystem, OutputChunk, Shell, Spill, SpillFile, SpillRoom,
+    WritableFileSystem,
 };
 use gloveport_core::cancel::CancelToken;
 use gloveport_core::error::{ErrorKind, Result};
@@ -230,6 +232,96 @@ async fn a_command_of_a_guest_is_told_and_ended() {
     while lives(&place.base) {
         tokio::task::yield_now().await;
     }
+}
+
+/// Memory is bounded on both sides, and the rest was lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_whole_output_of_a_command_of_a_guest_goes_to_a_file_of_the_outside() {
+    let place = guest();
+    let shell = place.backend.shell().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let to_file = |name: &str, bytes| {
+        let path = folder.path().join(name);
+        let spill: Spill = Arc::new(move || {
+            let file = Box::new(std::fs::File::create_new(&path).unwrap());
+            Some(SpillFile { file, path: "/all".to_owned(), room: Arc::new(Room(AtomicUsize::new(bytes))) })
+        });
+        Some(spill)
+    };
+    // Characters of three bytes, which no piece and no bound may tear.
+    let command = |name: &str, bytes| ExecuteRequest {
+        spill: to_file(name, bytes),
+        ..ExecuteRequest::new("i=0; while [ $i -lt 100 ]; do printf '%05000d€' $i; i=$((i+1)); done; printf end >&2")
+    };
+    let expected: String = (0..100).map(|number| format!("{number:05000}€")).collect();
+    let outcome = shell.execute(command("whole", 1 << 30), &Call::default()).await.unwrap();
+    assert_eq!((outcome.truncated, outcome.spill_path.as_deref(), outcome.spill_bytes), (true, Some("/all"), None));
+    let all = std::fs::read_to_string(folder.path().join("whole")).unwrap();
+    assert_eq!(all.replacen("end", "", 1), expected);
+    let outcome = shell.execute(command("part", 300_002), &Call::default()).await.unwrap();
+    let part = std::fs::read_to_string(folder.path().join("part")).unwrap();
+    assert_eq!((outcome.spill_path.as_deref(), outcome.spill_bytes), (Some("/all"), Some(part.len() as u64)));
+    assert!((300_000..=300_002).contains(&part.len()) && expected.starts_with(&part), "{}", part.len());
+    let short = ExecuteRequest { spill: to_file("none", 1 << 30), ..ExecuteRequest::new("echo short") };
+    let outcome = shell.execute(short, &Call::default()).await.unwrap();
+    assert_eq!((outcome.truncated, outcome.spill_path), (false, None));
+    assert!(!folder.path().join("none").exists());
+}
+
+/// Room for so many bytes.
+struct Room(AtomicUsize);
+
+impl SpillRoom for Room {
+    fn take(&self, wanted: usize) -> usize {
+        let given = wanted.min(self.0.load(Ordering::Relaxed));
+        self.0.fetch_sub(given, Ordering::Relaxed);
+        given
+    }
+    fn is_gone(&self) -> bool {
+        false
+    }
+}
+
+/// A disk that takes nothing for as long as the test wants.
+struct Stuck(std::sync::mpsc::Receiver<()>, Option<tokio::sync::oneshot::Sender<()>>);
+
+impl std::io::Write for Stuck {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if let Some(asked) = self.1.take() {
+            asked.send(()).unwrap();
+        }
+        // An error: the test is over.
+        let _ = self.0.recv();
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A command whose question was on its way when its caller went waited for the answer, which nobody gave, and ran on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_of_a_guest_ends_with_its_caller_also_where_it_waits_for_an_answer() {
+    let place = guest();
+    let (go_on, gone_on) = std::sync::mpsc::channel();
+    let (asked, is_asked) = tokio::sync::oneshot::channel();
+    let stuck = std::sync::Mutex::new(Some(Stuck(gone_on, Some(asked))));
+    let spill: Spill = Arc::new(move || {
+        let file = Box::new(stuck.lock().unwrap().take().unwrap());
+        Some(SpillFile { file, path: "/all".to_owned(), room: Arc::new(Room(AtomicUsize::new(1 << 30))) })
+    });
+    let command = format!("yes; : {}", place.base);
+    let request = ExecuteRequest { spill: Some(spill), ..ExecuteRequest::new(command) };
+    let call = Call::default();
+    let shell = place.backend.shell().unwrap();
+    tokio::select! {
+        _ = shell.execute(request, &call) => panic!("it prints for ever"),
+        asked = is_asked => asked.unwrap(),
+    }
+    while lives(&place.base) {
+        tokio::task::yield_now().await;
+    }
+    drop(go_on);
 }
 
 /// Whether a process of this machine has `path` in its command line.

@@ -25,6 +25,7 @@ mod runtimes;
 #[path = "../../../core/tests/contract/steps.rs"]
 mod steps;
 mod walls;
+mod whole_output;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -132,7 +132,7 @@ impl ExecShell {
             config["User"] = user.as_str().into();
         }
         let deadline = request.timeout.map_or_else(|| call.deadline.clone(), |limit| call.deadline.within(limit));
-        let mut capture = Capture::new(self.room, request.on_output, None);
+        let mut capture = Capture::new(self.room, request.on_output, request.spill);
         let begun = tokio::select! {
             begun = self.begin(config, mark) => Ok(begun?),
             error = deadline.reached() => Err(error.kind()),
@@ -222,6 +222,8 @@ fn outcome(
         stdout: captured.stdout,
         stderr: captured.stderr,
         truncated: captured.truncated,
+        spill_path: captured.spill_path,
+        spill_bytes: captured.spill_bytes,
         // A shell says 128 and the number for a command that a signal ended.
         exit_code,
         timed_out: stopped == Some(ErrorKind::Timeout),

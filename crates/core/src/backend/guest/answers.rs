@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use super::message::{Ask, Failure, Old};
+use super::whole::Whole;
 use crate::backend::{Call, FileContent, OutputChunk, OutputSink, Transform};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// 16 refusals of one call are remembered: the guest ends a call with one of the last.
 const REFUSALS: usize = 16;
@@ -14,6 +15,7 @@ const REFUSALS: usize = 16;
 pub(super) struct Ours {
     pub(super) transform: Option<Transform>,
     pub(super) on_output: Option<OutputSink>,
+    pub(super) whole: Whole,
 }
 
 /// Answers the questions of one call.
@@ -64,6 +66,10 @@ impl Answers {
                 }
                 Ok(Vec::new())
             }
+            Ask::Whole => match self.ours.whole.take(body).await {
+                true => Ok(Vec::new()),
+                false => Err((&Error::new(ErrorKind::Io, "No more of the output is kept.")).into()),
+            },
             Ask::Screen { .. } => Err((&Error::internal("This call has no terminal.")).into()),
         }
     }

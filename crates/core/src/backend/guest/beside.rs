@@ -156,7 +156,8 @@ fn hear(shared: &Shared, call: u64, question: u64, ask: &Ask, body: &[u8], recor
     match ask {
         Ask::Output(stream) => recorder.take(*stream, body),
         Ask::Screen { leads } => recorder.take_raw(body, &|| *leads),
-        Ask::Check { .. } | Ask::Change { .. } => {
+        // Its file is written here, of what comes as output.
+        Ask::Check { .. } | Ask::Change { .. } | Ask::Whole => {
             shared.end();
             return Err(lost());
         }
@@ -195,7 +196,7 @@ mod tests {
             let call = peer.hear().await.unwrap().call;
             play(peer, call).await;
         });
-        let (command, _, _) = Command::of(ExecuteRequest::new("x"));
+        let (command, ..) = Command::of(ExecuteRequest::new("x"));
         let halves = process(Some(Capture::new(100, None, None)), ProcessOptions::default());
         let lease = Lease::new(Line::Guest(Arc::new(connection.await)), None);
         start(lease, Method::Start(command), &[], &Call::default(), Duration::from_secs(600), halves).await

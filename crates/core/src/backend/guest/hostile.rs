@@ -193,7 +193,7 @@ async fn no_more_is_listened_to_than_was_asked_for() {
 async fn an_answer_that_nobody_waits_for_is_passed_over() {
     let connection = connected(Times::default(), async |mut peer| {
         let given_up = peer.hear().await.unwrap();
-        while !matches!(peer.hear().await.unwrap().message, ToGuest::Cancel) {}
+        while !matches!(peer.hear().await.unwrap().message, ToGuest::Leave) {}
         peer.say(given_up.call, &ToHost::Done { json: 2 }, &vec![b'x'; 20 << 20]).await;
         while let Some(heard) = peer.hear().await {
             if matches!(heard.message, ToGuest::Call { .. }) {
@@ -289,7 +289,7 @@ async fn a_peer_that_never_stops_to_talk_is_stopped_in_time() {
             peer.flood(call, output()).await;
         })
         .await;
-        let (command, stdin, _) = super::message::Command::of(ExecuteRequest::new("yes"));
+        let (command, stdin, ..) = super::message::Command::of(ExecuteRequest::new("yes"));
         let call = Call::default();
         let token = call.deadline.cancel.clone();
         let heard = Arc::new(std::sync::atomic::AtomicUsize::new(0));

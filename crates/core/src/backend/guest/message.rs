@@ -10,7 +10,7 @@ use super::places::Places;
 use crate::access::Operation;
 use crate::backend::process::{Order, Tap, TerminalSize};
 use crate::backend::{
-    Background, CommandLimits, ExecuteRequest, FileVersion, Missing, OutputSink, Stream, TerminalRequest, Window,
+    Background, CommandLimits, ExecuteRequest, FileVersion, Missing, OutputSink, Spill, Stream, TerminalRequest, Window,
 };
 use crate::error::{Error, ErrorKind, Shown};
 use crate::limits::Limits;
@@ -19,7 +19,7 @@ use crate::search::{FindQuery, GlobQuery, GrepQuery, OutlineQuery};
 
 /// Which protocol this is; raised with every change of what is said, as a container may hold a guest of another release.
 /// `Start`, `Unusable` and [`Failure`] stay as they are in all of them.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 /// 4 KiB: no message of ours, and no facts beside it, are longer; what a guest sends is cut there.
 const MESSAGE_BYTES: usize = 4 << 10;
 /// 1 MiB of output goes with one question at most.
@@ -74,8 +74,10 @@ pub(super) enum ToGuest {
         /// Whether the guard must be asked.
         guarded: bool,
     },
-    /// The caller gave up.
+    /// The caller wants it to end, and waits for that.
     Cancel,
+    /// The caller has gone: it shall end, and no question of it is answered any more.
+    Leave,
     /// Tells a command that runs beside its caller what to do.
     Order(Order),
     /// Gives such a command input, the body; the end of it where that is empty.
@@ -128,6 +130,8 @@ pub(super) enum Ask {
     Change { old: Option<Old> },
     /// Here is output; go on?
     Output(Stream),
+    /// Here is more of the whole output, for a file; go on?
+    Whole,
     /// Here are bytes of a terminal; go on? `leads` is the look of [`Tap`] behind them.
     Screen { leads: bool },
 }
@@ -189,13 +193,15 @@ pub(super) struct Command {
     has_stdin: bool,
     /// Whether output is wanted as it comes.
     pub(super) streams: bool,
+    /// Whether all of it is wanted where memory does not hold it.
+    pub(super) spills: bool,
     limits: CommandLimits,
     background: Background,
 }
 
 impl Command {
-    /// Takes a request apart: what travels, what it reads, and who takes its output.
-    pub(super) fn of(request: ExecuteRequest) -> (Self, Vec<u8>, Option<OutputSink>) {
+    /// Takes a request apart: what travels, what it reads, who takes its output, and where all of it goes.
+    pub(super) fn of(request: ExecuteRequest) -> (Self, Vec<u8>, Option<OutputSink>, Option<Spill>) {
         let ExecuteRequest {
             command,
             timeout,
@@ -205,17 +211,17 @@ impl Command {
             on_output,
             limits,
             background,
-            // A file of the host is none that the agent could read here: what memory does not hold is dropped, as is said.
-            spill: _,
+            spill,
         } = request;
         let has_stdin = stdin.is_some();
-        let streams = on_output.is_some();
-        let command = Self { command, timeout, working_directory, environment, has_stdin, streams, limits, background };
-        (command, stdin.unwrap_or_default(), on_output)
+        let (streams, spills) = (on_output.is_some(), spill.is_some());
+        let command =
+            Self { command, timeout, working_directory, environment, has_stdin, streams, spills, limits, background };
+        (command, stdin.unwrap_or_default(), on_output, spill)
     }
 
     /// Puts it together again.
-    pub(super) fn request(self, stdin: Vec<u8>, on_output: Option<OutputSink>) -> ExecuteRequest {
+    pub(super) fn request(self, stdin: Vec<u8>, on_output: Option<OutputSink>, spill: Option<Spill>) -> ExecuteRequest {
         ExecuteRequest {
             command: self.command,
             timeout: self.timeout,
@@ -225,7 +231,7 @@ impl Command {
             on_output,
             limits: self.limits,
             background: self.background,
-            spill: None,
+            spill,
         }
     }
 }

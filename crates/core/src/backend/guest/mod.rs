@@ -12,11 +12,13 @@
 //! believe.rs  what the outside believes of an answer
 //! beside.rs   the outside of a command that runs beside its caller
 //! attend.rs   its inside
+//! whole.rs    the whole output of a command, on its way to a file of the outside
 //! remote.rs   the traits of a backend over a connection that may be made anew
 //! ```
 //!
 //! Some things stay outside: rules and approvals (the guard of a call), the computing of a file's new content (which may
-//! hold a callback of the application), and the taking of output. The inside *asks* for them in the middle of a call. So a
+//! hold a callback of the application), and the taking of output, with the file of what memory does
+//! not hold. The inside *asks* for them in the middle of a call. So a
 //! guest is as obedient as a local backend while it is our program; once a command inside has taken it over, it can
 //! pretend anything about its own files, and nothing else: whatever it sends is bounded, decoded strictly and never
 //! used as a host path.
@@ -36,6 +38,7 @@ mod pipe;
 mod places;
 mod remote;
 mod serve;
+mod whole;
 
 pub use self::connection::Connection;
 pub use self::message::Setup;

@@ -127,7 +127,7 @@ impl Drop for Running {
             calls.remove(&self.id);
         }
         if !self.over {
-            self.shared.say(self.id, &ToGuest::Cancel);
+            self.shared.say(self.id, &ToGuest::Leave);
         }
     }
 }
@@ -281,7 +281,7 @@ impl Shared {
 fn most_bytes(message: &ToHost) -> usize {
     match message {
         ToHost::Done { .. } | ToHost::Question { ask: Ask::Change { .. }, .. } => MAX_BYTES,
-        ToHost::Question { ask: Ask::Output(_) | Ask::Screen { .. }, .. } => PIECE_BYTES,
+        ToHost::Question { ask: Ask::Output(_) | Ask::Whole | Ask::Screen { .. }, .. } => PIECE_BYTES,
         _ => 0,
     }
 }

@@ -10,6 +10,7 @@ use super::believe::{Believe, nonsense, outcome, slice};
 use super::beside;
 use super::connection::{Connection, Stopped};
 use super::message::{Command, Method, Terminal};
+use super::whole::Whole;
 use crate::access::Operation;
 use crate::backend::capture::Capture;
 use crate::backend::process::{Process, ProcessOptions, process};
@@ -370,12 +371,15 @@ impl<L: Link> Shell for Remote<L> {
                 return shell(backend)?.execute(request, call).await;
             }
             let bound = request.timeout;
-            let (command, stdin, on_output) = Command::of(request);
-            let ours = Ours { on_output, ..Ours::default() };
+            let (command, stdin, on_output, spill) = Command::of(request);
+            let whole = Whole::of(spill);
+            let ours = Ours { on_output, whole: whole.clone(), ..Ours::default() };
             let method = Method::Execute(command);
             let guest = lease.guest()?;
             let told = guest.call(method, &stdin, call, bound, Stopped::AsksForTheTruth, ours).await?.0;
-            guest.decode(told).map(|told| outcome(told, self.limits.output_bytes))
+            let told = outcome(guest.decode(told)?, self.limits.output_bytes);
+            let (spill_path, spill_bytes) = whole.told();
+            Ok(ExecuteOutcome { spill_path, spill_bytes, ..told })
         })
     }
 
@@ -386,8 +390,10 @@ impl<L: Link> Shell for Remote<L> {
             if let Some(backend) = lease.here() {
                 return shell(backend)?.start(request, call).await;
             }
-            let (command, stdin, sink) = Command::of(request);
-            let capture = Capture::new(self.limits.output_bytes, None, None);
+            // All of its output comes here anyway.
+            let spill = request.spill.take();
+            let (command, stdin, sink, _) = Command::of(request);
+            let capture = Capture::new(self.limits.output_bytes, None, spill);
             let halves = process(Some(capture), ProcessOptions { sink, tap: None });
             beside::start(lease, Method::Start(command), &stdin, call, self.limits.call_timeout, halves).await
         })

@@ -20,6 +20,7 @@ use super::attend::{Told, attend};
 use super::frame::{Decoder, Frame, MAX_BYTES, encode};
 use super::message::{Ask, Failure, Method, Old, PIECE_BYTES, Setup, ToGuest, ToHost, VERSION, is_decodable};
 use super::places::Places;
+use super::whole::spill;
 use crate::access::{Guard, Operation, Unguarded};
 use crate::backend::{Backend, Call, FileContent, OutputChunk, OutputSink, Shell, Transform, WritableFileSystem};
 use crate::cancel::{CancelToken, Deadline};
@@ -101,6 +102,7 @@ pub fn serve<B: Backend + 'static>(
                 // Where there is no room something is on its way, which says the same.
                 (ToGuest::Ping, _) => drop(encode(call, &ToHost::Here, &[]).map(|bytes| outgoing.try_send(bytes))),
                 (ToGuest::Cancel, _) => calls.cancel(call),
+                (ToGuest::Leave, _) => calls.leave(call),
                 (ToGuest::Order(order), _) => {
                     if !calls.tell(call, Told::Order(order)) {
                         break 'input;
@@ -173,7 +175,7 @@ pub(super) struct Line {
     pub(super) cancel: CancelToken,
     outgoing: Sender<Vec<u8>>,
     next: AtomicU64,
-    /// Dropped when the connection ends, which wakes whoever waits.
+    /// Dropped when nobody answers any more, which wakes whoever waits.
     waiting: Mutex<Option<HashMap<u64, Waiter>>>,
     /// What a command that runs beside its caller is told.
     tell: Sender<Told>,
@@ -216,6 +218,13 @@ impl Calls {
         }
     }
 
+    /// Whoever of the call waits for an answer goes on without: nobody gives one.
+    fn leave(&self, call: u64) {
+        if let Some(line) = self.find(call) {
+            line.leave();
+        }
+    }
+
     /// False when more comes than was acknowledged: no host of ours does that. A call that has ended is told nothing.
     fn tell(&self, call: u64, told: Told) -> bool {
         self.find(call).is_none_or(|line| !matches!(line.tell.try_send(told), Err(TrySendError::Full(_))))
@@ -232,13 +241,18 @@ impl Calls {
     fn end_all(&self) {
         let lines: Vec<_> = self.0.lock().drain().filter_map(|(_, line)| line.upgrade()).collect();
         for line in lines {
-            line.cancel.cancel();
-            line.waiting.lock().take();
+            line.leave();
         }
     }
 }
 
 impl Line {
+    /// Ends its call, and whatever waits for an answer.
+    fn leave(&self) {
+        self.cancel.cancel();
+        self.waiting.lock().take();
+    }
+
     /// What its command is told, for the one that attends to it.
     pub(super) fn told(&self) -> Option<Receiver<Told>> {
         self.told.lock().take()
@@ -253,7 +267,7 @@ impl Line {
     }
 
     /// Asks and waits. An error when the outside says no, or is gone.
-    fn ask(&self, ask: Ask, body: &[u8]) -> Result<Vec<u8>> {
+    pub(super) fn ask(&self, ask: Ask, body: &[u8]) -> Result<Vec<u8>> {
         let gone = || Error::new(ErrorKind::Closed, "The connection to the host has ended.");
         let question = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, receiver) = sync_channel(1);
@@ -334,10 +348,11 @@ async fn perform(
         Method::Copy { from, to } => Answer::of(writer(backend)?.copy(&from, &to, call).await?),
         Method::Execute(command) => {
             let sink = command.streams.then(|| output(Arc::clone(line)));
-            Answer::of(shell(backend)?.execute(command.request(body, sink), call).await?)
+            let whole = command.spills.then(|| spill(Arc::clone(line)));
+            Answer::of(shell(backend)?.execute(command.request(body, sink, whole), call).await?)
         }
         Method::Start(command) => {
-            let request = command.request(body, Some(output(Arc::clone(line))));
+            let request = command.request(body, Some(output(Arc::clone(line))), None);
             let process = shell(backend)?.start(request, call).await?;
             Answer::of(attend(line, process).await?)
         }
