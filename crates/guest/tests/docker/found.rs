@@ -1,7 +1,6 @@
 //! Which engine is taken where none is named: by the environment, by Docker contexts, by where engines usually listen.
 
-use std::os::unix::fs::symlink;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
@@ -25,8 +24,26 @@ async fn child_that_finds_an_engine() {
 
 /// What such a process says with these settings and no others: `here` for a container of the test's engine.
 fn found(settings: &[(&str, &str)]) -> String {
+    said_by(Command::new(std::env::current_exe().unwrap()), settings)
+}
+
+/// Makes links, of each pair the first at the second, in a `/run` that is empty and this process's own: an engine that the machine has is
+/// not there, and is not asked for containers.
+const WITH_LINKS: &str = r#"mount -t tmpfs none /run || exit 1
+printf '%s\n' "$LINKS" | while read -r to at; do mkdir -p "${at%/*}" && ln -sfn "$to" "$at" || exit 1; done || exit 1
+exec "$@""#;
+
+/// The same with these links, and no other socket of the machine.
+fn found_beside(links: &[(&str, &str)], settings: &[(&str, &str)]) -> String {
+    let links: Vec<_> = links.iter().map(|(to, at)| format!("{to} {at}")).collect();
+    let mut child = Command::new("unshare");
+    child.args(["--mount", "--propagation=private", "sh", "-c", WITH_LINKS, "sh"]);
+    child.arg(std::env::current_exe().unwrap()).env("LINKS", links.join("\n"));
+    said_by(child, settings)
+}
+
+fn said_by(mut child: Command, settings: &[(&str, &str)]) -> String {
     let nowhere = tempfile::tempdir().unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["found::child_that_finds_an_engine", "--exact", "--ignored", "--nocapture"]);
     for name in
         ["DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "XDG_RUNTIME_DIR"]
@@ -94,35 +111,33 @@ fn what_is_named_by_the_environment_is_taken_and_nothing_else() {
     assert_eq!(found(&[at, ("DOCKER_CONTEXT", "away"), ("DOCKER_HOST", &host)]), "here");
 }
 
+/// On a machine with an engine of its own this was skipped without a word.
 #[test]
 fn the_first_of_the_usual_sockets_that_answers_is_taken() {
-    if UnixStream::connect("/var/run/docker.sock").is_ok() {
-        // An engine of the machine comes before any of ours, and is not asked for containers.
-        return;
-    }
-    let socket = engine().host.strip_prefix("unix://").unwrap().to_owned();
+    let alive = engine().host.strip_prefix("unix://").unwrap().to_owned();
     let [home, runtime] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let settings = [("HOME", home.path().to_str().unwrap()), ("XDG_RUNTIME_DIR", runtime.path().to_str().unwrap())];
+    // Is there, and nobody listens any more.
+    let dead = home.path().join("dead.sock").to_str().unwrap().to_owned();
+    drop(UnixListener::bind(&dead).unwrap());
     let places = [
-        home.path().join(".docker/run/docker.sock"),
-        runtime.path().join("docker.sock"),
-        runtime.path().join("podman/podman.sock"),
+        "/var/run/docker.sock".to_owned(),
+        format!("{}/.docker/run/docker.sock", home.path().display()),
+        format!("{}/docker.sock", runtime.path().display()),
+        format!("{}/podman/podman.sock", runtime.path().display()),
+        "/run/podman/podman.sock".to_owned(),
     ];
-    for (n, place) in places.iter().enumerate() {
-        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-        symlink(&socket, place).unwrap();
-        // Those before it are there, and nobody listens any more.
-        for dead in &places[..n] {
-            drop(UnixListener::bind(dead).unwrap());
-        }
-        assert_eq!(found(&settings), "here", "{}", place.display());
-        for used in &places[..=n] {
-            std::fs::remove_file(used).unwrap();
-        }
+    for n in 0..places.len() {
+        let before = places[..n].iter().map(|place| (dead.as_str(), place.as_str()));
+        let links: Vec<_> = before.chain([(alive.as_str(), places[n].as_str())]).collect();
+        assert_eq!(found_beside(&links, &settings), "here", "{}", places[n]);
     }
+    let all: Vec<_> = places.iter().map(|place| (dead.as_str(), place.as_str())).collect();
+    let said = found_beside(&all, &settings);
+    assert_eq!(said.matches("nobody listens there").count(), places.len(), "{said}");
     // `default` is no context, but these.
-    symlink(&socket, &places[1]).unwrap();
-    assert_eq!(found(&[&settings[..], &[("DOCKER_CONTEXT", "default")]].concat()), "here");
+    let settings = [&settings[..], &[("DOCKER_CONTEXT", "default")]].concat();
+    assert_eq!(found_beside(&[(&alive, &places[0])], &settings), "here");
 }
 
 /// Its own certificates, and nobody else's: neither another engine's authority, nor what this user shows to another engine.
