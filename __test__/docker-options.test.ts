@@ -55,9 +55,13 @@ test('options that are wrong, or open the wall, are refused at once', () => {
     { image: 'x', buildNetwork: 'container:other' },
     { image: 'x', disk: 0 },
     { image: 'x', fileSize: 0 },
+    { image: 'x', commandLimits: { processes: 'many' } },
+    { image: 'x', commandLimits: { disk: 1 } },
   ]) {
     expect(() => new DockerBackend(options as never), JSON.stringify(options)).toThrow(InvalidInputError)
   }
+  const commandLimits = { memoryBytes: 2 ** 30, cpuMs: 1_500, processes: 9, fileBytes: 1, openFiles: 9 }
+  expect(new DockerBackend({ image: 'x', commandLimits })).toBeInstanceOf(DockerBackend)
 })
 
 test('relative paths begin in the working directory', async () => {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use gloveport_core::backend::ExecuteLimits;
 use gloveport_core::backend::local::{Confinement, Durability, LocalOptions};
 use gloveport_core::limits::Limits;
-use gloveport_core::wire::ExecuteLimits;
 use serde::Deserialize;
 
 /// The options of `LocalBackend`.

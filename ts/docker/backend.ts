@@ -4,7 +4,7 @@ import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { runNative } from '../native-call.js'
 import { NativeDocker } from '../native.js'
 import { NativeFiles } from '../backend/native-files.js'
-import type { CallSignal } from '../backend/types.js'
+import type { CallSignal, ExecuteLimits } from '../backend/types.js'
 import { nativeSandboxOf, type Sandbox } from '../sandbox/sandbox.js'
 import { guestPrograms } from './guest.js'
 import { getRuntime, type RuntimeConfig } from './runtime.js'
@@ -60,6 +60,12 @@ export interface DockerBackendOptions {
   readonly disk?: number | undefined
   /** Bytes of one file that a command writes. Default 16 GiB. */
   readonly fileSize?: number | undefined
+  /**
+   * Ceilings for every command, those of tools, in the background and in terminals as well; what a call asks for by `limits` can only be
+   * lower. Where the container is served through its shell, `fileBytes` and `openFiles` alone can be had; with another one commands are
+   * refused there (`UNSUPPORTED`). Default: none but the container's own.
+   */
+  readonly commandLimits?: ExecuteLimits | undefined
   /** Capabilities that are not dropped. Default: none. */
   readonly capabilities?: readonly string[] | undefined
   /** File systems in memory: path → options, such as `uid=1000,size=64m`; root's unless `uid` says otherwise. */

@@ -5,7 +5,8 @@
 //! kill it: the kernel keeps that from the first process. Told so by its input, it ends everything else inside.
 //!
 //! `gloveport-guest serve` is core's local backend behind standard input and output; see [`gloveport_core::backend::guest`]. With
-//! `held` whoever is there can have the first process end everything, and it ends itself where only that helps.
+//! `held` whoever is there can have the first process end everything, and it ends itself where only that helps. With `sent` it was
+//! put into somebody else's container for this one run, and removes its own file first: whoever dies, nothing of it stays.
 //! It is Linux only, as containers are.
 
 #[cfg(target_os = "linux")]
@@ -17,9 +18,9 @@ mod serve;
 fn main() -> std::process::ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("hold") => hold::hold(),
-        Some("serve") => serve::serve(std::env::args().nth(2).as_deref() == Some("held")),
+        Some("serve") => serve::serve(std::env::args().nth(2).as_deref().unwrap_or_default()),
         _ => {
-            eprintln!("usage: gloveport-guest hold | serve [held]");
+            eprintln!("usage: gloveport-guest hold | serve [held | sent]");
             std::process::ExitCode::from(2)
         }
     }

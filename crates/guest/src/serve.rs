@@ -23,11 +23,15 @@ const EARLY_THREADS: usize = 4;
 /// A year: a thread that is there stays.
 const KEEP_ALIVE: Duration = Duration::from_hours(24 * 365);
 
-/// Returns when the host has gone. `held` is whether the host has the first process end what this one leaves.
-pub(crate) fn serve(held: bool) -> ExitCode {
+/// Returns when the host has gone. `held` says that the host has the first process end what this one leaves, `sent` that this program's
+/// file is there for this run alone.
+pub(crate) fn serve(how: &str) -> ExitCode {
     // A command of the same user may neither trace this process nor read its memory.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     take_no_harm_from_large_files();
+    if how == "sent" {
+        remove_own_file();
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .max_blocking_threads(BLOCKING_THREADS)
@@ -41,10 +45,17 @@ pub(crate) fn serve(held: bool) -> ExitCode {
         // Each waits for the others, so that none does the work of two.
         runtime.spawn_blocking(move || early.wait());
     }
-    serve_guest(stdin(), stdout(), runtime.handle(), |setup| make(setup, held));
+    serve_guest(stdin(), stdout(), runtime.handle(), |setup| make(setup, how == "held"));
     // Work that still blocks must not keep the container's process alive.
     runtime.shutdown_background();
     ExitCode::SUCCESS
+}
+
+/// Running programs need no name. Best effort: where the file may not be removed it is no use to anybody either.
+fn remove_own_file() {
+    if let Ok(path) = std::env::current_exe() {
+        let _ = std::fs::remove_file(path);
+    }
 }
 
 /// A file that would become larger than the container may have is an error, and not the end of this process.
@@ -70,6 +81,7 @@ fn make(setup: Setup, held: bool) -> Result<LocalBackend> {
         execute: true,
         environment: environment.into_iter().collect(),
         limits: setup.limits,
+        command_limits: setup.command_limits,
         // A container's files are gone with the machine that loses power.
         durability: Durability::None,
         supervisor: supervisor(held),

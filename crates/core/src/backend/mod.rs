@@ -19,6 +19,7 @@ use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome,
 use crate::text::encoding::Encoding;
 use crate::text::numbered::View;
 
+pub use self::ceilings::{Ceiling, CommandLimits, ExecuteLimits};
 use self::process::{Process, Tap, TerminalSize};
 pub use self::spill::{Spill, SpillFile, SpillRoom};
 
@@ -27,6 +28,7 @@ pub use crate::file_info::{FileInfo, FileKind};
 pub use crate::text::window::Window;
 
 mod capture;
+mod ceilings;
 pub mod composite;
 mod derived;
 #[cfg(feature = "docker")]
@@ -416,46 +418,6 @@ impl ExecuteRequest {
     }
 }
 
-/// Ceilings on what one command uses: memory, processor time and processes of all of its processes together, files of each.
-/// A backend that cannot enforce one that was asked for refuses the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct CommandLimits {
-    /// Bytes of address space of each process. Programs that reserve much and use little (Node.js, Java, Go) need gigabytes.
-    /// And bytes of memory that all of them use together, shared pages once: a look every 50 ms finds more, and ends the
-    /// command with [`ExecuteOutcome::ceiling`] set.
-    pub memory_bytes: Option<u64>,
-    /// Processor time, in whole seconds (rounded up): of one process `SIGXCPU`, a second later `SIGKILL`. Of all together
-    /// the command is ended after that second, with [`ExecuteOutcome::ceiling`] set; a child that its parent chose not to
-    /// wait for counts while it lives.
-    pub cpu_time: Option<Duration>,
-    /// Processes that live at once. A command that has more is ended, with [`ExecuteOutcome::ceiling`] set.
-    pub processes: Option<u64>,
-    /// Bytes of the largest file that it may write: `SIGXFSZ`.
-    pub file_bytes: Option<u64>,
-    /// Open files.
-    pub open_files: Option<u64>,
-}
-
-impl CommandLimits {
-    /// These, where they are no more than `most`.
-    #[must_use]
-    pub fn within(self, most: Self) -> Self {
-        fn lower<T: Ord>(asked: Option<T>, most: Option<T>) -> Option<T> {
-            match (asked, most) {
-                (Some(asked), Some(most)) => Some(asked.min(most)),
-                (asked, most) => asked.or(most),
-            }
-        }
-        Self {
-            memory_bytes: lower(self.memory_bytes, most.memory_bytes),
-            cpu_time: lower(self.cpu_time, most.cpu_time),
-            processes: lower(self.processes, most.processes),
-            file_bytes: lower(self.file_bytes, most.file_bytes),
-            open_files: lower(self.open_files, most.open_files),
-        }
-    }
-}
-
 /// What becomes of the processes that a command leaves behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Background {
@@ -465,18 +427,6 @@ pub enum Background {
     /// They live until the backend is closed; what they still print is dropped. Refused where their end with this
     /// process cannot be promised.
     Keep,
-}
-
-/// A ceiling for which a command was ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Ceiling {
-    /// [`CommandLimits::processes`].
-    Processes,
-    /// [`CommandLimits::memory_bytes`], of all processes together.
-    Memory,
-    /// [`CommandLimits::cpu_time`], of all processes together.
-    CpuTime,
 }
 
 /// Takes output as it comes.

@@ -1,12 +1,11 @@
 //! The arguments of each method. Unknown fields are refused, so that a misspelt option never passes silently.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::backend::{Background, CommandLimits, FileSystem};
+use crate::backend::{Background, ExecuteLimits, FileSystem};
 use crate::edit::Edit;
 use crate::error::{Error, Result, Shown};
 use crate::limits::Limits;
@@ -226,25 +225,6 @@ pub(super) enum OnTimeout {
     #[default]
     End,
     Background,
-}
-
-/// The ceilings of a command, as TypeScript names them.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct ExecuteLimits {
-    memory_bytes: Option<u64>,
-    /// Milliseconds.
-    cpu_ms: Option<u64>,
-    processes: Option<u64>,
-    file_bytes: Option<u64>,
-    open_files: Option<u64>,
-}
-
-impl From<ExecuteLimits> for CommandLimits {
-    fn from(limits: ExecuteLimits) -> Self {
-        let ExecuteLimits { memory_bytes, cpu_ms, processes, file_bytes, open_files } = limits;
-        Self { memory_bytes, cpu_time: cpu_ms.map(Duration::from_millis), processes, file_bytes, open_files }
-    }
 }
 
 #[derive(Default, Deserialize)]

@@ -26,7 +26,6 @@ pub mod hashline;
 pub mod process;
 mod stream;
 
-pub use self::arguments::ExecuteLimits;
 use self::process::{Resize, Running};
 pub use self::stream::{Reading, Writing};
 use arguments::{

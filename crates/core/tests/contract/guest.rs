@@ -9,8 +9,8 @@ use gloveport_core::backend::guest::{Connection, Lease, Line, Link, Remote, Setu
 use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::process::{Order, Process, ProcessSignal};
 use gloveport_core::backend::{
-    Backend, BoxFuture, Call, ExecuteRequest, FileSystem, OutputChunk, Shell, Spill, SpillFile, SpillRoom,
-    WritableFileSystem,
+    Backend, BoxFuture, Call, CommandLimits, ExecuteRequest, FileSystem, OutputChunk, Shell, Spill, SpillFile,
+    SpillRoom, WritableFileSystem,
 };
 use gloveport_core::cancel::CancelToken;
 use gloveport_core::error::{ErrorKind, Result};
@@ -81,6 +81,7 @@ fn guest() -> Place {
     let setup = Setup {
         working_directory: base.clone(),
         limits: Limits::default(),
+        command_limits: CommandLimits::default(),
         environment: Vec::new(),
         places: Vec::new(),
     };
@@ -351,6 +352,7 @@ async fn nonsense_ends_the_connection_and_nothing_hangs() {
         let setup = Setup {
             working_directory: VirtualPath::root(),
             limits: Limits::default(),
+            command_limits: CommandLimits::default(),
             environment: Vec::new(),
             places: Vec::new(),
         };

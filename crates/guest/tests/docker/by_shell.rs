@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram, Notices};
-use gloveport_core::backend::{Backend, Call, ExecuteRequest};
+use gloveport_core::backend::{Backend, Call, CommandLimits, ExecuteRequest};
 use gloveport_core::error::ErrorKind;
 use gloveport_core::path::VirtualPath;
 
@@ -101,4 +101,35 @@ async fn a_container_that_runs_no_new_program_is_used_all_the_same() {
     backend.close().await.unwrap();
     assert!(engine.exists(&id));
     engine.docker(&["kill", &id]);
+}
+
+/// A shell bounds files, and what it cannot bound is refused rather than run without.
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_without_a_guest_are_held_to_ceilings_on_files_and_to_no_others() {
+    let engine = engine();
+    let file_bytes = Some(1_000_000);
+    let command_limits = CommandLimits { file_bytes, open_files: Some(99), ..CommandLimits::default() };
+    let options = || DockerOptions { guest: GuestProgram::default(), command_limits, ..engine.options() };
+    let backend = DockerBackend::new(options(), None).unwrap();
+    let shell = backend.shell().unwrap();
+    let outcome = run(&backend, "ulimit -n; ulimit -H -n; head -c 3000000 /dev/zero >big; wc -c <big; exit 7").await;
+    // 1,954 blocks of 512 bytes.
+    assert_eq!((outcome.stdout.as_str(), outcome.exit_code), ("99\n99\n1000448\n", Some(7)));
+    let mut request = ExecuteRequest::new("ulimit -n; ulimit -f");
+    request.limits = CommandLimits { open_files: Some(50), file_bytes: Some(1 << 30), ..CommandLimits::default() };
+    assert_eq!(shell.execute(request, &Call::default()).await.unwrap().stdout, "50\n1954\n");
+    // The files of the tools are no command's.
+    write(&backend, "/workspace/large", &vec![b'x'; 2_000_000]).await;
+    assert_eq!(read(&backend, "/workspace/large").await.unwrap().len(), 2_000_000);
+    for limits in [
+        CommandLimits { memory_bytes: Some(1 << 30), ..CommandLimits::default() },
+        CommandLimits { cpu_time: Some(Duration::from_secs(9)), ..CommandLimits::default() },
+        CommandLimits { processes: Some(9), ..CommandLimits::default() },
+    ] {
+        let request = ExecuteRequest { limits, ..ExecuteRequest::new("true") };
+        let error = shell.execute(request, &Call::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.message().contains("`fileBytes` and `openFiles`"), "{error}");
+    }
+    backend.close().await.unwrap();
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
-use gloveport_core::backend::{Backend, Background, Call, Ceiling, ExecuteRequest};
+use gloveport_core::backend::{Backend, Background, Call, Ceiling, CommandLimits, ExecuteRequest};
 use gloveport_core::cancel::CancelToken;
 use gloveport_core::error::ErrorKind;
 use gloveport_core::path::VirtualPath;
@@ -146,5 +146,33 @@ async fn a_command_inside_has_its_input_its_place_its_variables_and_its_ceilings
     request.background = Background::Keep;
     assert_eq!(shell.execute(request, &call).await.unwrap().stdout, "left\n");
     assert_eq!(run(&backend, "ps | grep -c '[s]leep 1234'").await.stdout, "1\n");
+    backend.close().await.unwrap();
+}
+
+/// They held on this machine only.
+#[tokio::test(flavor = "multi_thread")]
+async fn ceilings_of_a_container_hold_for_every_command() {
+    let engine = engine();
+    let mut options = engine.options();
+    options.command_limits = CommandLimits {
+        memory_bytes: Some(256 << 20),
+        processes: Some(10),
+        file_bytes: Some(1 << 20),
+        open_files: Some(99),
+        cpu_time: Some(Duration::from_secs(50)),
+    };
+    let backend = DockerBackend::new(options, None).unwrap();
+    let look = "ulimit -n; ulimit -f; ulimit -v; ulimit -t";
+    let held = "99\n2048\n262144\n50\n";
+    assert_eq!(run(&backend, look).await.stdout, held);
+    let shell = backend.shell().unwrap();
+    let process = shell.start(ExecuteRequest::new(look), &Call::default()).await.unwrap();
+    assert_eq!(process.over().await.stdout, held);
+    let outcome = run(&backend, "n=0; while [ $n -lt 30 ]; do sleep 100 & n=$((n+1)); done; wait").await;
+    assert_eq!(outcome.ceiling, Some(Ceiling::Processes), "{outcome:?}");
+    // What a command asks for can only be lower.
+    let mut request = ExecuteRequest::new("ulimit -n; ulimit -f");
+    request.limits = CommandLimits { open_files: Some(50), file_bytes: Some(1 << 30), ..CommandLimits::default() };
+    assert_eq!(shell.execute(request, &Call::default()).await.unwrap().stdout, "50\n2048\n");
     backend.close().await.unwrap();
 }

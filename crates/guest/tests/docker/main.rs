@@ -24,6 +24,7 @@ mod run;
 mod runtimes;
 #[path = "../../../core/tests/contract/steps.rs"]
 mod steps;
+mod two_hosts;
 mod walls;
 mod whole_output;
 

@@ -1,7 +1,7 @@
 //! A container that takes no program of ours: files by the tools that every POSIX system has, commands by the engine.
 //!
-//! It is slower than a guest (each step of a file's way is a command), has neither background commands nor terminals, and can end a command
-//! only by what it left in the environment of its processes: one that cleans that is found by the end of the container.
+//! It is slower than a guest (each step of a file's way is a command), has neither background commands nor terminals, holds a command
+//! to ceilings on files alone, and can end one only by what it left in the environment of its processes: one that cleans that is found by the end of the container.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +46,21 @@ done"#;
 /// it ended.
 const RUN: &str = r#"sh -c "$1"; c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
 
+/// Says so where the shell can hold what it begins to a size of files and a number of open ones: to what it is held to already.
+const PROBE_CEILINGS: &str =
+    r#"(ulimit -f "$(ulimit -f)" && ulimit -n "$(ulimit -n)") >/dev/null 2>&1 && echo ceilings"#;
+/// Runs `$1` as [`RUN`] does, held to files of `$4` blocks and to `$5` open ones, where these are not empty and it is not held to
+/// less already. What cannot be held to them is not run.
+const RUN_WITHIN: &str = r#"hold() {
+  [ -z "$2" ] && return
+  now=$(ulimit -H "$1") || return
+  [ "$now" != unlimited ] && [ "$now" -le "$2" ] && return
+  ulimit "$1" "$2"
+}
+(hold -f "$4" && hold -n "$5" && exec sh -c "$1"); c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
+/// 512 bytes: what POSIX has a shell count the size of files in.
+const BLOCK_BYTES: u64 = 512;
+
 /// Where commands run, and as whom.
 pub(super) struct Place<'a> {
     pub(super) engine: Engine,
@@ -53,6 +68,8 @@ pub(super) struct Place<'a> {
     pub(super) user: Option<&'a str>,
     /// `NAME=value` for all of them.
     pub(super) environment: Vec<String>,
+    /// What each of them is held to.
+    pub(super) ceilings: CommandLimits,
 }
 
 /// Commands of a container by the engine's own means.
@@ -64,20 +81,26 @@ struct ExecShell {
     environment: Vec<String>,
     /// Bytes of output that are kept.
     room: usize,
+    /// What each command is held to.
+    ceilings: CommandLimits,
+    /// Whether the shell can hold one to anything.
+    has_ceilings: bool,
 }
 
 /// The container through its shell. `Unsupported` where it has none.
 pub(super) async fn backend(
-    Place { engine, id, user, environment }: Place<'_>,
+    Place { engine, id, user, environment, ceilings }: Place<'_>,
     working_directory: VirtualPath,
     limits: Limits,
 ) -> Result<Arc<dyn Backend>> {
     let shell = |room| {
         let (engine, id, user) = (engine.clone(), id.clone(), user.map(str::to_owned));
-        ExecShell { engine, id, user, environment: environment.clone(), room }
+        let (environment, ceilings) = (environment.clone(), CommandLimits::default());
+        ExecShell { engine, id, user, environment, room, ceilings, has_ceilings: false }
     };
-    let (files, commands) = (shell(ANSWER_BYTES), shell(limits.output_bytes));
-    let make = format!("mkdir -p -- {}", crate::backend::posix::quote(working_directory.as_str()));
+    let (files, mut commands) = (shell(ANSWER_BYTES), shell(limits.output_bytes));
+    let directory = crate::backend::posix::quote(working_directory.as_str());
+    let make = format!("mkdir -p -- {directory}; made=$?; {PROBE_CEILINGS}; exit $made");
     let mut make = ExecuteRequest::new(make);
     make.timeout = Some(PROBE);
     let made = commands.run(make, &Call::default()).await?;
@@ -90,6 +113,8 @@ pub(super) async fn backend(
             "The container takes no program, and has no shell with the usual tools either.",
         ));
     }
+    commands.has_ceilings = made.stdout.lines().any(|line| line == "ceilings");
+    commands.ceilings = ceilings;
     let place = Arc::new(PosixPlace::new(Arc::new(files)));
     Ok(Arc::new(RemoteBackend::new(place, Some(Arc::new(commands)), RemoteOptions { working_directory, limits })))
 }
@@ -97,13 +122,7 @@ pub(super) async fn backend(
 impl Shell for ExecShell {
     fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
         Box::pin(async move {
-            if request.limits != CommandLimits::default() || request.background != Background::End {
-                return Err(Error::new(
-                    ErrorKind::Unsupported,
-                    "This container takes no program of gloveport's: its commands have no ceilings of their own, and nothing \
-                     of them is kept.",
-                ));
-            }
+            self.check(&request)?;
             call.deadline.check()?;
             self.run(request, call).await
         })
@@ -111,11 +130,33 @@ impl Shell for ExecShell {
 }
 
 impl ExecShell {
+    /// Refuses what cannot be promised here.
+    fn check(&self, request: &ExecuteRequest) -> Result<()> {
+        let unsupported = |message: &'static str| Err(Error::new(ErrorKind::Unsupported, message));
+        if request.background != Background::End {
+            return unsupported("This container takes no program of gloveport's: nothing of a command is kept.");
+        }
+        let CommandLimits { memory_bytes, cpu_time, processes, file_bytes, open_files } =
+            request.limits.within(self.ceilings);
+        if memory_bytes.is_some() || cpu_time.is_some() || processes.is_some() {
+            return unsupported(
+                "This container takes no program of gloveport's: a command can be held to `fileBytes` and `openFiles` there, and not to \
+                 memory, processor time or processes of its own. The container's `memory`, `cpus` and `pids` bound them all together.",
+            );
+        }
+        if (file_bytes.is_some() || open_files.is_some()) && !self.has_ceilings {
+            return unsupported(
+                "This container takes no program of gloveport's, and its shell has no `ulimit`: a command can be held to no ceilings.",
+            );
+        }
+        Ok(())
+    }
+
     async fn run(&self, request: ExecuteRequest, call: &Call) -> Result<ExecuteOutcome> {
         let begin = std::time::Instant::now();
         let mark = temp::name();
         let mut config = json!({
-            "Cmd": ["sh", "-c", RUN, "sh", request.command, END_MARKED, mark],
+            "Cmd": self.command(&request, &mark),
             "Env": [format!("{MARK}={mark}")],
             "AttachStdin": request.stdin.is_some(),
             "AttachStdout": true,
@@ -174,6 +215,17 @@ impl ExecShell {
         }
         let code = if stopped.is_none() { self.exit_code(&exec).await? } else { None };
         Ok(outcome(capture.finish().await, begin, code, stopped))
+    }
+
+    fn command(&self, request: &ExecuteRequest, mark: &str) -> Value {
+        let CommandLimits { file_bytes, open_files, .. } = request.limits.within(self.ceilings);
+        if file_bytes.is_none() && open_files.is_none() {
+            return json!(["sh", "-c", RUN, "sh", request.command, END_MARKED, mark]);
+        }
+        let text = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
+        // Of a part of a block there is a whole one: of none nothing could be written at all.
+        let (blocks, files) = (text(file_bytes.map(|bytes| bytes.div_ceil(BLOCK_BYTES))), text(open_files));
+        json!(["sh", "-c", RUN_WITHIN, "sh", request.command, END_MARKED, mark, blocks, files])
     }
 
     /// Starts a command, on a task of its own: what an engine was asked to start it starts, though nobody waits any more, and

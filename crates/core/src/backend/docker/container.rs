@@ -241,6 +241,10 @@ impl Container {
                 line = self.connect(&running, BEGIN).await;
             }
         }
+        if line.is_err() && !running.ours {
+            // It may not have begun, and then its file is still there.
+            self.tidy(&running).await;
+        }
         if line.is_err() && self.0.options.container.is_some() && running.hold.take().is_some() {
             // It would end by itself, and the next call would find it about to.
             let _ = stop(&running.engine, &running.id).await;
@@ -271,6 +275,10 @@ impl Container {
             Some(line @ Line::Here(_)) => line,
             Some(Line::Guest(_)) | None => {
                 running.end_all().await?;
+                if !running.ours && running.program.is_some() {
+                    // The last one has taken its file along.
+                    running.program = Some(self.send(&running.engine, &running.id).await?);
+                }
                 self.connect(running, BEGIN_AGAIN).await?
             }
         };
@@ -284,17 +292,25 @@ impl Container {
         let (work_dir, limits) = (self.0.work_dir.clone(), self.0.options.limits.clone());
         let Some(program) = &running.program else {
             let environment = spec::environment(&self.0.options)?;
-            let place = by_shell::Place { engine: running.engine.clone(), id: running.id.clone(), user, environment };
+            let ceilings = self.0.options.command_limits;
+            let (engine, id) = (running.engine.clone(), running.id.clone());
+            let place = by_shell::Place { engine, id, user, environment, ceilings };
             return by_shell::backend(place, work_dir, limits).await.map(Line::Here);
         };
         // A container that exists may have been made without them.
         let environment = spec::variables(&self.0.options)?.into_iter().collect();
         let mounts = self.0.options.sandbox.as_ref().map_or(&[][..], |sandbox| sandbox.table().mounts());
         let places = mounts.iter().map(|entry| entry.mount_point.clone()).collect();
-        let setup = Setup { working_directory: work_dir, limits, environment, places };
-        let command = [program, "serve", "held"];
-        let command = if running.hold.is_some() { &command[..] } else { &command[..2] };
-        let (output, input) = exec(&running.engine, &running.id, command, user).await?;
+        let command_limits = self.0.options.command_limits;
+        let setup = Setup { working_directory: work_dir, limits, command_limits, environment, places };
+        // One that was sent is there for this run alone; of ours another process may hold the container.
+        let how: &[&str] = match (running.ours, &running.hold) {
+            (false, _) => &["sent"],
+            (true, Some(_)) => &["held"],
+            (true, None) => &[],
+        };
+        let command = [&[program.as_str(), "serve"], how].concat();
+        let (output, input) = exec(&running.engine, &running.id, &command, user).await?;
         let said = output.said();
         let opened = Connection::open_within(output, input, setup, most).await;
         // What our program, or whatever is in its place, complains of, or the engine that could not begin it.

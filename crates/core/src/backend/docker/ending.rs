@@ -96,9 +96,6 @@ impl Container {
         }
         // One that somebody else made, or holds at this moment, is not ours to end; to purge it was said.
         if !running.ours || (!purge && running.hold.is_none()) {
-            if !running.ours {
-                self.tidy(&running).await;
-            }
             return Ok(());
         }
         if purge || self.0.options.container.is_none() {
@@ -107,8 +104,8 @@ impl Container {
         stop(&running.engine, &running.id).await
     }
 
-    /// Takes the guest out of somebody else's container. Best effort: it may have ended.
-    async fn tidy(&self, running: &Running) {
+    /// Takes a guest that did not begin out of somebody else's container. Best effort: it may have ended.
+    pub(super) async fn tidy(&self, running: &Running) {
         let Some(program) = &running.program else { return };
         let command = ["rm", "-f", "--", program];
         let tidied = async {

@@ -19,7 +19,7 @@ use super::mounts::Mounts;
 use super::options::DockerOptions;
 use super::owner::sweep_once;
 use crate::backend::local::{LocalBackend, LocalOptions};
-use crate::backend::{Backend, Call, ExecuteRequest, FileSystem};
+use crate::backend::{Backend, Call, CommandLimits, ExecuteRequest, FileSystem};
 use crate::error::ErrorKind;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
@@ -506,7 +506,8 @@ fn one_command(second: fn() -> Says) -> Fake {
 async fn by_shell(fake: &Fake) -> Arc<dyn Backend> {
     let engine = fake.engine().await;
     let work_dir = VirtualPath::absolute("/workspace").unwrap();
-    let place = by_shell::Place { engine, id: "feed".to_owned(), user: None, environment: Vec::new() };
+    let (id, ceilings) = ("feed".to_owned(), CommandLimits::default());
+    let place = by_shell::Place { engine, id, user: None, environment: Vec::new(), ceilings };
     by_shell::backend(place, work_dir, Limits::default()).await.unwrap()
 }
 

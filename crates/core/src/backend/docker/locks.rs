@@ -1,4 +1,5 @@
-//! One at a time, of whatever in this process is about the same thing of an engine.
+//! One at a time, of whatever on this machine is about the same thing of an engine: in this process by a table, among processes of
+//! the same user by a file (see [`between`](super::between)).
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Weak};
@@ -6,21 +7,34 @@ use std::sync::{Arc, LazyLock, Weak};
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
+use super::between::Turn;
 use super::client::Engine;
 
 /// What is being done now; entries that nobody holds go with the next one that is made.
 static LOCKS: LazyLock<Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>> = LazyLock::new(Mutex::default);
 
+/// Held while one works on something.
+pub(super) struct Alone {
+    // Given back before the process's own: who comes next in this process finds it free.
+    _turn: Option<Turn>,
+    _here: OwnedMutexGuard<()>,
+}
+
 /// Waits until nobody else works on `what` of `engine`.
-pub(super) async fn alone(engine: &Engine, what: &str) -> OwnedMutexGuard<()> {
+pub(super) async fn alone(engine: &Engine, what: &str) -> Alone {
     let key = format!("{} {what}", engine.name());
+    let _here = here(&key).await;
+    Alone { _turn: Turn::of(&key).await, _here }
+}
+
+async fn here(key: &str) -> OwnedMutexGuard<()> {
     let lock = {
         let mut locks = LOCKS.lock();
         locks.retain(|_, lock| lock.strong_count() > 0);
-        let held = locks.get(&key).and_then(Weak::upgrade);
+        let held = locks.get(key).and_then(Weak::upgrade);
         held.unwrap_or_else(|| {
             let lock = Arc::default();
-            locks.insert(key, Arc::downgrade(&lock));
+            locks.insert(key.to_owned(), Arc::downgrade(&lock));
             lock
         })
     };

@@ -1,5 +1,6 @@
 //! How a container comes to run: found by its name, or made; with the guest in it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ const SEND: Duration = Duration::from_secs(60);
 const GUEST_LABEL: &str = "dev.gloveport.guest";
 /// What follows where no guest can be.
 const BY_SHELL: &str = "Its files and commands go through its shell: slower, and without background commands, \
-                        terminals and ceilings.";
+                        terminals and other ceilings for commands than on files.";
 /// 12 characters of a container's number name it: so many of them the engine's own client shows.
 const ID_CHARS: usize = 12;
 /// 4 KiB of what a command says of where it put the guest.
@@ -286,9 +287,12 @@ impl Container {
 
     /// Sends the guest into a container that is not ours through a command, and says where it lies. The archive endpoint
     /// is not for a container in which something runs (R-DK-4).
-    async fn send(&self, engine: &Engine, id: &str) -> Result<String> {
+    pub(super) async fn send(&self, engine: &Engine, id: &str) -> Result<String> {
         let program = self.program(engine).await?;
-        let command = ["sh", "-c", RECEIVE, "sh", &self.0.session];
+        // A name of its own each time: the one before may just be removing its file.
+        static SENT: AtomicU64 = AtomicU64::new(0);
+        let name = format!("{}-{}", self.0.session, SENT.fetch_add(1, Ordering::Relaxed));
+        let command = ["sh", "-c", RECEIVE, "sh", &name];
         let (mut output, mut input) = exec(engine, id, &command, self.0.options.user.as_deref()).await?;
         let failed = || {
             Error::new(

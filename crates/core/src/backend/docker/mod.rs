@@ -12,6 +12,7 @@
 //! ending.rs     stopped, idle, closed, or ended by itself
 //! look.rs       seen from outside, without waiting
 //! locks.rs      one at a time, of what has the same name
+//! between.rs    the same among the processes of this machine
 //! names.rs      users of an image that it only names
 //! make.rs       how it comes to run: found by its name, or made, with the guest in it
 //! mounts.rs     files of this machine's directories, their use counted as the container's
@@ -38,6 +39,7 @@
 //! only: putting the guest into a container in which nothing runs (R-DK-4).
 
 mod backend;
+mod between;
 mod build;
 mod builtin;
 mod by_shell;

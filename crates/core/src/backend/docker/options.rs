@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::build::Builder;
 use super::guest::GuestProgram;
 use super::runtime::Runtime;
+use crate::backend::{CommandLimits, ExecuteLimits};
 use crate::limits::Limits;
 use crate::sandbox::Sandbox;
 
@@ -58,6 +59,10 @@ pub struct DockerOptions {
     pub disk: Option<u64>,
     /// Bytes of one file that a command writes.
     pub file_size: u64,
+    /// Ceilings for every command, whoever starts it; what a command asks for can only be lower. A container that is served through its
+    /// shell can be held to those of files alone: with another one it runs no commands.
+    #[serde(deserialize_with = "ceilings")]
+    pub command_limits: CommandLimits,
     /// Capabilities that are not dropped, such as `CHOWN`.
     pub capabilities: Vec<String>,
     /// File systems in memory: path → options. `exec` is added unless `exec` or `noexec` is spelled; root's unless `uid`
@@ -150,6 +155,7 @@ impl Default for DockerOptions {
             pids: PIDS,
             disk: None,
             file_size: FILE_SIZE,
+            command_limits: CommandLimits::default(),
             capabilities: Vec::new(),
             tmpfs: BTreeMap::new(),
             read_only_root: false,
@@ -165,4 +171,8 @@ impl Default for DockerOptions {
 
 fn milliseconds<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
     Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_millis))
+}
+
+fn ceilings<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<CommandLimits, D::Error> {
+    ExecuteLimits::deserialize(deserializer).map(CommandLimits::from)
 }

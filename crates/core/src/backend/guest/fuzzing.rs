@@ -15,7 +15,7 @@ use super::remote::{Lease, Line, Link, Remote};
 use super::serve::serve;
 use crate::access::Operation;
 use crate::backend::memory::{StateBackend, StateOptions};
-use crate::backend::{BoxFuture, Call, ExecuteRequest, FileSystem, Missing, Shell, WritableFileSystem};
+use crate::backend::{BoxFuture, Call, CommandLimits, ExecuteRequest, FileSystem, Missing, Shell, WritableFileSystem};
 use crate::error::Result;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
@@ -41,6 +41,7 @@ fn setup() -> Setup {
     Setup {
         working_directory: VirtualPath::root(),
         limits: Limits::default(),
+        command_limits: CommandLimits::default(),
         environment: Vec::new(),
         places: Vec::new(),
     }

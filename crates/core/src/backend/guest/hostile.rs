@@ -14,7 +14,9 @@ use super::places::Places;
 use super::remote::{Lease, Line, Link, Remote};
 use crate::access::{Guard, Operation};
 use crate::backend::memory::{StateBackend, StateOptions};
-use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, Shell, Stream, Window};
+use crate::backend::{
+    BoxFuture, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, FileSystem, Shell, Stream, Window,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
@@ -96,6 +98,7 @@ fn setup() -> Setup {
     Setup {
         working_directory: VirtualPath::root(),
         limits: Limits::default(),
+        command_limits: CommandLimits::default(),
         environment: Vec::new(),
         places: Vec::new(),
     }

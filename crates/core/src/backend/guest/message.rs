@@ -55,6 +55,8 @@ pub struct Setup {
     pub working_directory: VirtualPath,
     /// The bounds of the backend inside.
     pub limits: Limits,
+    /// Ceilings for every command.
+    pub command_limits: CommandLimits,
     /// Variables for commands, on top of the guest's own environment.
     pub environment: Vec<(String, String)>,
     /// Directories of which the guest says which ones they are.

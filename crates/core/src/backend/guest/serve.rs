@@ -409,6 +409,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::backend::CommandLimits;
     use crate::backend::memory::{StateBackend, StateOptions};
     use crate::limits::Limits;
 
@@ -419,6 +420,7 @@ mod tests {
         let setup = Setup {
             working_directory: VirtualPath::root(),
             limits: Limits::default(),
+            command_limits: CommandLimits::default(),
             environment: Vec::new(),
             places: Vec::new(),
         };
