@@ -72,6 +72,8 @@ export declare class NativeDocker {
    * processor `processors[i]`, as the engine names it. `on_notice` hears of what works less well than it could.
    */
   static create(optionsJson: string, sandbox: NativeSandbox | undefined | null, processors: Array<string>, guests: Array<string>, onProgress: ((text: string) => void) | undefined | null, onNotice: (text: string) => void): NativeDockerMade
+  /** How many containers run on the engine of `options_json` (`DockerBackendOptions`) and how many of these it holds; nothing is made. */
+  static room(optionsJson: string): Promise<NativeOutcome>
   /** The same container as a backend. */
   backend(): NativeBackend
   /**

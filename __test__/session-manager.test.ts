@@ -450,6 +450,44 @@ describe('several hosts', () => {
     expect([...even.places.values()].toSorted()).toEqual(['a', 'a', 'b', 'b'])
   })
 
+  /** An engine that says what it has; `memory` and `cpus` of a session are 2 GiB and 2. */
+  async function engineThatHolds(sessions: number, others: number, places: ReadonlyMap<string, string | undefined>) {
+    const socket = join(await project(), 'engine.sock')
+    const host = `unix://${socket}`
+    const server = createServer((request, response) => {
+      const running = others + [...places.values()].filter((place) => place === host).length
+      const info = { NCPU: 2 * sessions, MemTotal: 64 * 2 ** 30, ContainersRunning: running }
+      response.setHeader('Api-Version', '1.41')
+      response.end(request.url?.endsWith('/info') ? JSON.stringify(info) : 'OK')
+    })
+    await new Promise<void>((resolve) => server.listen(socket, resolve))
+    onTestFinished(() => void server.close())
+    return host
+  }
+
+  test('a session goes where the engine has most room beside what others run there', async () => {
+    const places = new Map<string, string | undefined>()
+    const [busy, free] = [await engineThatHolds(8, 5, places), await engineThatHolds(2, 0, places)]
+    const create = (id: string, { host }: SessionContext) => {
+      places.set(id, host)
+      return new Recorder(id, [])
+    }
+    // Nobody listens at the first: it says nothing, and is asked for a session last.
+    const hosts = [`unix://${join(await project(), 'none.sock')}`, free, busy]
+    const sessions = new SessionManager<Recorder>({ create, hosts })
+    // 2 and 3 are left, then 2 and 2, 1 and 2, 1 and 1, 0 and 1, 0 and 0: where it is the same the first is taken.
+    for (const id of ['1', '2', '3', '4', '5', '6']) await sessions.getOrCreate(id)
+    expect([...places.values()]).toEqual([busy, free, busy, free, busy, free])
+    await sessions.shutdown()
+    places.clear()
+    const bounded = [{ host: busy, maxSessions: 1 }, free]
+    const atOnce = new SessionManager<Recorder>({ create, hosts: bounded })
+    await Promise.all(['1', '2', '3', '4'].map((id) => atOnce.getOrCreate(id)))
+    // More than an engine holds is no reason to refuse.
+    expect([...places.values()].toSorted()).toEqual([busy, free, free, free].toSorted())
+    await atOnce.shutdown()
+  })
+
   test('a host that is lost is passed by, and named when there is no other', async () => {
     const { places, lost, sessions } = onHosts(['a', 'b'], ['a'])
     await sessions.getOrCreate('1')

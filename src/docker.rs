@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gloveport_core::backend::docker::{
     BuildProgress, DockerBackend, DockerOptions, GuestProgram, Notices, Runtime, builtin_runtime, builtin_runtimes,
-    dockerfile, image_tag,
+    dockerfile, engine_room, image_tag,
 };
 use gloveport_core::cancel::Deadline;
 use gloveport_core::error::{Error, Result};
@@ -63,6 +63,19 @@ impl NativeDocker {
         Ok(match made {
             Ok(inner) => NativeDockerMade { docker: Some(Self { inner: Arc::new(inner) }), error: None },
             Err(error) => NativeDockerMade { docker: None, error: Some(error.into()) },
+        })
+    }
+
+    /// How many containers run on the engine of `options_json` (`DockerBackendOptions`) and how many of these it holds; nothing is made.
+    #[napi(catch_unwind, ts_return_type = "Promise<NativeOutcome>")]
+    pub fn room<'env>(env: &'env Env, options_json: String) -> napi::Result<PromiseRaw<'env, NativeOutcome>> {
+        let options = parse::<DockerOptions>(&options_json);
+        env.spawn_future(async move {
+            let room = match options {
+                Ok(options) => engine_room(&options).await.map(|room| json!(room)),
+                Err(error) => Err(error),
+            };
+            Ok(value(room))
         })
     }
 

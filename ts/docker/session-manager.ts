@@ -12,6 +12,7 @@ import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { SessionLimitError } from '../errors/session-limit-error.js'
 import { Sandbox } from '../sandbox/sandbox.js'
 import { DockerBackend, type DockerBackendOptions } from './backend.js'
+import { engineRoom } from './engine-room.js'
 import type { RuntimeConfig } from './runtime.js'
 
 /** One hour, as containers that people forget should not live for a day. */
@@ -70,7 +71,8 @@ export interface SessionManagerOptions<S extends Session> {
   readonly docker?: Omit<DockerBackendOptions, 'container' | 'sandbox'> | undefined
   /**
    * Engines to place sessions on: each new one goes where most room is left, and to the next where that engine cannot be
-   * reached. Default: the one of `docker`.
+   * reached. Room is what its `maxSessions` and the engine's memory and processors leave, beside all containers that run there, whoever
+   * made them. Nothing is refused for memory and processors alone. Default: the one of `docker`.
    */
   readonly hosts?: readonly (string | SessionHost)[] | undefined
   /** What runs in a session that asks for nothing. */
@@ -106,7 +108,7 @@ interface Begun<S> {
   given: boolean
 }
 
-/** The engine that a session is on, or is being tried on. */
+/** The engine that a session is on, or is being tried on; where there are several, none until it was chosen. */
 interface Placed {
   host: SessionHost | undefined
 }
@@ -129,6 +131,8 @@ export class SessionManager<S extends Session = DockerBackend> {
   readonly #ending = new Set<Entry<S>>()
   readonly #root: string | undefined
   readonly #hosts: readonly SessionHost[]
+  /** What the engines leave for sessions, while they are asked: once for all who come meanwhile. */
+  #looking: Promise<ReadonlyMap<string, number>> | undefined
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -255,12 +259,8 @@ export class SessionManager<S extends Session = DockerBackend> {
       const message = `There are ${maxSessions} sessions already, and that is the limit; release one first.`
       throw new SessionLimitError(message, { details: { limit: maxSessions } })
     }
-    const first = this.#place([])
-    if (this.#hosts.length > 0 && !first) {
-      const message = 'Every host has as many sessions as it may have; release one first.'
-      throw new SessionLimitError(message, { details: { limit: this.#hosts.map((host) => host.maxSessions) } })
-    }
-    const placed = { host: first }
+    if (this.#hosts.length > 0 && this.#placesLeft() <= 0) throw this.#full()
+    const placed: Placed = { host: undefined }
     const begun: Begun<S> = { given: false }
     const entry: Entry<S> = { session: this.#make(id, placed, begun, runtime), begun, placed }
     this.#entries.set(id, entry)
@@ -275,6 +275,9 @@ export class SessionManager<S extends Session = DockerBackend> {
     await this.#leaving.get(id)
     const sandbox = this.#root === undefined ? undefined : workspace(this.#root, id)
     const lost: { host: string; message: string }[] = []
+    const left = this.#hosts.length > 1 ? await this.#look() : undefined
+    placed.host = this.#place(lost, left)
+    if (this.#hosts.length > 0 && !placed.host) throw this.#full()
     for (;;) {
       const host = placed.host?.host
       try {
@@ -282,7 +285,7 @@ export class SessionManager<S extends Session = DockerBackend> {
       } catch (error) {
         if (host === undefined || !(error instanceof BackendUnavailableError)) throw error
         lost.push({ host, message: error.message })
-        placed.host = this.#place(lost)
+        placed.host = this.#place(lost, left)
         if (placed.host) continue
         if (lost.length === 1) throw error
         const tried = lost.map(({ host, message }) => `'${host}': ${message}`).join(' ')
@@ -304,14 +307,58 @@ export class SessionManager<S extends Session = DockerBackend> {
     }
   }
 
-  /** The host with the most room, without those that were tried in vain. Where none has a limit, the one that has fewest. */
-  #place(tried: readonly { readonly host: string }[]): SessionHost | undefined {
-    const held = [...new Set([...this.#entries.values(), ...this.#ending])]
-    const used = (host: SessionHost): number => held.filter(({ placed }) => placed.host === host).length
-    const room = (host: SessionHost): number => (host.maxSessions ?? Number.MAX_SAFE_INTEGER) - used(host)
+  /** Who has a place, or is to get one. */
+  get #held(): readonly Entry<S>[] {
+    return [...new Set([...this.#entries.values(), ...this.#ending])]
+  }
+
+  #used(host: SessionHost): number {
+    return this.#held.filter(({ placed }) => placed.host === host).length
+  }
+
+  /** How many more sessions the hosts may have, without those that are to be placed. */
+  #placesLeft(): number {
+    const room = this.#hosts.map((host) => Math.max(0, (host.maxSessions ?? Infinity) - this.#used(host)))
+    const unplaced = this.#held.filter(({ placed }) => !placed.host).length
+    return room.reduce((sum, some) => sum + some, -unplaced)
+  }
+
+  #full(): SessionLimitError {
+    const message = 'Every host has as many sessions as it may have; release one first.'
+    return new SessionLimitError(message, { details: { limit: this.#hosts.map((host) => host.maxSessions) } })
+  }
+
+  /** What each engine leaves for our sessions, beside what others run there; nothing of one that does not say. */
+  #look(): Promise<ReadonlyMap<string, number>> {
+    this.#looking ??= (async () => {
+      const asked = this.#hosts.map(async (host): Promise<[string, number][]> => {
+        const ours = this.#held.filter(({ placed, made }) => placed.host === host && made !== undefined).length
+        const room = await engineRoom(host.host, this.#options.docker)
+        return room ? [[host.host, room.holds - Math.max(0, room.running - ours)]] : []
+      })
+      try {
+        return new Map((await Promise.all(asked)).flat())
+      } finally {
+        this.#looking = undefined
+      }
+    })()
+    return this.#looking
+  }
+
+  /**
+   * The host with the most room, without those that were tried in vain. One that says nothing of its room comes behind those that do;
+   * where nothing is known the one that has fewest of ours. Nothing is awaited: each that is placed counts for the next.
+   */
+  #place(
+    tried: readonly { readonly host: string }[],
+    left: ReadonlyMap<string, number> = new Map(),
+  ): SessionHost | undefined {
+    const places = (host: SessionHost): number => (host.maxSessions ?? Number.MAX_SAFE_INTEGER) - this.#used(host)
+    const room = (host: SessionHost): number =>
+      Math.min(places(host), (left.get(host.host) ?? Infinity) - this.#used(host))
     return this.#hosts
-      .filter((host) => room(host) > 0 && !tried.some((other) => other.host === host.host))
-      .toSorted((one, other) => room(other) - room(one))[0]
+      .filter((host) => places(host) > 0 && !tried.some((other) => other.host === host.host))
+      .toSorted((one, other) => Number(left.has(other.host)) - Number(left.has(one.host)) || room(other) - room(one))[0]
   }
 
   async #create(id: string, context: SessionContext): Promise<S> {

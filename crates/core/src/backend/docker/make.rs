@@ -436,7 +436,7 @@ fn text_at<'a>(found: &'a Value, label: &str) -> Option<&'a str> {
     found.pointer("/Config/Labels").and_then(|labels| text(labels, label))
 }
 
-async fn describe(engine: &Engine, what: &str) -> Result<Value> {
+pub(super) async fn describe(engine: &Engine, what: &str) -> Result<Value> {
     let said = engine.ask("GET", &Path::new(what), Payload::Nothing).await;
     said.map_err(|failure| refused("describe itself", &failure))
 }

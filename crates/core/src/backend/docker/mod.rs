@@ -22,6 +22,7 @@
 //! owner.rs      whose container it is; removes what processes that died left behind
 //! walls.rs      what only a new container can be given, and whether one that exists has it
 //! usage.rs      memory, processor and processes
+//! room.rs       what an engine could hold besides
 //! runtime.rs    an image described by its packages, as a Dockerfile that nothing can be injected into
 //! install.rs    the part of it that installs the packages
 //! builtin.rs    descriptions that come along
@@ -64,6 +65,7 @@ mod mounts;
 mod names;
 mod options;
 mod owner;
+mod room;
 mod runtime;
 mod spec;
 mod trace;
@@ -78,5 +80,6 @@ pub use self::client::fuzzing;
 pub use self::guest::GuestProgram;
 pub use self::image::BuildProgress;
 pub use self::options::{DockerOptions, Notices, Pull};
+pub use self::room::{Room, engine_room};
 pub use self::runtime::{PackageManager, Runtime, dockerfile, image_tag};
 pub use self::usage::Usage;
