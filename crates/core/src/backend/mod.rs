@@ -29,6 +29,7 @@ pub use crate::text::window::Window;
 
 mod capture;
 mod ceilings;
+mod command_line;
 pub mod composite;
 mod derived;
 #[cfg(feature = "docker")]

@@ -18,6 +18,7 @@ use gloveport_core::limits::Limits;
 use gloveport_core::path::VirtualPath;
 use tokio::sync::OnceCell;
 
+use crate::commands::command_contract;
 use crate::run::{Place, contract};
 
 /// A guest in a thread of this process, connected by a socket.
@@ -93,6 +94,11 @@ fn guest() -> Place {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_guest_keeps_the_contract() {
     contract("guest", guest).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_of_a_guest_keep_the_contract() {
+    command_contract("guest", &guest()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

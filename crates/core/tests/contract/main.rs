@@ -4,6 +4,8 @@
 
 mod cases;
 #[cfg(unix)]
+mod commands;
+#[cfg(unix)]
 mod guest;
 mod remote;
 mod run;
@@ -93,6 +95,17 @@ async fn a_directory_on_disk_keeps_the_contract() {
         Place { backend: Box::new(backend), base, _directory: Some(directory) }
     })
     .await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn commands_on_disk_keep_the_contract() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let base = VirtualPath::absolute(root.to_str().unwrap()).unwrap();
+    let options = LocalOptions { root: Some(root), execute: true, ..LocalOptions::default() };
+    let backend = Box::new(LocalBackend::new(options).unwrap());
+    commands::command_contract("local", &Place { backend, base, _directory: Some(directory) }).await;
 }
 
 #[cfg(unix)]

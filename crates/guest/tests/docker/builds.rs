@@ -1,14 +1,19 @@
 //! Who builds images, what is kept between two builds, and what becomes of a build that nobody waits for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gloveport_core::backend::Backend;
 use gloveport_core::backend::docker::{BuildProgress, Builder, DockerBackend, DockerOptions, Runtime};
 use gloveport_core::error::ErrorKind;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::time::timeout;
 
-use crate::{Engine, engine, run, sleeps, wait};
+use crate::{Engine, engine, run, sleeper, sleeps, wait};
+
+/// 2 min without a word is no build any more.
+const HANGS: Duration = Duration::from_mins(2);
 
 /// What a builder says is heard here.
 fn progress() -> (BuildProgress, mpsc::UnboundedReceiver<String>) {
@@ -149,6 +154,91 @@ async fn a_build_that_nobody_waits_for_ends() {
         assert_eq!(started.await.unwrap().unwrap_err().kind(), ErrorKind::Closed);
         wait(|| !sleeps(&seconds)).await;
     }
+}
+
+/// The build goes on only once this test has heard of it, and wakes it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_build_says_is_heard_while_it_runs() {
+    let engine = engine();
+    for (n, builder) in [Builder::Auto, Builder::Classic].into_iter().enumerate() {
+        let seconds = format!("7{n}{}", std::process::id());
+        let name = format!("heard-{seconds}");
+        let waits = format!("echo begun-$((40 + 2)); sleep {seconds} || echo woken-$((40 + 3))");
+        let runtime = json!({ "name": name, "baseImage": engine.image, "setupCommands": [waits] });
+        let (tell, mut heard) = progress();
+        let backend = Arc::new(DockerBackend::new(options(&engine, &runtime, builder), Some(tell)).unwrap());
+        let starting = Arc::clone(&backend);
+        let started = tokio::spawn(async move { starting.start().await });
+        let mut said = String::new();
+        while !said.contains("begun-42") {
+            said.push_str(&timeout(HANGS, heard.recv()).await.expect("a build is heard").unwrap());
+        }
+        wait(|| sleeps(&seconds)).await;
+        assert!(!started.is_finished() && !said.contains("woken-43"), "{said}");
+        let woken = std::process::Command::new("kill").arg(sleeper(&seconds).unwrap()).status().unwrap();
+        assert!(woken.success());
+        started.await.unwrap().unwrap();
+        while !said.contains("woken-43") {
+            said.push_str(&timeout(HANGS, heard.recv()).await.expect("a build is heard to its end").unwrap());
+        }
+        backend.close().await.unwrap();
+        forget(&engine, &name);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_runtime_that_is_not_to_be_kept_is_built_each_time() {
+    let engine = engine();
+    for builder in [Builder::Auto, Builder::Classic] {
+        let name = format!("anew-{}", std::process::id());
+        for (kept, builds) in [(true, [true, false]), (false, [true, true])] {
+            forget(&engine, &name);
+            let runtime = json!({
+                "name": name, "baseImage": engine.image, "cacheImage": kept,
+                "setupCommands": [format!("echo made-$((40 + 2)) for {kept}")],
+            });
+            for is_built in builds {
+                let (tell, mut heard) = progress();
+                let backend = DockerBackend::new(options(&engine, &runtime, builder), Some(tell)).unwrap();
+                backend.start().await.unwrap();
+                backend.close().await.unwrap();
+                drop(backend);
+                let mut said = String::new();
+                while let Some(text) = heard.recv().await {
+                    said.push_str(&text);
+                }
+                assert_eq!(said.contains("made-42"), is_built, "{builder:?}, kept: {kept}\n{said}");
+            }
+        }
+        forget(&engine, &name);
+    }
+}
+
+/// What a runtime was before is removed, but not under somebody who still uses it.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_a_container_uses_is_not_removed_with_those_before() {
+    let engine = engine();
+    let name = format!("used-{}", std::process::id());
+    let runtime =
+        |n| json!({ "name": name, "baseImage": engine.image, "setupCommands": [format!("echo {n} >/number")] });
+    let images = || {
+        let reference = format!("reference=*gloveport-runtime:{name}-*");
+        // Podman names one twice.
+        let listed = engine.docker(&["images", "--quiet", "--filter", &reference]);
+        listed.lines().collect::<std::collections::HashSet<_>>().len()
+    };
+    let first = DockerBackend::new(options(&engine, &runtime(1), Builder::Auto), None).unwrap();
+    assert_eq!((run(&first, "cat /number").await.stdout.as_str(), images()), ("1\n", 1));
+    let second = DockerBackend::new(options(&engine, &runtime(2), Builder::Auto), None).unwrap();
+    assert_eq!((run(&second, "cat /number").await.stdout.as_str(), images()), ("2\n", 2));
+    assert_eq!(run(&first, "cat /number").await.stdout, "1\n");
+    for backend in [first, second] {
+        backend.close().await.unwrap();
+    }
+    let third = DockerBackend::new(options(&engine, &runtime(3), Builder::Auto), None).unwrap();
+    assert_eq!((run(&third, "cat /number").await.stdout.as_str(), images()), ("3\n", 1));
+    third.close().await.unwrap();
+    forget(&engine, &name);
 }
 
 #[tokio::test(flavor = "multi_thread")]

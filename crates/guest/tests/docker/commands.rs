@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
+use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram};
 use gloveport_core::backend::{Backend, Background, Call, Ceiling, CommandLimits, ExecuteRequest};
 use gloveport_core::cancel::CancelToken;
 use gloveport_core::error::ErrorKind;
@@ -175,4 +175,75 @@ async fn ceilings_of_a_container_hold_for_every_command() {
     request.limits = CommandLimits { open_files: Some(50), file_bytes: Some(1 << 30), ..CommandLimits::default() };
     assert_eq!(shell.execute(request, &Call::default()).await.unwrap().stdout, "50\n2048\n");
     backend.close().await.unwrap();
+}
+
+/// One process gets no more than the ceiling, and all of a command together neither; the container's own bound is far away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ceiling_on_memory_bites_its_command_and_nobody_else() {
+    let engine = engine();
+    let backend = engine.backend();
+    let shell = backend.shell().unwrap();
+    let beside = shell.start(ExecuteRequest::new("read line; echo \"beside $line\""), &Call::default()).await.unwrap();
+    // One that asks for too much is refused it. Of three that may have as much as they ask for, each holds that until it is read.
+    let alone = "head -c 200000000 /dev/zero | tail -c 199999999 >/dev/null && echo through";
+    let together = "for n in 1 2 3; do (head -c 60000000 /dev/zero | tail -c 59999999 | sleep 1000) & done; wait";
+    for (command, ceiling) in [(alone, None), (together, Some(Ceiling::Memory))] {
+        let mut request = ExecuteRequest::new(command);
+        request.limits.memory_bytes = Some(100 << 20);
+        request.timeout = Some(Duration::from_secs(60));
+        let outcome = shell.execute(request, &Call::default()).await.unwrap();
+        assert_eq!((outcome.ceiling, outcome.timed_out), (ceiling, false), "{outcome:?}");
+        assert_eq!(outcome.stdout, "");
+        assert_eq!(outcome.stderr.contains("out of memory"), ceiling.is_none(), "{outcome:?}");
+    }
+    // It was the ceiling.
+    assert_eq!(run(&backend, alone).await.stdout, "through\n");
+    beside.write(b"lives\n", &Call::default().deadline).await.unwrap();
+    assert_eq!(beside.over().await.stdout, "beside lives\n");
+    backend.close().await.unwrap();
+}
+
+/// Where a command runs is a path like any other (R-SH-9): with mounts it is one of them, and no link in them leads out.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_begins_within_the_mounts() {
+    let engine = engine();
+    let folder = tempfile::tempdir().unwrap();
+    for place in ["project/sub", "other"] {
+        std::fs::create_dir_all(folder.path().join(place)).unwrap();
+    }
+    std::os::unix::fs::symlink("/etc", folder.path().join("project/link")).unwrap();
+    let mounts = vec![Mount::new("project", "/work").read_write(), Mount::new("other", "/other")];
+    let sandbox = Sandbox::new(mounts, folder.path()).unwrap();
+    for guest in [engine.options().guest, GuestProgram::default()] {
+        let options = DockerOptions { sandbox: Some(sandbox.clone()), guest, ..engine.options() };
+        let backend = DockerBackend::new(options, None).unwrap();
+        // Relative paths are the same files to commands and to file tools.
+        assert_eq!(backend.files().working_directory().as_str(), "/work");
+        for (place, answer) in [
+            ("/work/sub", Ok("/work/sub\n")),
+            ("/other", Ok("/other\n")),
+            (
+                "/etc",
+                Err((
+                    ErrorKind::PathNotInSandbox,
+                    "'/etc' is outside the sandbox. Paths that can be read: /other, /work.",
+                )),
+            ),
+            (
+                "/work/link",
+                Err((
+                    ErrorKind::PathNotInSandbox,
+                    "'/work/link' is outside the sandbox. Paths that can be read: /other, /work.",
+                )),
+            ),
+            ("/work/missing", Err((ErrorKind::FileNotFound, "'/work/missing' does not exist."))),
+        ] {
+            let mut request = ExecuteRequest::new("pwd");
+            request.working_directory = Some(VirtualPath::absolute(place).unwrap());
+            let said = backend.shell().unwrap().execute(request, &Call::default()).await;
+            let said = said.map(|outcome| outcome.stdout).map_err(|error| (error.kind(), error.message().to_owned()));
+            assert_eq!(said, answer.map(str::to_owned).map_err(|(kind, text)| (kind, text.to_owned())), "{place}");
+        }
+        backend.close().await.unwrap();
+    }
 }

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
+use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram};
 use gloveport_core::backend::{Backend, BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
 use gloveport_core::error::Result;
 use gloveport_core::path::VirtualPath;
 use gloveport_core::sandbox::{Mount, Sandbox};
 
+use crate::cases::{CASES, Case};
+use crate::command_cases::command_contract;
 use crate::engine;
-use crate::run::{Place, contract};
+use crate::run::{Place, contract, contract_of};
+use crate::steps::Step;
 
 /// One container for all cases: each begins in a directory of its own.
 struct Shared(Arc<DockerBackend>);
@@ -33,19 +36,21 @@ impl Backend for Shared {
     }
 }
 
+/// A directory of its own.
+fn in_case(backend: &Arc<DockerBackend>) -> Place {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let base = format!("/workspace/case-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+    let base = VirtualPath::absolute(&base).unwrap();
+    let made = async { backend.writer().unwrap().make_directory(&base, &Call::default()).await.unwrap() };
+    tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(made));
+    Place { backend: Box::new(Shared(Arc::clone(backend))), base, _directory: None }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_container_keeps_the_contract() {
     let options = engine().options();
     let backend = Arc::new(DockerBackend::new(options, None).unwrap());
-    let number = AtomicUsize::new(0);
-    contract("docker", || {
-        let base = format!("/workspace/case-{}", number.fetch_add(1, Ordering::Relaxed));
-        let base = VirtualPath::absolute(&base).unwrap();
-        let made = async { backend.writer().unwrap().make_directory(&base, &Call::default()).await.unwrap() };
-        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(made));
-        Place { backend: Box::new(Shared(Arc::clone(&backend))), base, _directory: None }
-    })
-    .await;
+    contract("docker", || in_case(&backend)).await;
     backend.close().await.unwrap();
 }
 
@@ -64,4 +69,41 @@ async fn mounts_of_a_container_keep_the_contract() {
         }
     })
     .await;
+}
+
+fn workspace(options: DockerOptions) -> Place {
+    let backend = Box::new(DockerBackend::new(options, None).unwrap());
+    Place { backend, base: VirtualPath::absolute("/workspace").unwrap(), _directory: None }
+}
+
+/// By our program, on mounts, and through the container's shell: where a command runs, what it reads and when it ends.
+#[tokio::test(flavor = "multi_thread")]
+async fn commands_of_a_container_keep_the_contract() {
+    let options = engine().options();
+    let place = workspace(options.clone());
+    command_contract("docker", &place).await;
+    place.backend.close().await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let sandbox =
+        Sandbox::new(vec![Mount::new(directory.path(), "/workspace").read_write()], directory.path()).unwrap();
+    let place = workspace(DockerOptions { sandbox: Some(sandbox), ..options.clone() });
+    command_contract("docker, mounted", &place).await;
+    place.backend.close().await.unwrap();
+    let place = workspace(DockerOptions { guest: GuestProgram::default(), ..options });
+    command_contract("docker, by shell", &place).await;
+    place.backend.close().await.unwrap();
+}
+
+/// What a search means is no matter of who searches: the cases of the contract that look for names or lines,
+/// through the container's shell.
+#[tokio::test(flavor = "multi_thread")]
+async fn searches_through_the_shell_of_a_container_keep_the_contract() {
+    let options = DockerOptions { guest: GuestProgram::default(), ..engine().options() };
+    let backend = Arc::new(DockerBackend::new(options, None).unwrap());
+    let searches = |step: &Step| matches!(step, Step::Glob(..) | Step::Grep(..));
+    let cases: Vec<Case> =
+        CASES.iter().filter(|(_, steps)| steps.iter().any(|(step, _)| searches(step))).copied().collect();
+    assert_eq!(cases.len(), 5);
+    contract_of("docker, by shell", &cases, || in_case(&backend)).await;
+    backend.close().await.unwrap();
 }

@@ -10,6 +10,8 @@ mod builds;
 mod by_shell;
 #[path = "../../../core/tests/contract/cases.rs"]
 mod cases;
+#[path = "../../../core/tests/contract/commands.rs"]
+mod command_cases;
 mod commands;
 mod contract;
 mod debian;
@@ -18,6 +20,7 @@ mod found;
 mod held;
 mod life;
 mod mounts;
+mod network;
 mod revived;
 #[path = "../../../core/tests/contract/run.rs"]
 mod run;
@@ -120,11 +123,17 @@ async fn read(backend: &DockerBackend, path: &str) -> Result<Vec<u8>> {
 
 /// Whether a process of this machine sleeps for so long, whoever it belongs to.
 fn sleeps(seconds: &str) -> bool {
+    sleeper(seconds).is_some()
+}
+
+/// The number of that process.
+fn sleeper(seconds: &str) -> Option<String> {
     let wanted = format!("sleep\0{seconds}\0");
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    processes
+    let found = processes
         .into_iter()
-        .any(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == wanted.as_bytes()))
+        .find(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == wanted.as_bytes()));
+    found.map(|entry| entry.file_name().into_string().unwrap())
 }
 
 async fn wait(mut done: impl FnMut() -> bool) {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use gloveport_core::backend::Backend;
-use gloveport_core::backend::docker::{DockerBackend, DockerOptions, Runtime};
+use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram, Runtime};
+use gloveport_core::backend::{Backend, Call, ExecuteRequest};
 use gloveport_core::error::ErrorKind;
 use gloveport_core::sandbox::{Mount, Sandbox};
 use serde_json::json;
@@ -101,6 +101,61 @@ async fn on_mounts_of_one_user_a_container_of_root_is_that_user() {
         assert_eq!(run(&backend, "id -u").await.stdout.trim(), user, "{owners:?}");
         backend.close().await.unwrap();
     }
+}
+
+/// By its content an image is one and the same, whatever becomes of its name (R-DK-1).
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_is_taken_by_its_digest() {
+    let engine = engine();
+    let digest = engine.docker(&["images", "--quiet", "--no-trunc", &engine.image]);
+    assert!(digest.starts_with("sha256:"), "{digest}");
+    let options = DockerOptions { image: Some(digest.clone()), ..engine.options() };
+    let backend = DockerBackend::new(options, None).unwrap();
+    assert_eq!(run(&backend, "echo by digest").await.stdout, "by digest\n");
+    let id = backend.container_id().await.unwrap();
+    assert_eq!(engine.docker(&["inspect", "--format", "{{.Image}}", &id]), digest);
+    backend.close().await.unwrap();
+    // Another content is another image, however alike the names are.
+    let other = digest.replace(|c: char| c.is_ascii_digit(), "0");
+    let options = DockerOptions { image: Some(other.clone()), ..engine.options() };
+    let error = try_run(&DockerBackend::new(options, None).unwrap(), "true").await.unwrap_err();
+    assert!(error.message().contains(&other), "{error}");
+}
+
+/// The image's variables, over them the container's (what keeps programs from asking, the runtime's, the options'), over all the command's.
+#[tokio::test(flavor = "multi_thread")]
+async fn variables_of_the_image_the_container_and_the_command_lie_one_over_the_other() {
+    let engine = engine();
+    let name = format!("over-{}", std::process::id());
+    let names = ["A", "B", "C", "D", "PAGER"];
+    let made: Runtime = serde_json::from_value(
+        json!({ "name": name, "baseImage": engine.image, "envVars": { "A": "image", "B": "image",
+            "C": "image", "D": "image", "PAGER": "image" } }),
+    )
+    .unwrap();
+    let builder =
+        DockerBackend::new(DockerOptions { image: None, runtime: Some(made), ..engine.options() }, None).unwrap();
+    builder.start().await.unwrap();
+    builder.close().await.unwrap();
+    let reference = format!("reference=*gloveport-runtime:{name}-*");
+    let listed = engine.docker(&["images", "--format", "{{.Repository}}:{{.Tag}}", "--filter", &reference]);
+    let image = listed.lines().next().unwrap();
+    let runtime: Runtime = serde_json::from_value(json!({
+        "name": name, "image": image, "envVars": { "B": "runtime", "C": "runtime", "D": "runtime" },
+    }))
+    .unwrap();
+    for guest in [engine.options().guest, GuestProgram::default()] {
+        let env = ["C", "D"].map(|name| (name.to_owned(), "option".to_owned())).into();
+        let options = DockerOptions { image: None, runtime: Some(runtime.clone()), env, guest, ..engine.options() };
+        let backend = DockerBackend::new(options, None).unwrap();
+        let mut request = ExecuteRequest::new(names.map(|name| format!("echo ${name}")).join("; "));
+        request.environment = vec![("D".to_owned(), "command".to_owned())];
+        let outcome = backend.shell().unwrap().execute(request, &Call::default()).await.unwrap();
+        assert_eq!(outcome.stdout, "image\nruntime\noption\ncommand\ncat\n");
+        assert_eq!(run(&backend, "echo $D").await.stdout, "option\n");
+        backend.close().await.unwrap();
+    }
+    engine.docker(&["rmi", "--force", image]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -22,7 +22,7 @@ pub struct DockerBackend {
     id: String,
     container: Container,
     remote: Remote<Container>,
-    /// The files, where mounts were given: they lie on this machine.
+    /// The files, where mounts were given: they lie on this machine. And the commands beside them.
     mounts: Option<Mounts>,
 }
 
@@ -70,8 +70,9 @@ impl DockerBackend {
         let id = format!("docker-{}", &session[..8]);
         let places = mounts.as_ref().map(|local| Places::of(local.identities()));
         let container = Container::new(options, work_dir.clone(), session, progress).with_places(places);
-        let mounts = mounts.map(|local| Mounts::new(local, container.clone()));
-        Ok(Self { id, remote: Remote::new(container.clone(), work_dir, limits), container, mounts })
+        let remote = || Remote::new(container.clone(), work_dir.clone(), limits.clone());
+        let mounts = mounts.map(|local| Mounts::new(local, remote()));
+        Ok(Self { id, remote: remote(), container, mounts })
     }
 
     /// Starts the container now, and returns when it answers.
@@ -153,7 +154,10 @@ impl Backend for DockerBackend {
     }
 
     fn shell(&self) -> Option<&dyn Shell> {
-        Some(&self.remote)
+        match &self.mounts {
+            Some(mounts) => Some(mounts),
+            None => Some(&self.remote),
+        }
     }
 
     fn in_use(&self) -> Option<InUse> {

@@ -14,6 +14,7 @@ use super::calls::exec_of;
 use super::client::{Engine, Input, Output, Path, Payload};
 use super::engine::refused;
 use crate::backend::capture::{Capture, Captured};
+use crate::backend::command_line;
 use crate::backend::posix::PosixPlace;
 use crate::backend::remote::{RemoteBackend, RemoteOptions};
 use crate::backend::{
@@ -42,22 +43,28 @@ while [ $n -lt 9 ]; do
   done
   [ -n "$found" ] || break
 done"#;
-/// Runs `$1` as its own shell would, ends what it leaves behind (by `$2`, the script above, and the mark `$3`), and says how
-/// it ended.
-const RUN: &str = r#"sh -c "$1"; c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
+/// Runs `$1` in the directory `$4` as its own shell would, ends what it leaves behind (by `$2`, the script above, and the mark `$3`),
+/// and says how it ended. Without the directory it says nothing, and ends with [`NO_PLACE`].
+const RUN: &str = r#"cd -- "$4" 2>/dev/null || exit 126
+sh -c -- "$1"; c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
+/// What [`RUN`] ends with where there is no directory to run in; a command may end so too.
+const NO_PLACE: i32 = 126;
+/// 131,071 bytes: what Linux takes as one argument without its final NUL.
+const COMMAND_BYTES: usize = 128 * 1024 - 1;
 
 /// Says so where the shell can hold what it begins to a size of files and a number of open ones: to what it is held to already.
 const PROBE_CEILINGS: &str =
     r#"(ulimit -f "$(ulimit -f)" && ulimit -n "$(ulimit -n)") >/dev/null 2>&1 && echo ceilings"#;
-/// Runs `$1` as [`RUN`] does, held to files of `$4` blocks and to `$5` open ones, where these are not empty and it is not held to
+/// Runs `$1` as [`RUN`] does, held to files of `$5` blocks and to `$6` open ones, where these are not empty and it is not held to
 /// less already. What cannot be held to them is not run.
-const RUN_WITHIN: &str = r#"hold() {
+const RUN_WITHIN: &str = r#"cd -- "$4" 2>/dev/null || exit 126
+hold() {
   [ -z "$2" ] && return
   now=$(ulimit -H "$1") || return
   [ "$now" != unlimited ] && [ "$now" -le "$2" ] && return
   ulimit "$1" "$2"
 }
-(hold -f "$4" && hold -n "$5" && exec sh -c "$1"); c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
+(hold -f "$5" && hold -n "$6" && exec sh -c -- "$1"); c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
 /// 512 bytes: what POSIX has a shell count the size of files in.
 const BLOCK_BYTES: u64 = 512;
 
@@ -124,7 +131,16 @@ impl Shell for ExecShell {
         Box::pin(async move {
             self.check(&request)?;
             call.deadline.check()?;
-            self.run(request, call).await
+            command_line::check(&request.command, COMMAND_BYTES)?;
+            let place = request.working_directory.clone();
+            let outcome = self.run(request, call).await?;
+            if let Some(place) = place
+                && outcome.exit_code == Some(NO_PLACE)
+                && outcome.output.is_empty()
+            {
+                self.check_place(&place).await?;
+            }
+            Ok(outcome)
         })
     }
 }
@@ -152,31 +168,49 @@ impl ExecShell {
         Ok(())
     }
 
+    /// Says why there is no directory of that name, where there is none.
+    async fn check_place(&self, place: &VirtualPath) -> Result<()> {
+        let word = crate::backend::posix::quote(place.as_str());
+        let mut look = ExecuteRequest::new(format!("[ -d {word} ] || {{ [ -e {word} ] && exit 3 || exit 4; }}"));
+        look.timeout = Some(PROBE);
+        match self.run(look, &Call::default()).await?.exit_code {
+            Some(3) => Err(Error::new(ErrorKind::NotADirectory, format!("'{place}' is not a directory."))
+                .with_path(place.as_str())),
+            Some(4) => Err(Error::not_found(place)),
+            _ => Ok(()),
+        }
+    }
+
     async fn run(&self, request: ExecuteRequest, call: &Call) -> Result<ExecuteOutcome> {
         let begin = std::time::Instant::now();
         let mark = temp::name();
+        let place = request.working_directory.as_ref().map_or("/", VirtualPath::as_str);
         let mut config = json!({
-            "Cmd": self.command(&request, &mark),
+            "Cmd": self.command(&request, &mark, place),
             "Env": [format!("{MARK}={mark}")],
             "AttachStdin": request.stdin.is_some(),
             "AttachStdout": true,
             "AttachStderr": true,
             "Tty": false,
+            // What runs anywhere must not need a directory that a command may have removed.
+            "WorkingDir": "/",
         });
         if let Some(environment) = config["Env"].as_array_mut() {
             environment.extend(self.environment.iter().map(|variable| variable.as_str().into()));
             environment.extend(request.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
         }
-        // What runs anywhere must not need a directory that a command may have removed.
-        config["WorkingDir"] = request.working_directory.as_ref().map_or("/", VirtualPath::as_str).into();
         if let Some(user) = &self.user {
             config["User"] = user.as_str().into();
         }
         let deadline = request.timeout.map_or_else(|| call.deadline.clone(), |limit| call.deadline.within(limit));
         let mut capture = Capture::new(self.room, request.on_output, request.spill);
-        let begun = tokio::select! {
-            begun = self.begin(config, mark) => Ok(begun?),
-            error = deadline.reached() => Err(error.kind()),
+        let begun = match deadline.check() {
+            // With no time at all nothing is started.
+            Err(error) => Err(error.kind()),
+            Ok(()) => tokio::select! {
+                begun = self.begin(config, mark) => Ok(begun?),
+                error = deadline.reached() => Err(error.kind()),
+            },
         };
         let (unended, exec, mut output, mut input) = match begun {
             Ok(begun) => begun,
@@ -217,15 +251,15 @@ impl ExecShell {
         Ok(outcome(capture.finish().await, begin, code, stopped))
     }
 
-    fn command(&self, request: &ExecuteRequest, mark: &str) -> Value {
+    fn command(&self, request: &ExecuteRequest, mark: &str, place: &str) -> Value {
         let CommandLimits { file_bytes, open_files, .. } = request.limits.within(self.ceilings);
         if file_bytes.is_none() && open_files.is_none() {
-            return json!(["sh", "-c", RUN, "sh", request.command, END_MARKED, mark]);
+            return json!(["sh", "-c", RUN, "sh", request.command, END_MARKED, mark, place]);
         }
         let text = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
         // Of a part of a block there is a whole one: of none nothing could be written at all.
         let (blocks, files) = (text(file_bytes.map(|bytes| bytes.div_ceil(BLOCK_BYTES))), text(open_files));
-        json!(["sh", "-c", RUN_WITHIN, "sh", request.command, END_MARKED, mark, blocks, files])
+        json!(["sh", "-c", RUN_WITHIN, "sh", request.command, END_MARKED, mark, place, blocks, files])
     }
 
     /// Starts a command, on a task of its own: what an engine was asked to start it starts, though nobody waits any more, and

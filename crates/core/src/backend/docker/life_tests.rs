@@ -18,6 +18,7 @@ use super::idle::Busy;
 use super::mounts::Mounts;
 use super::options::DockerOptions;
 use super::owner::sweep_once;
+use crate::backend::guest::Remote;
 use crate::backend::local::{LocalBackend, LocalOptions};
 use crate::backend::{Backend, Call, CommandLimits, ExecuteRequest, FileSystem};
 use crate::error::ErrorKind;
@@ -426,7 +427,8 @@ async fn who_uses_a_mount_uses_the_container() {
     std::fs::write(folder.path().join("a.txt"), "text").unwrap();
     let sandbox = Sandbox::new(vec![Mount::new(folder.path(), "/work")], folder.path()).unwrap();
     let options = LocalOptions { sandbox: Some(sandbox), execute: false, ..LocalOptions::default() };
-    let mounts = Mounts::new(LocalBackend::new(options).unwrap(), container.clone());
+    let commands = Remote::new(container.clone(), VirtualPath::absolute("/work").unwrap(), Limits::default());
+    let mounts = Mounts::new(LocalBackend::new(options).unwrap(), commands);
     assert!(!mounts.writes());
     let a_while = Duration::from_nanos(1);
     let (call, path) = (Call::default(), VirtualPath::absolute("/work/a.txt").unwrap());

@@ -1,4 +1,5 @@
-//! Files of mounts: the local backend's, each use of them counted as use of the container (D30).
+//! Files of mounts: the local backend's, each use of them counted as use of the container (D30). And commands, which begin within
+//! the mounts or where the author said: where a command runs is a path like any other (R-SH-9).
 //!
 //! A search over a mount may take longer than an idle container is left alone, and a file that is read or written piece by
 //! piece may be held for as long: while there is one, nobody ends the container under the command that it is for.
@@ -6,11 +7,13 @@
 use super::container::Container;
 use super::idle::Busy;
 use crate::access::Operation;
+use crate::backend::guest::Remote;
 use crate::backend::local::LocalBackend;
+use crate::backend::process::Process;
 use crate::backend::stream::{FileReader, FileWriter};
 use crate::backend::{
-    Backend, BoxFuture, Call, FileContent, FileInfo, FileSlice, FileSystem, Listing, Missing, Resolution, Transform,
-    Updated, Window, WritableFileSystem,
+    Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileContent, FileInfo, FileSlice, FileSystem, Listing,
+    Missing, Resolution, Shell, TerminalRequest, Transform, Updated, Window, WritableFileSystem,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
@@ -20,11 +23,14 @@ use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome,
 pub(super) struct Mounts {
     local: LocalBackend,
     container: Container,
+    /// Where commands run: in the container, as without mounts.
+    commands: Remote<Container>,
 }
 
 impl Mounts {
-    pub(super) fn new(local: LocalBackend, container: Container) -> Self {
-        Self { local, container }
+    /// The files of `local`, and the commands of the container.
+    pub(super) fn new(local: LocalBackend, commands: Remote<Container>) -> Self {
+        Self { local, container: commands.link().clone(), commands }
     }
 
     pub(super) fn close(&self) -> BoxFuture<'_, Result<()>> {
@@ -44,6 +50,14 @@ impl Mounts {
     fn writer(&self) -> Result<&dyn WritableFileSystem> {
         let none = || Error::new(ErrorKind::PathNotWritable, "Nothing can be written here: the files are read-only.");
         self.local.writer().ok_or_else(none)
+    }
+
+    /// Refuses a directory for a command that no file tool would be given. One that is missing is for the container to say.
+    async fn check_place(&self, asked: Option<&VirtualPath>, call: &Call) -> Result<()> {
+        match asked.filter(|path| *path != self.working_directory()) {
+            Some(path) => self.files().resolve(path, call).await.map(drop),
+            None => Ok(()),
+        }
     }
 
     /// `work` as a call that runs.
@@ -67,8 +81,9 @@ impl Mounts {
 }
 
 impl FileSystem for Mounts {
+    /// Where commands run, so that a relative path is the same file to both.
     fn working_directory(&self) -> &VirtualPath {
-        self.files().working_directory()
+        self.commands.working_directory()
     }
 
     fn readable_roots(&self) -> Vec<String> {
@@ -179,6 +194,37 @@ impl WritableFileSystem for Mounts {
 
     fn copy<'a>(&'a self, from: &'a VirtualPath, to: &'a VirtualPath, call: &'a Call) -> BoxFuture<'a, Result<u64>> {
         self.change(|writer| writer.copy(from, to, call))
+    }
+}
+
+impl Shell for Mounts {
+    fn execute<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<ExecuteOutcome>> {
+        Box::pin(async move {
+            self.check_place(request.working_directory.as_ref(), call).await?;
+            self.commands.execute(request, call).await
+        })
+    }
+
+    fn start<'a>(&'a self, request: ExecuteRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        Box::pin(async move {
+            self.check_place(request.working_directory.as_ref(), call).await?;
+            self.commands.start(request, call).await
+        })
+    }
+
+    fn open_terminal<'a>(&'a self, request: TerminalRequest, call: &'a Call) -> BoxFuture<'a, Result<Process>> {
+        Box::pin(async move {
+            self.check_place(request.working_directory.as_ref(), call).await?;
+            self.commands.open_terminal(request, call).await
+        })
+    }
+
+    fn has_terminals(&self) -> bool {
+        self.commands.has_terminals()
+    }
+
+    fn home(&self) -> Option<String> {
+        self.commands.home()
     }
 }
 

@@ -21,6 +21,7 @@ pub use self::program::SupervisorProgram;
 use self::running::{Ended, Launch, Running};
 pub use self::search_path::WritablePlaces;
 use crate::backend::capture::{Capture, Captured};
+use crate::backend::command_line;
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -231,13 +232,13 @@ impl CommandRunner {
     fn check(&self, command: &str, limits: CommandLimits, background: Background) -> Result<()> {
         #[cfg(target_os = "linux")]
         if let Some(supervision) = &self.supervision {
-            check_command(command, SCRIPT_BYTES)?;
+            command_line::check(command, SCRIPT_BYTES)?;
             return match background {
                 Background::End => Ok(()),
                 Background::Keep => supervision.kept.check(),
             };
         }
-        check_command(command, COMMAND_BYTES)?;
+        command_line::check(command, COMMAND_BYTES)?;
         if limits != CommandLimits::default() || background != Background::End {
             return Err(Error::new(
                 ErrorKind::Unsupported,
@@ -247,23 +248,6 @@ impl CommandRunner {
         }
         Ok(())
     }
-}
-
-/// Refuses what cannot be handed to a shell.
-fn check_command(command: &str, most: usize) -> Result<()> {
-    if command.trim().is_empty() {
-        return Err(Error::invalid("The command is empty; give a command line for the shell."));
-    }
-    if command.contains('\0') {
-        return Err(Error::invalid("The command holds a NUL character; a command line is text without NUL."));
-    }
-    if command.len() > most {
-        return Err(Error::invalid(format!(
-            "The command has {} bytes; at most {most} are possible. Write a script to a file and run that.",
-            command.len()
-        )));
-    }
-    Ok(())
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {

@@ -24,7 +24,8 @@ pub(super) fn start(launch: &Launch) -> Result<(OwnedChild, OurEnds)> {
     let mark = random_mark();
     let (ours, theirs) = pipes(launch.with_stdin)?;
     let child = Command::new("/bin/sh")
-        .arg("-c")
+        // A command that begins with a dash is no option of the shell.
+        .args(["-c", "--"])
         .arg(&launch.command)
         .env_clear()
         .envs(launch.environment.iter())

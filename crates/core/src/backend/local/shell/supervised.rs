@@ -249,7 +249,8 @@ fn request(launch: &Launch, mark: &str, has_script: bool) -> Result<Request> {
         .collect::<Result<Vec<_>>>()?;
     environment.push(pair(MARK_VARIABLE.as_bytes(), mark.as_bytes())?);
     Ok(Request {
-        arguments: vec![c"/bin/sh".to_owned(), c"-c".to_owned(), text(command.into())?],
+        // A command that begins with a dash is no option of the shell.
+        arguments: vec![c"/bin/sh".to_owned(), c"-c".to_owned(), c"--".to_owned(), text(command.into())?],
         environment,
         limits: limits(launch.limits),
         keep: launch.background == Background::Keep,
