@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::{Backend, BoxFuture, Call, Missing, Updated};
+use super::{Backend, BoxFuture, Call, InUse, Missing, Updated};
 use crate::access::Operation;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
@@ -72,7 +72,8 @@ pub async fn open_writer(backend: Arc<dyn Backend>, path: VirtualPath, call: &Ca
         Some(writer) => Ok(writer),
         None => {
             call.guard.check(Operation::Write, &path)?;
-            Ok(Box::new(Gathered { limit: Limits::default().file_bytes, backend, path, bytes: Vec::new() }))
+            let in_use = backend.in_use();
+            Ok(Box::new(Gathered { limit: Limits::default().file_bytes, in_use, backend, path, bytes: Vec::new() }))
         }
     }
 }
@@ -80,6 +81,8 @@ pub async fn open_writer(backend: Arc<dyn Backend>, path: VirtualPath, call: &Ca
 /// Content that is written at once when it is all there.
 struct Gathered {
     backend: Arc<dyn Backend>,
+    /// The backend hears of nothing before the last piece, and must not end as idle until then.
+    in_use: Option<InUse>,
     path: VirtualPath,
     bytes: Vec<u8>,
     limit: u64,
@@ -103,7 +106,7 @@ impl FileWriter for Gathered {
         Self: 'a,
     {
         Box::pin(async move {
-            let Self { backend, path, bytes, .. } = *self;
+            let Self { backend, in_use: _in_use, path, bytes, limit: _ } = *self;
             let writer = backend.writer().ok_or_else(|| Error::internal("The writer went away."))?;
             let transform = Box::new(move |_| Ok(bytes));
             writer.update(&path, Operation::Write, Missing::Create, transform, call).await

@@ -18,6 +18,7 @@ mod debian;
 mod far;
 mod found;
 mod held;
+mod idle;
 mod life;
 mod mounts;
 mod network;
