@@ -27,7 +27,7 @@ pub use find::find;
 pub(crate) use find::in_order;
 pub use glob::glob;
 pub use grep::grep;
-pub(crate) use grep::{LastPattern, Quick};
+pub(crate) use grep::{LastPattern, Quick, pattern_fault};
 pub(crate) use order::{compare_places, tree_order};
 pub(crate) use outline::fit;
 pub use outline::outline;

@@ -21,7 +21,9 @@ use crate::backend::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::path::VirtualPath;
-use crate::search::{FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery};
+use crate::search::{
+    FindOutcome, FindQuery, GlobOutcome, GlobQuery, GrepOutcome, GrepQuery, Outline, OutlineQuery, pattern_fault,
+};
 
 /// Whoever has, or makes, the connection.
 pub trait Link: Send + Sync {
@@ -232,7 +234,12 @@ impl<L: Link> FileSystem for Remote<L> {
             match lease.here() {
                 Some(backend) => backend.files().grep(query, call).await,
                 None => {
-                    let told: GrepOutcome = self.search(&lease, Method::Grep(query.clone()), call).await?;
+                    let told = self.search(&lease, Method::Grep(query.clone()), call).await;
+                    // A guest's words are one line; ours show the place in the pattern.
+                    let told: GrepOutcome = told.map_err(|error| match error.kind() {
+                        ErrorKind::InvalidInput => pattern_fault(query).unwrap_or(error),
+                        _ => error,
+                    })?;
                     // The files of a page of matches are all files that were looked at for it.
                     told.believed(query.offset.saturating_add(query.limit).max(self.limits.grep_matches))
                 }

@@ -25,7 +25,7 @@ use super::types;
 use super::walk::Walk;
 use crate::access::Operation;
 use crate::call::Call;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 mod engines;
@@ -52,16 +52,25 @@ pub fn grep<T: Tree>(tree: &T, query: &GrepQuery, call: &Call, limits: &Limits) 
         let (matcher, pace) = linear?;
         return grep_with(tree, query, (&Linear::new(query, matcher), pace), call, limits);
     }
-    let matcher = match (LookAround::compile(query), linear) {
-        (Ok(matcher), _) => matcher,
-        // What is wrong in either language is told in the words of the usual one.
-        (Err(_), Err(error)) if !matcher::needs_look_around(&query.pattern) => return Err(error),
-        (Err(error), _) => return Err(error),
-    };
+    let matcher = LookAround::compile(query).map_err(|error| in_either(query, linear.err(), error))?;
     let mut outcome = grep_with(tree, query, (&matcher, look_around::PACE), call, limits)?;
     outcome.incomplete |= matcher.exceeded();
     outcome.truncated |= outcome.incomplete;
     Ok(outcome)
+}
+
+/// Why nobody can search for the pattern of `query`; `None` where one can. Takes as long as compiling it does.
+pub(crate) fn pattern_fault(query: &GrepQuery) -> Option<Error> {
+    let linear = matcher::compile(query).err()?;
+    if !query.look_around || query.literal {
+        return Some(linear);
+    }
+    LookAround::compile(query).err().map(|error| in_either(query, Some(linear), error))
+}
+
+/// What is wrong in either language is told in the words of the usual one.
+fn in_either(query: &GrepQuery, linear: Option<Error>, look_around: Error) -> Error {
+    linear.filter(|_| !matcher::needs_look_around(&query.pattern)).unwrap_or(look_around)
 }
 
 fn grep_with<T: Tree, E: Engines>(
