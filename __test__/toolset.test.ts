@@ -27,6 +27,17 @@ test('the console tools have closed schemas, descriptions and hints', async () =
   expect(toolset.id).toMatch(/^toolset-\d+$/)
 })
 
+// It was promised, and every command had 120 s whatever it said.
+test('a command that names no time has the one of the limits (TS-41)', async () => {
+  const toolset = await toolsetOver({}, { permissions: 'permissive', limits: { commandTimeout: 1 } })
+  const left = await toolset.call('execute', { command: 'sleep 1000' })
+  expect(left.data).toMatchObject({ timedOut: true })
+  expect((await toolset.call('execute', { command: 'echo through', timeout: 60 })).data).toMatchObject({
+    timedOut: false,
+    stdout: 'through\n',
+  })
+})
+
 test('hints say which tools only look, and which destroy what was there', async () => {
   const toolset = await toolsetOver({}, { tools: ['console', 'files', 'background', 'terminal'] })
   const hints = toolset.tools.map(({ name, annotations }) => [name, annotations] as const)

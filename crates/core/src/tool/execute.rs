@@ -19,8 +19,6 @@ use crate::text::ours::set_off;
 use crate::text::shown::shown_to_person;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
-/// 120 s: as BE-31.
-const DEFAULT_TIMEOUT_S: f64 = 120.0;
 /// A day: longer work belongs in the background.
 const MAX_TIMEOUT_S: f64 = 86_400.0;
 
@@ -32,8 +30,8 @@ pub(super) struct Execute {
     /// The command line, for `sh -c`.
     command: String,
     /// Seconds after which the command is ended.
-    #[serde(default = "default_timeout")]
-    #[cfg_attr(test, schemars(range(min = 0, max = 86400)))]
+    #[serde(default)]
+    #[cfg_attr(test, schemars(range(min = 0, max = 86400), default = "usual_timeout"))]
     timeout: Option<f64>,
     /// The directory to run in; the working directory when left out.
     #[serde(default)]
@@ -67,8 +65,10 @@ pub(super) fn command_access(command: &str, cwd: Option<&str>, working_directory
     Ok(vec![Access::Command { command: command.to_owned(), working_directory, session: None }])
 }
 
-fn default_timeout() -> Option<f64> {
-    Some(DEFAULT_TIMEOUT_S)
+/// The seconds of a command that names none, unless the author says otherwise.
+#[cfg(test)]
+fn usual_timeout() -> Option<f64> {
+    Some(crate::limits::Limits::default().command_timeout.as_secs_f64())
 }
 
 impl Tool for Execute {
