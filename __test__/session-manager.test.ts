@@ -61,28 +61,37 @@ function manager(options: Partial<ConstructorParameters<typeof SessionManager<Re
   return { events, sessions: new SessionManager<Recorder>({ create, ...options }) }
 }
 
+/** What came of a scenario, which is then not asked for again. */
 const scenario = (label: string) => {
-  const found = recorded.scenarios.find((each) => each.label.startsWith(label))
+  const found = left.find((each) => each.label.startsWith(label))
   if (!found) throw new Error(`no scenario ${label}`)
-  return found.events
+  left.splice(left.indexOf(found), 1)
+  return { results: found.results, events: found.events }
 }
+
+const left = [...recorded.scenarios]
 
 describe('as recorded', () => {
   test('a session is used again, and released once', async () => {
     const { events, sessions } = manager()
     const first = await sessions.getOrCreate('u1')
-    expect(await sessions.getOrCreate('u1')).toBe(first)
-    expect([sessions.size, sessions.has('u1'), sessions.has('u2')]).toEqual([1, true, false])
-    expect([await sessions.release('u1'), await sessions.release('u1')]).toEqual([true, false])
-    expect(events).toEqual(scenario('reuse'))
+    const results = {
+      same: (await sessions.getOrCreate('u1')) === first,
+      count: sessions.size,
+      len: sessions.sessions.size,
+      contains: ['u1', 'u2'].map((id) => sessions.has(id)),
+      release: await sessions.release('u1'),
+      release_again: await sessions.release('u1'),
+    }
+    expect({ results, events }).toEqual(scenario('reuse'))
   })
 
   test('a dead session is stopped and replaced', async () => {
     const { events, sessions } = manager()
     const first = await sessions.getOrCreate('a')
     first.alive = false
-    expect(await sessions.getOrCreate('a')).not.toBe(first)
-    expect(events).toEqual(scenario('dead'))
+    const results = { replaced: (await sessions.getOrCreate('a')) !== first }
+    expect({ results, events }).toEqual(scenario('dead'))
   })
 
   test("a session's own timeout beats the default, and `maxIdle` beats both", async () => {
@@ -92,14 +101,13 @@ describe('as recorded', () => {
     const long = await sessions.getOrCreate('long')
     Object.assign(short, { idleTimeout: 10, idleMs: 500 })
     Object.assign(long, { idleMs: 500 })
-    expect(await sessions.cleanupIdle()).toBe(1)
+    const cleaned_1 = await sessions.cleanupIdle()
     long.idleMs = 2000
-    expect(await sessions.cleanupIdle()).toBe(1)
+    const cleaned_2 = await sessions.cleanupIdle()
     const z = await sessions.getOrCreate('z')
     Object.assign(z, { idleTimeout: 100_000, idleMs: 5 })
-    expect(await sessions.cleanupIdle(1)).toBe(1)
-    expect(released).toEqual(['short', 'long', 'z'])
-    expect(events).toEqual(scenario('idle'))
+    const results = { cleaned_1, cleaned_2, cleaned_max_idle_1: await sessions.cleanupIdle(1), on_release: released }
+    expect({ results, events }).toEqual(scenario('idle'))
   })
 
   test('a shutdown stops all, also where one does not stop', async () => {
@@ -108,18 +116,56 @@ describe('as recorded', () => {
     await sessions.getOrCreate('a')
     ;(await sessions.getOrCreate('b')).failsToStop = true
     await sessions.getOrCreate('c')
-    expect([await sessions.shutdown(), sessions.size, errors.length]).toEqual([3, 0, 1])
-    expect(events).toEqual(scenario('shutdown'))
+    const results = { stopped: await sessions.shutdown(), left: sessions.size }
+    expect({ results, events }).toEqual(scenario('shutdown'))
+    expect(errors).toMatchObject([{ message: 'does not stop' }])
     expect(await rejection(sessions.getOrCreate('d'))).toBeInstanceOf(ClosedError)
   })
 
   test('sessions may be asynchronous', async () => {
     const { events, sessions } = manager({}, 'async')
-    await sessions.getOrCreate('x')
-    await sessions.getOrCreate('x')
+    const first = await sessions.getOrCreate('x')
+    const results = (await sessions.getOrCreate('x')) === first
     await sessions.release('x')
-    expect(events).toEqual(scenario('async'))
+    expect({ results, events }).toEqual(scenario('async'))
   })
+
+  test('no recorded scenario is left', () => {
+    expect([left, recorded.scenarios.length]).toEqual([[], 5])
+  })
+})
+
+test('a session is idle after an hour, and is looked for every five minutes, unless something else is said', async () => {
+  const intervals = vi.spyOn(globalThis, 'setInterval')
+  onTestFinished(() => intervals.mockRestore())
+  const { sessions } = manager()
+  const session = await sessions.getOrCreate('a')
+  session.idleMs = 3_600_000
+  expect(await sessions.cleanupIdle()).toBe(0)
+  session.idleMs = 3_600_001
+  expect(await sessions.cleanupIdle()).toBe(1)
+  sessions.startCleanupLoop()
+  sessions.stopCleanupLoop()
+  expect(intervals.mock.calls.map(([, every]) => every)).toEqual([300_000])
+})
+
+test('the default runtime is that of every session that asks for no other one', async () => {
+  const made: [string, SessionContext][] = []
+  const { sessions } = manager({
+    defaultRuntime: 'python-web',
+    create: (id, context) => {
+      made.push([id, context])
+      return new Recorder(id, [])
+    },
+  })
+  await sessions.getOrCreate('a')
+  await sessions.getOrCreate('b', { runtime: 'node-minimal' })
+  // One that is there keeps what it runs.
+  await sessions.getOrCreate('b')
+  expect(made).toEqual([
+    ['a', { runtime: 'python-web', sandbox: undefined, host: undefined }],
+    ['b', { runtime: 'node-minimal', sandbox: undefined, host: undefined }],
+  ])
 })
 
 test('calls at the same time make one session', async () => {
@@ -324,6 +370,7 @@ test('each session has its own workspace, and no link in its place', async () =>
 test('what all sessions would share is refused', () => {
   expect(() => new SessionManager({ docker: { image: 'x', container: 'one' } as never })).toThrow(/docker\.container/)
   expect(() => new SessionManager({ docker: { image: 'x', sandbox: {} } as never })).toThrow(/docker\.sandbox/)
+  expect(() => new SessionManager({ docker: { image: 'x', sessionId: 'a' } as never })).toThrow(/docker\.sessionId/)
   expect(() => new SessionManager({ docker: 'x' as never })).toThrow(InvalidInputError)
 })
 
@@ -338,17 +385,21 @@ test('an interval of a month is not one of a millisecond', () => {
 })
 
 describe.skipIf(process.platform === 'win32')('an engine that pulls', () => {
-  /** An engine that lacks an image and pulls it: `pulls` says what comes of that, and `pulling` when it is asked. */
+  /**
+   * An engine that lacks an image and pulls it: `pulls` says what comes of that, `pulling` when it is asked, and `images` for which.
+   */
   async function pulling(pulls: 'fails' | 'never ends') {
     const root = await project()
     let asked = () => {}
+    const images: Record<string, string>[] = []
     const pulling = new Promise<void>((resolve) => (asked = resolve))
     const server = createServer((request, response) => {
-      const path = request.url?.split('?')[0]?.replace(/^\/v1\.\d+/, '')
+      const [path, query] = (request.url ?? '').replace(/^\/v1\.\d+/, '').split('?')
       response.setHeader('Api-Version', '1.44')
       if (path === '/_ping') response.end('OK')
       else if (path === '/images/create') {
         response.write('{"status":"half of it"}\n')
+        images.push(Object.fromEntries(new URLSearchParams(query)))
         asked()
         if (pulls === 'fails') response.end('{"error":"no room"}\n')
       } else {
@@ -362,8 +413,31 @@ describe.skipIf(process.platform === 'win32')('an engine that pulls', () => {
       server.closeAllConnections()
       server.close()
     })
-    return { host: `unix://${socket}`, pulling }
+    return { host: `unix://${socket}`, pulling, images }
   }
+
+  test('an image is pulled by its digest, by its tag, or as the latest, and the default runtime by its image', async () => {
+    const { host, images } = await pulling('fails')
+    const digest = `sha256:${'0a'.repeat(32)}`
+    for (const image of [`registry.test:5000/a/b@${digest}`, `b:1@${digest}`, 'registry.test:5000/a/b:1', 'b']) {
+      const backend = new DockerBackend({ host, image })
+      expect(await rejection(backend.start())).toMatchObject({ code: 'BACKEND_UNAVAILABLE' })
+      await backend.close()
+    }
+    const sessions = new SessionManager({ docker: { host, image: 'other' }, defaultRuntime: 'node-minimal' })
+    expect(await rejection(sessions.getOrCreate('a'))).toMatchObject({ code: 'BACKEND_UNAVAILABLE' })
+    expect(await rejection(sessions.getOrCreate('a', { runtime: 'deno' }))).toMatchObject({
+      code: 'BACKEND_UNAVAILABLE',
+    })
+    expect(images).toEqual([
+      { fromImage: `registry.test:5000/a/b@${digest}` },
+      { fromImage: `b:1@${digest}` },
+      { fromImage: 'registry.test:5000/a/b', tag: '1' },
+      { fromImage: 'b', tag: 'latest' },
+      { fromImage: 'node', tag: '20-slim' },
+      { fromImage: 'denoland/deno', tag: 'alpine' },
+    ])
+  })
 
   test.each([
     [

@@ -67,6 +67,8 @@ mod options;
 mod owner;
 mod room;
 mod runtime;
+#[cfg(test)]
+mod samples;
 mod spec;
 mod trace;
 mod usage;

@@ -264,55 +264,17 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use serde_json::{Map, Value};
-
-    fn recorded() -> Value {
-        serde_json::from_str(include_str!("../../../tests/vectors/docker_runtime.json")).unwrap()
-    }
-
-    /// `snake_case` of the recording → ours.
-    fn runtime(config: &Value) -> Runtime {
-        let camel = |name: &str| {
-            let mut words = name.split('_');
-            let first = words.next().unwrap_or("").to_owned();
-            words.fold(first, |text, word| text + &word[..1].to_uppercase() + &word[1..])
-        };
-        let fields: Map<_, _> =
-            config.as_object().unwrap().iter().map(|(name, value)| (camel(name), value.clone())).collect();
-        serde_json::from_value(fields.into()).unwrap()
-    }
-
-    #[test]
-    fn answers_the_recorded_configurations() {
-        let recorded = recorded();
-        let samples = recorded["dockerfile"].as_array().unwrap();
-        let mut tags = std::collections::BTreeSet::new();
-        for sample in samples {
-            let runtime = runtime(&sample["config"]);
-            let made = dockerfile(&runtime);
-            // D31a: two bounds of a version were refused.
-            let refused = sample["dockerfile"].get("raises").is_some() && runtime.name != "py";
-            assert_eq!(made.is_err(), refused, "{}: {made:?}", runtime.name);
-            if let Ok(made) = made {
-                assert!(made.starts_with(&format!("FROM {}\n", runtime.base_image.as_deref().unwrap())));
-                assert!(tags.insert(image_tag(&runtime).unwrap()));
-            }
-        }
-        assert!(samples.len() > 10);
-    }
 
     #[test]
     fn a_version_is_no_redirection() {
-        let runtime = runtime(&recorded()["dockerfile"][0]["config"]);
+        let packages = r#"["pandas>=2,<3", "git+https://example.com/x.git@v1#egg=x"]"#;
+        let json = format!(r#"{{ "name": "n", "baseImage": "python:3.12-slim", "packages": {packages} }}"#);
         assert_eq!(
-            dockerfile(&runtime).unwrap(),
+            dockerfile(&serde_json::from_str(&json).unwrap()).unwrap(),
             "FROM python:3.12-slim\n\
-             RUN [\"pip\",\"install\",\"--no-cache-dir\",\"--\",\"pandas\",\"numpy==1.26\",\"requests[socks]>=2,<3\"]\n\
+             RUN [\"pip\",\"install\",\"--no-cache-dir\",\"--\",\"pandas>=2,<3\",\"git+https://example.com/x.git@v1#egg=x\"]\n\
              WORKDIR \"/workspace\"\n"
         );
-        let mut other = runtime;
-        other.packages = vec!["git+https://example.com/x.git@v1#egg=x".to_owned()];
-        assert!(dockerfile(&other).unwrap().contains("\"git+https://example.com/x.git@v1#egg=x\""));
     }
 
     /// What each manager is asked, who the user is, and whose the directories are (BE-132).

@@ -346,47 +346,6 @@ mod tests {
     }
 
     #[test]
-    fn a_container_is_asked_for_as_recorded_or_with_less() {
-        let recorded: Value = serde_json::from_str(include_str!("../../../tests/vectors/docker_runtime.json")).unwrap();
-        let samples = recorded["run_kwargs"].as_array().unwrap();
-        for sample in samples {
-            let (asked, made) = (&sample["options"], &sample["ok"]["run_kwargs"]);
-            let mut options = DockerOptions::default();
-            let number = |name: &str| asked.get(name).and_then(Value::as_u64);
-            if let Some(memory) = asked.get("mem_limit").and_then(Value::as_str) {
-                options.memory = memory.trim_end_matches('m').parse::<u64>().unwrap() << 20;
-            }
-            options.cpus = asked.get("cpus").and_then(Value::as_f64).unwrap_or(options.cpus);
-            options.cpu_shares = number("cpu_shares").map(|shares| u32::try_from(shares).unwrap());
-            options.pids = number("pids_limit").map_or(options.pids, |pids| u32::try_from(pids).unwrap());
-            for (path, spelled) in asked.get("tmpfs").and_then(Value::as_object).into_iter().flatten() {
-                options.tmpfs.insert(path.clone(), spelled.as_str().unwrap().to_owned());
-            }
-            let body = body(&options).unwrap();
-            let host = &body["HostConfig"];
-            assert_eq!(host["SecurityOpt"], json!(["no-new-privileges"]));
-            assert_eq!(made["security_opt"], json!(["no-new-privileges:true"]));
-            let most = made["pids_limit"].as_u64().unwrap();
-            assert!(host["PidsLimit"].as_u64().unwrap() <= most, "{asked}");
-            // Of our own accord bounds are there that were not.
-            if made.get("mem_limit").is_some() {
-                assert_eq!((&host["Memory"], &host["MemorySwap"]), (&json!(512 << 20), &json!(512 << 20)));
-                assert_eq!((&made["mem_limit"], &made["memswap_limit"]), (&json!("512m"), &json!("512m")));
-            }
-            if let Some(nano) = made.get("nano_cpus").and_then(Value::as_i64) {
-                assert_eq!(host["CpuQuota"], nano / 10_000);
-                assert_eq!((&host["CpuShares"], &host["PidsLimit"]), (&made["cpu_shares"], &made["pids_limit"]));
-            }
-            // D30: `noexec` that is said stays.
-            if made.get("tmpfs").is_some() {
-                assert_eq!(host["Tmpfs"], asked["tmpfs"]);
-                assert_eq!(made["tmpfs"]["/tmp"], "rw,noexec,exec");
-            }
-        }
-        assert_eq!(samples.len(), 9);
-    }
-
-    #[test]
     fn options_reach_the_engine() {
         let host = spec(&DockerOptions {
             memory: 512 << 20,
