@@ -57,11 +57,37 @@ test('options that are wrong, or open the wall, are refused at once', () => {
     { image: 'x', fileSize: 0 },
     { image: 'x', commandLimits: { processes: 'many' } },
     { image: 'x', commandLimits: { disk: 1 } },
+    { image: 'x', sessionId: '../x' },
+    { image: 'x', sessionId: '' },
   ]) {
     expect(() => new DockerBackend(options as never), JSON.stringify(options)).toThrow(InvalidInputError)
   }
   const commandLimits = { memoryBytes: 2 ** 30, cpuMs: 1_500, processes: 9, fileBytes: 1, openFiles: 9 }
   expect(new DockerBackend({ image: 'x', commandLimits })).toBeInstanceOf(DockerBackend)
+})
+
+// What is missing is said, and nobody is asked for it.
+test('a container without a name, an image or an engine says what is missing (TT-6)', async () => {
+  const host = `unix://${join(await project(), 'none.sock')}`
+  const none = { host }
+  const unreachable = {
+    code: 'BACKEND_UNAVAILABLE',
+    message:
+      'No container engine can be reached. Tried the `host` option: there is no such socket. Start Docker or Podman, or name its ' +
+      'address by the `host` option or DOCKER_HOST.',
+  }
+  for (const [options, expected] of [
+    [{ ...none, image: 'x' }, unreachable],
+    [{ ...none, container: 'work' }, unreachable],
+    [{ ...none, runtime: 'python-minimal' }, unreachable],
+  ] as const) {
+    const backend = new DockerBackend(options)
+    expect(await rejection(backend.execute('true')), JSON.stringify(options)).toMatchObject(expected)
+    await backend.close()
+  }
+  expect(() => new DockerBackend(none)).toThrow(
+    new InvalidInputError('A container needs an `image` or a `runtime`, or the name of one that exists.'),
+  )
 })
 
 test('relative paths begin in the working directory', async () => {

@@ -160,6 +160,9 @@ test('mounts have the same paths inside and outside', async () => {
   onTestFinished(() => backend.close())
   expect((await backend.execute('pwd; cat a.txt; echo made > b.txt')).stdout).toBe('/work\ntext')
   expect((await backend.read('/work/b.txt')).content).toBe('made\n')
+  // A relative path is the same file to both (it was one of `/` to file tools, which is in no mount).
+  expect([backend.workingDirectory, (await backend.read('b.txt')).content]).toEqual(['/work', 'made\n'])
+  await expect(backend.execute('pwd', { cwd: '/etc' })).rejects.toMatchObject({ code: 'PATH_NOT_IN_SANDBOX' })
 })
 
 test('a session is kept through a pause and a lost engine, and with it its files', async () => {
@@ -335,6 +338,15 @@ test('what an author sets reaches the container', async () => {
     LogConfig: { Type: 'none' },
     Tmpfs: { '/workspace': 'uid=1234,gid=1234,size=8m,exec' },
   })
+})
+
+test('a session is found by its id, from inside the program and from outside (BE-125)', async () => {
+  await using sessions = new SessionManager({ docker: engine })
+  const session = await sessions.getOrCreate('user-42')
+  expect(session.sessionId).toBe('user-42')
+  const filter = ['--no-trunc', '--quiet', '--filter', 'label=dev.gloveport.id=user-42']
+  const found = execFileSync('docker', ['--host', engine.host, 'ps', ...filter], { encoding: 'utf8' })
+  expect(found.trim()).toBe(await session.containerId())
 })
 
 test('a search inside finds the newest first, and those of one age by path', async () => {

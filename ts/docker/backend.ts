@@ -35,6 +35,11 @@ export interface DockerBackendOptions {
    * otherwise, if there is an image. It is kept when it stops, with its files.
    */
   readonly container?: string | undefined
+  /**
+   * Whose container it is, in your own words: a plain name, and the label `dev.gloveport.id` of one that is made. A `SessionManager`
+   * gives each session's.
+   */
+  readonly sessionId?: string | undefined
   /** Where commands run and what relative paths are relative to. Default `/workspace`, or the runtime's or first mount's. */
   readonly workDir?: string | undefined
   /** Directories of this machine, seen inside under the agent's paths. File tools then see the mounts and nothing else. */
@@ -131,6 +136,8 @@ export class DockerBackend extends NativeFiles {
   readonly runtime: RuntimeConfig | undefined
   /** Milliseconds without a call after which it is stopped; undefined is never. */
   readonly idleTimeout: number | undefined
+  /** Whose it is; undefined where nobody said. */
+  readonly sessionId: string | undefined
   readonly #docker: NativeDocker
 
   constructor(options?: DockerBackendOptions) {
@@ -147,6 +154,7 @@ export class DockerBackend extends NativeFiles {
     this.#docker = docker
     this.runtime = described
     this.idleTimeout = rest.idleTimeout
+    this.sessionId = rest.sessionId
   }
 
   /**

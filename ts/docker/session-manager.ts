@@ -68,7 +68,7 @@ export interface SessionManagerOptions<S extends Session> {
   /** Makes sessions. Default: a {@link DockerBackend} with the options of `docker`. */
   readonly create?: SessionFactory<S> | undefined
   /** Options of the containers that are made by default. */
-  readonly docker?: Omit<DockerBackendOptions, 'container' | 'sandbox'> | undefined
+  readonly docker?: Omit<DockerBackendOptions, 'container' | 'sandbox' | 'sessionId'> | undefined
   /**
    * Engines to place sessions on: each new one goes where most room is left, and to the next where that engine cannot be
    * reached. Room is what its `maxSessions` and the engine's memory and processors leave, beside all containers that run there, whoever
@@ -366,7 +366,7 @@ export class SessionManager<S extends Session = DockerBackend> {
     const { image, runtime, host, ...rest } = this.#options.docker ?? {}
     const what = context.runtime === undefined ? { image, runtime } : { runtime: context.runtime }
     // Without a function of the application, sessions are containers.
-    const options = { ...rest, ...what, host: context.host ?? host, sandbox: context.sandbox }
+    const options = { ...rest, ...what, sessionId: id, host: context.host ?? host, sandbox: context.sandbox }
     return new DockerBackend(options) as Session as S
   }
 
@@ -466,6 +466,7 @@ function checkShared(docker: unknown): void {
   for (const [name, instead] of [
     ['container', 'each session has a container of its own'],
     ['sandbox', 'with `workspaceRoot` each session has a folder of its own'],
+    ['sessionId', 'each session has its own'],
   ] as const) {
     if (given[name] !== undefined) {
       throw new InvalidInputError(`\`docker.${name}\` would be shared by all sessions; ${instead}.`)

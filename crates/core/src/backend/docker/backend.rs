@@ -8,12 +8,13 @@ use super::idle::Busy;
 use super::image::BuildProgress;
 use super::mounts::Mounts;
 use super::options::DockerOptions;
+use super::owner;
 use super::runtime::work_dir;
 use super::usage::Usage;
 use crate::backend::guest::{Places, Remote};
 use crate::backend::local::{Confinement, LocalBackend, LocalOptions};
 use crate::backend::{Backend, BoxFuture, FileSystem, InUse, Shell, WritableFileSystem};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::path::VirtualPath;
 use crate::sandbox::Sandbox;
 
@@ -42,6 +43,10 @@ impl DockerBackend {
         if let Some(runtime) = &options.runtime {
             runtime.check()?;
         }
+        if options.image.is_none() && options.runtime.is_none() && options.container.is_none() {
+            return Err(Error::invalid("A container needs an `image` or a `runtime`, or the name of one that exists."));
+        }
+        owner::check_id(options.session_id.as_deref())?;
         let work_dir = choose_work_dir(&options)?;
         // What the engine would refuse, and what must never be asked of it, is refused here already.
         super::spec::container(

@@ -145,6 +145,7 @@ impl Container {
         // Said in both cases: an image that was made of a container may bring along what was so there.
         labels.insert(GUEST_LABEL.to_owned(), if program.is_some() { "serves" } else { "none" }.into());
         labels.insert(walls::LABEL.to_owned(), Walls::of(options).label().into());
+        labels.extend([owner::id_label(options.session_id.as_deref())]);
         let first = if program.is_some() { First::Guest } else { First::Shell };
         let mut body = spec::container(options, &image, &self.0.work_dir, user, labels, remove, first)?;
         let name = options.container.clone().unwrap_or_else(|| owner::name_of(&self.0.session));

@@ -34,6 +34,8 @@ pub struct DockerOptions {
     /// A container by name or id: attached to when it exists, however it is; made under this name otherwise, if there
     /// is an image. Such a container is kept when it stops.
     pub container: Option<String>,
+    /// Whose container it is, in the words of the author: a label of one that is made, `dev.gloveport.id`.
+    pub session_id: Option<String>,
     /// Where commands run and what relative paths are relative to. Default: the runtime's, else `/workspace`, else (when
     /// mounts do not hold that) the first mount.
     pub work_dir: Option<String>,
@@ -144,6 +146,7 @@ impl Default for DockerOptions {
             builder: Builder::default(),
             build_network: None,
             container: None,
+            session_id: None,
             work_dir: None,
             sandbox: None,
             env: BTreeMap::new(),

@@ -14,10 +14,14 @@ use serde_json::{Map, Value, json};
 use super::calls::{remove, text};
 use super::client::{Engine, Path, Payload};
 use super::engine::refused;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Says that a container is ours, and which session it serves.
 const SESSION: &str = "dev.gloveport.session";
+/// Says whose it is in the author's own words, for people and their tools; nothing of ours reads it.
+const ID: &str = "dev.gloveport.id";
+/// 128 characters: an id becomes a directory and part of a name elsewhere.
+const ID_CHARS: usize = 128;
 /// Says which process made it.
 const OWNER: &str = "dev.gloveport.owner";
 /// Says that it goes when its owner does.
@@ -31,6 +35,24 @@ pub(super) fn labels(session: &str, remove: bool) -> Map<String, Value> {
     // Said also where it is unknown: an image may bring along what an owner of before was.
     labels.insert(OWNER.to_owned(), OURSELVES.as_deref().unwrap_or_default().into());
     labels
+}
+
+/// The label that says whose it is. Said also of nobody's: an image may bring along whose the one before was.
+pub(super) fn id_label(id: Option<&str>) -> (String, Value) {
+    (ID.to_owned(), id.unwrap_or_default().into())
+}
+
+/// Refuses an id that is no plain name.
+pub(super) fn check_id(id: Option<&str>) -> Result<()> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+    let is_plain =
+        |id: &str| id.len() <= ID_CHARS && id.starts_with(|c: char| c.is_ascii_alphanumeric()) && id.chars().all(plain);
+    if id.is_none_or(is_plain) {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "`sessionId` has up to {ID_CHARS} letters, digits, `_`, `.` and `-`, and begins with a letter or a digit."
+    )))
 }
 
 /// This process, where it can be told from every other one.
