@@ -27,6 +27,7 @@ const HOSTILE = 'crates/core/src/backend/guest/hostile.rs'
 const HELD: Held = [
   ['BE-120 R-DK-1', SPEC, 'is_hardened_unless_told_otherwise'],
   ['BE-120 R-DK-1', SPEC, 'options_reach_the_engine'],
+  ['BE-120', SPEC, 'without_a_guest_the_first_process_is_a_shell_under_the_engines_init'],
   ['BE-120 R-DK-1', `${ENGINE}walls.rs`, 'the_walls_are_up_by_default'],
   ['BE-120 D30', SAMPLES, 'each_recorded_option_changes_this_of_a_container'],
   ['BE-120 R-DK-1', `${ENGINE}network.rs`, 'a_container_has_the_network_that_was_asked_for_and_no_other'],
@@ -101,6 +102,7 @@ const HELD: Held = [
   ['BE-141 D31', SESSIONS, 'the limit holds for ids that come at once'],
   ['BE-142', SESSIONS, 'a session is used again, and released once'],
   ['BE-142', SESSIONS, 'a shutdown stops all, also where one does not stop'],
+  ['BE-142', SESSIONS, 'who hears of a release hears of what has stopped, and may ask for it again (BE-142)'],
   ['BE-142', SESSIONS, 'the cleanup loop goes on after a failure'],
   ['BE-142', SESSIONS, 'sessions may be asynchronous'],
   ['BE-142 D31', SESSIONS, 'what is busy, or does not tell, is not evicted'],

@@ -168,6 +168,23 @@ test('the default runtime is that of every session that asks for no other one', 
   ])
 })
 
+test('who hears of a release hears of what has stopped, and may ask for it again (BE-142)', async () => {
+  const again: Recorder[] = []
+  const { events, sessions } = manager({
+    onRelease: async (id) => {
+      events.push(`released ${id}`)
+      if (again.length === 0) again.push(await sessions.getOrCreate(id))
+    },
+  })
+  const first = await sessions.getOrCreate('a')
+  expect(await sessions.release('a')).toBe(true)
+  expect(events).toEqual(['new a', 'start a', 'stop a', 'released a', 'new a', 'start a'])
+  expect([again[0] === first, sessions.sessions.get('a') === again[0]]).toEqual([false, true])
+  // What is handed out is a copy.
+  ;(sessions.sessions as Map<string, Recorder>).clear()
+  expect([sessions.size, sessions.has('a')]).toEqual([1, true])
+})
+
 test('calls at the same time make one session', async () => {
   const { events, sessions } = manager()
   const all = await Promise.all(Array.from({ length: 20 }, () => sessions.getOrCreate('a')))

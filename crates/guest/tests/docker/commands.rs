@@ -20,6 +20,9 @@ async fn commands_and_files_see_the_same() {
     let outcome =
         run(&backend, "cat a/b.txt | od -An -c | tr -d ' \\n'; chmod 750 a/b.txt; ls -l a/b.txt | cut -c1-10").await;
     assert_eq!(outcome.stdout, "one\\r\\ntwo\\r\\n377-rwxr-x---\n");
+    // What is new may be read by everybody (BE-124).
+    write(&backend, "/workspace/a/new", b"").await;
+    assert_eq!(run(&backend, "ls -l a/new | cut -c1-10").await.stdout, "-rw-r--r--\n");
     // An edit keeps the mode (D30).
     write(&backend, "/workspace/a/b.txt", b"changed").await;
     assert_eq!(run(&backend, "ls -l a/b.txt | cut -c1-10").await.stdout, "-rwxr-x---\n");

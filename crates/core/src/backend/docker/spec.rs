@@ -345,6 +345,22 @@ mod tests {
         );
     }
 
+    /// Where no program of ours can be, the engine's own first process buries orphans, and the rest is as ever.
+    #[test]
+    fn without_a_guest_the_first_process_is_a_shell_under_the_engines_init() {
+        let (options, work_dir) = (DockerOptions::default(), VirtualPath::absolute("/workspace").unwrap());
+        let asked = |first| container(&options, "image", &work_dir, None, Map::new(), true, first).unwrap();
+        let mut by_shell = asked(First::Shell);
+        assert_eq!(by_shell["HostConfig"]["Init"], true);
+        assert_eq!(by_shell["Entrypoint"], json!(["sh"]));
+        assert_eq!(by_shell["Cmd"], json!(["-c", "while read -r _; do :; done"]));
+        let usual = asked(First::Guest);
+        by_shell["HostConfig"]["Init"] = false.into();
+        by_shell["Entrypoint"] = usual["Entrypoint"].clone();
+        by_shell["Cmd"] = usual["Cmd"].clone();
+        assert_eq!(by_shell, usual);
+    }
+
     #[test]
     fn options_reach_the_engine() {
         let host = spec(&DockerOptions {

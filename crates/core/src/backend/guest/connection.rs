@@ -164,13 +164,16 @@ impl Connection {
         ours: Ours,
     ) -> Result<(usize, Vec<u8>)> {
         call.deadline.check()?;
-        let deadline = || bound.map_or_else(|| call.deadline.clone(), |bound| call.deadline.within(bound));
+        let of =
+            |bound: Option<Duration>| bound.map_or_else(|| call.deadline.clone(), |bound| call.deadline.within(bound));
         let (mut running, mut inbox) = self.shared.begin(method.most_bytes())?;
         let within = call.deadline.at.map(|at| at.saturating_duration_since(std::time::Instant::now()));
         // A command may be silent for as long as it runs, in a container that somebody has paused; files answer.
         let mut watch = (!matches!(method, Method::Execute(_))).then(|| Watch::of(&self.shared));
         let message = ToGuest::Call { method, within, guarded: !call.guard.is_open() };
-        let taken = deadline();
+        // What a command's own time does to it is for the guest to say, also where that is no time at all: until it has heard of it
+        // nothing has begun.
+        let taken = of(bound.map(|bound| bound.saturating_add(self.shared.times.grace)));
         tokio::select! {
             sent = self.shared.send(running.id, &message, body) => sent?,
             error = taken.reached() => return Err(error),
@@ -178,7 +181,7 @@ impl Connection {
         drop(message);
 
         let mut answers = Answers::new(ours);
-        let deadline = deadline();
+        let deadline = of(bound);
         let mut stopping: Option<Stopping> = None;
         // An answer with content, which waits for its room.
         let mut held: Option<(ToGuest, Vec<u8>)> = None;
