@@ -17,6 +17,8 @@ pub fn meaning(command: &str, code: i32) -> Option<&'static str> {
         139 => return Some("as after SIGSEGV: a crash"),
         141 => return Some("as after SIGPIPE: nobody read its output any more"),
         143 => return Some("as after SIGTERM"),
+        152 => return Some("as after SIGXCPU: more processor time than it may use"),
+        153 => return Some("as after SIGXFSZ: a larger file than it may write"),
         _ => {}
     }
     let words = last_program(command)?;

@@ -3,14 +3,23 @@
 //! A line that is typed at a shell reaches it before another thread has woken. Only where nothing is on its way that was told or
 //! given before: then input takes the queue of the driver, so that all of it comes in order.
 
+use std::sync::OnceLock;
+use std::time::Duration;
+
 use parking_lot::Mutex;
 
 /// Takes at once as many bytes as there is room for, and never waits.
 pub(super) type Taker = Box<dyn Fn(&[u8]) -> usize + Send>;
 
+/// Takes output on the thread that calls it, until the question is answered by yes, or for the time.
+pub(super) type Looker = Box<dyn Fn(Duration, &dyn Fn() -> bool) + Send + Sync>;
+
 /// The way past the driver of a process, where there is one.
 #[derive(Default)]
-pub(super) struct Intake(Mutex<State>);
+pub(super) struct Intake {
+    state: Mutex<State>,
+    looker: OnceLock<Looker>,
+}
 
 #[derive(Default)]
 struct State {
@@ -23,12 +32,25 @@ struct State {
 impl Intake {
     /// Opens the way.
     pub(super) fn open(&self, taker: Taker) {
-        self.0.lock().taker = Some(taker);
+        self.state.lock().taker = Some(taker);
+    }
+
+    /// Lets whoever gave input look on.
+    pub(super) fn open_to_looks(&self, looker: Looker) {
+        // One driver opens it, once.
+        let _ = self.looker.set(looker);
+    }
+
+    /// Has this thread take the output that comes, where it can.
+    pub(super) fn look_on(&self, time: Duration, is_over: &dyn Fn() -> bool) {
+        if let Some(looker) = self.looker.get() {
+            looker(time, is_over);
+        }
     }
 
     /// Whether `bytes` were taken. What there was no room for is handed to `queue`, which holds nothing then.
     pub(super) fn takes(&self, bytes: &[u8], queue: impl FnOnce(&[u8])) -> bool {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         // The end of input is the driver's.
         let (Some(taker), 0, false) = (&state.taker, state.queued, bytes.is_empty()) else { return false };
         let taken = taker(bytes);
@@ -41,14 +63,14 @@ impl Intake {
 
     /// Notes what `send` gives to the driver.
     pub(super) fn queue(&self, send: impl FnOnce()) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         send();
         state.queued += 1;
     }
 
     /// Notes that the driver has carried out an order, or written a piece.
     pub(super) fn done(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.queued = state.queued.saturating_sub(1);
     }
 }

@@ -21,6 +21,7 @@ use crate::text::numbered::View;
 
 pub use self::ceilings::{Ceiling, CommandLimits, ExecuteLimits};
 use self::process::{Process, Tap, TerminalSize};
+pub(crate) use self::spill::Spilling;
 pub use self::spill::{Spill, SpillFile, SpillRoom};
 
 pub use crate::call::Call;

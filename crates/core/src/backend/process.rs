@@ -119,6 +119,9 @@ impl TerminalSize {
 /// that leads the terminal has it, and no command that it started. Whether [`Process::marked`] tells of them too.
 pub type Tap = Box<dyn FnMut(&[u8], &dyn Fn() -> bool) -> bool + Send>;
 
+/// Takes output that is forgotten, in order, with the position where it begins.
+pub type Forgotten = Box<dyn FnMut(u64, &[u8]) + Send>;
+
 /// A command that runs beside its caller. Clones are the same process; when the last is dropped it is ended.
 #[derive(Clone)]
 pub struct Process {
@@ -145,8 +148,12 @@ pub struct Driver {
 pub struct Recorder {
     output: Arc<Output>,
     outlet: Option<Outlet>,
-    tap: Option<Tap>,
 }
+
+/// Takes output of a terminal from any thread that reads it; see [`Recorder::screen`].
+#[derive(Clone)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
+pub(super) struct ScreenRecorder(Arc<Output>);
 
 struct Output {
     state: Mutex<State>,
@@ -158,7 +165,28 @@ struct Output {
     begin: Instant,
 }
 
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
+impl ScreenRecorder {
+    /// As [`Recorder::take_raw`].
+    pub(super) fn take_raw(&self, bytes: &[u8], leads: &dyn Fn() -> bool) {
+        self.0.take_raw(bytes, leads);
+    }
+}
+
 impl Output {
+    fn take_raw(&self, bytes: &[u8], leads: &dyn Fn() -> bool) {
+        let is_marked = {
+            // Both under the lock: who knows of a mark finds the output before it, and the other way round.
+            let mut state = self.state.lock();
+            state.keep(bytes);
+            state.tap.as_mut().is_some_and(|tap| tap(bytes, leads))
+        };
+        self.changed.notify_waiters();
+        if is_marked {
+            self.marked.notify_waiters();
+        }
+    }
+
     fn tell_end(&self) {
         self.changed.notify_waiters();
         self.marked.notify_waiters();
@@ -195,8 +223,8 @@ struct State {
     pid: Option<u32>,
     /// Whether the end of its input was given.
     input_is_over: bool,
-    /// When a mark was expected that has not come.
-    expected: Option<Instant>,
+    tap: Option<Tap>,
+    forgotten: Option<Forgotten>,
 }
 
 /// The newest bytes of a stream, under positions that count from its beginning.
@@ -236,7 +264,8 @@ pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Pro
         ended: None,
         pid: None,
         input_is_over: false,
-        expected: None,
+        tap: options.tap,
+        forgotten: None,
     };
     let output = Arc::new(Output {
         state: Mutex::new(state),
@@ -248,7 +277,7 @@ pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Pro
     let (order, orders) = mpsc::channel(ORDERS);
     let (give, input) = mpsc::channel(INPUTS);
     let intake = Arc::new(Intake::default());
-    let recorder = Recorder { output: Arc::clone(&output), outlet: options.sink.map(Outlet::new), tap: options.tap };
+    let recorder = Recorder { output: Arc::clone(&output), outlet: options.sink.map(Outlet::new) };
     let driver = Driver { recorder, orders, input, intake: Arc::clone(&intake) };
     (Process { output, orders: order, input: give, intake }, driver)
 }
@@ -288,6 +317,24 @@ impl Process {
     pub fn read(&self, position: u64, most: usize) -> Piece {
         let state = self.output.state.lock();
         state.kept.read(position, most, state.ended.is_some())
+    }
+
+    /// Hands output that is forgotten from now on to `forgotten`, as long as the process runs.
+    pub fn on_forgotten(&self, forgotten: Forgotten) {
+        let mut state = self.output.state.lock();
+        let before = state.ended.is_none().then(|| state.forgotten.replace(forgotten)).flatten();
+        drop(state);
+        drop(before);
+    }
+
+    /// All output from `position` on, to the byte. What is forgotten from now on is handed to nobody.
+    pub fn read_rest(&self, position: u64) -> Piece {
+        let mut state = self.output.state.lock();
+        let forgotten = state.forgotten.take();
+        let rest = state.kept.rest(position);
+        drop(state);
+        drop(forgotten);
+        rest
     }
 
     /// How long nothing was printed.
@@ -349,9 +396,10 @@ impl Process {
         Ok(())
     }
 
-    /// Says that a mark is expected very soon, so that the driver may stay awake for it.
-    pub fn expect_mark(&self) {
-        self.output.state.lock().expected = Some(Instant::now());
+    /// Takes what its terminal prints on this thread, until `is_over` or for `time`: what comes very soon behind input crosses
+    /// no thread then. Ends at once where its output comes in another way.
+    pub fn look_on(&self, time: Duration, is_over: &dyn Fn() -> bool) {
+        self.intake.look_on(time, is_over);
     }
 
     /// Lets it read to the end of its input.
@@ -424,27 +472,14 @@ impl Recorder {
     }
 
     /// Takes output of a terminal; `leads` is the look of [`Tap`].
-    pub(super) fn take_raw(&mut self, bytes: &[u8], leads: &dyn Fn() -> bool) {
-        let is_marked = {
-            // Both under the lock: who knows of a mark finds the output before it, and the other way round.
-            let mut state = self.output.state.lock();
-            state.keep(bytes);
-            let is_marked = self.tap.as_mut().is_some_and(|tap| tap(bytes, leads));
-            if is_marked {
-                state.expected = None;
-            }
-            is_marked
-        };
-        self.output.changed.notify_waiters();
-        if is_marked {
-            self.output.marked.notify_waiters();
-        }
+    pub(super) fn take_raw(&self, bytes: &[u8], leads: &dyn Fn() -> bool) {
+        self.output.take_raw(bytes, leads);
     }
 
-    /// Whether a mark was expected less than `time` ago and has not come.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "what waits for marks is Linux's"))]
-    pub(super) fn expects(&self, time: Duration) -> bool {
-        self.output.state.lock().expected.is_some_and(|since| since.elapsed() < time)
+    /// The same for whoever else reads the terminal. It keeps nobody from the end.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
+    pub(super) fn screen(&self) -> ScreenRecorder {
+        ScreenRecorder(Arc::clone(&self.output))
     }
 
     /// Ends when whoever is handed the output has room for more.
@@ -478,7 +513,9 @@ impl Recorder {
         // The bounded result is made once; its buffers go.
         let captured = state.capture.take().map(|capture| capture.so_far());
         state.ended = Some(complete(outcome(captured, self.output.begin)));
+        let taps = (state.tap.take(), state.forgotten.take());
         drop(state);
+        drop(taps);
         self.output.tell_end();
     }
 
@@ -496,7 +533,9 @@ impl Drop for Recorder {
         if state.ended.is_none() {
             let captured = state.capture.take().map(|capture| capture.so_far());
             state.ended = Some(ExecuteOutcome { aborted: true, ..outcome(captured, self.output.begin) });
+            let taps = (state.tap.take(), state.forgotten.take());
             drop(state);
+            drop(taps);
             self.output.tell_end();
         }
     }
@@ -519,20 +558,38 @@ fn outcome(captured: Option<Captured>, begin: Instant) -> ExecuteOutcome {
 impl State {
     fn keep(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
-            self.kept.push(bytes);
+            self.kept.push(bytes, &mut self.forgotten);
             self.last_output = Instant::now();
         }
     }
 }
 
 impl Kept {
-    fn push(&mut self, bytes: &[u8]) {
+    fn push(&mut self, bytes: &[u8], forgotten: &mut Option<Forgotten>) {
         let skipped = bytes.len().saturating_sub(KEPT_BYTES);
-        let bytes = &bytes[skipped..];
+        let (lost, bytes) = bytes.split_at(skipped);
         let overflow = (self.bytes.len() + bytes.len()).saturating_sub(KEPT_BYTES);
+        if let Some(forgotten) = forgotten {
+            let (one, two) = self.bytes.as_slices();
+            let first = overflow.min(one.len());
+            let mut position = self.dropped;
+            for piece in [&one[..first], &two[..overflow - first], lost] {
+                if !piece.is_empty() {
+                    forgotten(position, piece);
+                    position += piece.len() as u64;
+                }
+            }
+        }
         self.bytes.drain(..overflow);
         self.bytes.extend(bytes);
         self.dropped += (skipped + overflow) as u64;
+    }
+
+    fn rest(&self, position: u64) -> Piece {
+        let position = position.min(self.end());
+        let start = usize::try_from(position.saturating_sub(self.dropped)).unwrap_or(usize::MAX);
+        let bytes = self.bytes.range(start.min(self.bytes.len())..).copied().collect();
+        Piece { next: self.end(), bytes, dropped: self.dropped.saturating_sub(position) }
     }
 
     fn end(&self) -> u64 {
@@ -565,35 +622,48 @@ mod tests {
     #[test]
     fn positions_stay_valid_and_what_is_gone_is_counted() {
         let mut kept = Kept::default();
-        kept.push("aé".as_bytes());
+        kept.push("aé".as_bytes(), &mut None);
         assert_eq!(kept.read(0, 2, false), Piece { bytes: b"a".into(), dropped: 0, next: 1 });
         assert_eq!(kept.read(1, 9, false), Piece { bytes: "é".into(), dropped: 0, next: 3 });
         assert_eq!(kept.read(3, 9, false), Piece { bytes: vec![], dropped: 0, next: 3 });
-        kept.push(&b"\xC3"[..]);
+        kept.push(&b"\xC3"[..], &mut None);
         assert_eq!(kept.read(3, 9, false), Piece { bytes: vec![], dropped: 0, next: 3 });
         assert_eq!(kept.read(3, 9, true), Piece { bytes: vec![0xC3], dropped: 0, next: 4 });
         // The first three bytes and the first half of the next character go.
-        kept.push(&[0xA9]);
-        kept.push(&vec![b'x'; KEPT_BYTES - 1]);
+        kept.push(&[0xA9], &mut None);
+        kept.push(&vec![b'x'; KEPT_BYTES - 1], &mut None);
         let piece = kept.read(0, 3, false);
         assert_eq!(piece, Piece { bytes: b"xx".into(), dropped: 5, next: 7 });
         assert_eq!(kept.read(u64::MAX, 3, false).next, kept.end());
-        kept.push(&vec![b'y'; 3 * KEPT_BYTES]);
+        kept.push(&vec![b'y'; 3 * KEPT_BYTES], &mut None);
         assert_eq!(kept.bytes.len(), KEPT_BYTES);
     }
 
-    /// A driver that stays awake for a mark must not do so for ever.
     #[test]
-    fn a_mark_is_expected_until_it_comes_or_its_time_is_over() {
-        let tap: Tap = Box::new(|bytes, _| bytes == b"mark");
-        let (process, mut driver) = process(None, ProcessOptions { sink: None, tap: Some(tap) });
-        let long = Duration::from_secs(3_600);
-        assert!(!driver.recorder.expects(long));
-        process.expect_mark();
-        driver.recorder.take_raw(b"something else", &|| true);
-        assert!(driver.recorder.expects(long) && !driver.recorder.expects(Duration::ZERO));
-        driver.recorder.take_raw(b"mark", &|| true);
-        assert!(!driver.recorder.expects(long));
+    fn what_is_forgotten_is_handed_on_to_the_byte_and_what_is_left_follows_it() {
+        let (process, driver) = process(None, ProcessOptions::default());
+        let handed = Arc::new(Mutex::new(Vec::new()));
+        let byte = |position: usize| b'a' + u8::try_from(position % 23).unwrap();
+        let all: Vec<u8> = (0..3 * KEPT_BYTES).map(byte).collect();
+        driver.recorder.take_raw(&all[..KEPT_BYTES + 5], &|| true);
+        let taken = Arc::clone(&handed);
+        process.on_forgotten(Box::new(move |position, bytes| {
+            let mut taken = taken.lock();
+            assert_eq!(position, 5 + taken.len() as u64);
+            taken.extend_from_slice(bytes);
+        }));
+        let mut next = KEPT_BYTES + 5;
+        for size in [1, 70_000, 3, KEPT_BYTES + 100] {
+            driver.recorder.take_raw(&all[next..next + size], &|| true);
+            next += size;
+        }
+        let rest = process.read_rest(0);
+        assert_eq!((rest.next, rest.dropped), (next as u64, (next - KEPT_BYTES) as u64));
+        assert!([handed.lock().as_slice(), &rest.bytes].concat() == all[5..next]);
+        // Whoever has the rest is told of nothing twice.
+        driver.recorder.take_raw(&all[next..next + 1_000], &|| true);
+        assert_eq!(handed.lock().len(), next - KEPT_BYTES - 5);
+        assert_eq!(process.read_rest(next as u64).bytes, all[next..next + 1_000]);
     }
 
     #[tokio::test]
@@ -603,7 +673,7 @@ mod tests {
             let process = process.clone();
             async move { process.over().await }
         });
-        let Driver { mut recorder, orders, input, .. } = driver;
+        let Driver { recorder, orders, input, .. } = driver;
         recorder.take_raw(b"last", &|| true);
         drop((orders, input));
         recorder.finish(|outcome| ExecuteOutcome { exit_code: Some(3), ..outcome }).await;

@@ -28,7 +28,7 @@ pub trait SpillRoom: Send + Sync {
 
 /// How far the file is.
 #[derive(Default)]
-pub(super) enum Spilling {
+pub(crate) enum Spilling {
     /// There is none, and none will be.
     #[default]
     No,
@@ -47,13 +47,13 @@ pub(super) enum Spilling {
 
 impl Spilling {
     /// The file of `spill`, which is not made yet.
-    pub(super) fn of(spill: Option<Spill>) -> Self {
+    pub(crate) fn of(spill: Option<Spill>) -> Self {
         spill.map_or(Self::No, Self::Ready)
     }
 
     /// Writes what comes next, into a file that is made with the first of it. Whole characters where the bytes are text. One that
     /// takes no more (its bound, a full disk) is left as it is; false from then on.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> bool {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> bool {
         if let Self::Ready(make) = self {
             *self = make().map_or(Self::No, |spill| Self::Open { spill, written: 0, is_whole: true });
         }
@@ -71,7 +71,7 @@ impl Spilling {
     }
 
     /// The path of the file, and how many bytes it holds where that is not all; nothing where there is none, or none any more.
-    pub(super) fn told(&self) -> (Option<String>, Option<u64>) {
+    pub(crate) fn told(&self) -> (Option<String>, Option<u64>) {
         match self {
             Self::Open { spill, written, is_whole } if !spill.room.is_gone() => {
                 (Some(spill.path.clone()), (!is_whole).then_some(*written))

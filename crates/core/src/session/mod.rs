@@ -21,6 +21,7 @@ pub mod keys;
 pub mod line;
 pub mod log;
 pub mod marks;
+pub mod overflow;
 pub mod paint;
 mod places;
 mod recording;
@@ -39,6 +40,7 @@ mod undrawn;
 use self::help::{Held, Writing};
 pub use self::help::{Help, Helper, Hold};
 use self::log::{SessionLog, SessionLogs};
+use self::overflow::Overflow;
 pub use self::places::Place;
 use self::terminal::{ShellState, Terminal};
 
@@ -122,7 +124,6 @@ pub struct Session {
 }
 
 /// Output around a command that ended, that was not shown before.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandOutput {
     /// What was printed before the command was typed.
     pub before: Vec<u8>,
@@ -132,6 +133,8 @@ pub struct CommandOutput {
     pub own: Vec<u8>,
     /// Bytes before those that are gone.
     pub own_dropped: u64,
+    /// What those bytes went to, where all of them did.
+    pub own_overflow: Option<Overflow>,
 }
 
 /// Output that was not shown before.
@@ -177,7 +180,8 @@ impl Session {
     /// next command's output is its own.
     pub fn printed_around_command(&self, terminal: &Terminal) -> CommandOutput {
         let mut seen = self.seen.lock();
-        let piece = self.process.read(*seen, usize::MAX);
+        let piece = self.process.read_rest(*seen);
+        let overflow = terminal.take_overflow();
         let start = piece.next - piece.bytes.len() as u64;
         let border = terminal.typed_at().unwrap_or(*seen).clamp(*seen, piece.next);
         let between = |from: u64, to: u64| -> Vec<u8> {
@@ -187,11 +191,14 @@ impl Session {
         };
         // Of what is gone only what was printed is missed.
         let gone = |from, to: u64| terminal.printed(from, to.min(start)).iter().map(|(from, to)| to - from).sum();
+        let own_dropped = gone(border, piece.next);
         let output = CommandOutput {
             before: between(*seen, border),
             before_dropped: gone(*seen, border),
             own: between(border, piece.next),
-            own_dropped: gone(border, piece.next),
+            own_dropped,
+            // What was shown while the command ran, or is of a command before, is no part of what is told now.
+            own_overflow: overflow.filter(|overflow| own_dropped > 0 && overflow.is_begun()),
         };
         *seen = piece.next;
         output

@@ -38,7 +38,9 @@ pub(super) fn start(word: &str) -> String {
 ///
 /// The hook behind a command stands second in a list, so that a file of settings that sets the first leaves it alone, and marks
 /// the prompts again where such a file set others. A bash older than 5.1 has no such list. Where the prompt goes nowhere the hook
-/// itself says how a command ended, on the terminal. It says nothing of itself where commands are traced.
+/// itself says how a command ended, on the terminal. It says nothing of itself where commands are traced: traces go nowhere while
+/// it runs, and where nothing is traced nothing is sent elsewhere, which would cost more than the rest of it. Nor does it look at
+/// each prompt where all of them are as it left them.
 fn start_bash(word: &str) -> String {
     format!(
         r#"exec /bin/bash --noprofile --rcfile /dev/fd/3 -i 3<<'{word}'
@@ -57,24 +59,28 @@ bind -m $_m '"\C-^a": accept-line' '"\C-^k": kill-whole-line' '"\C-^i": kill-who
 done
 bind -m vi-command '"\C-^i": vi-insertion-mode'
 unset _m _f
+declare -A _gloveport_to=([kx]=-)
 }} 2>/dev/null
 _gloveport() {{
-builtin set -- '\[\e]133;D;$?;$((_gloveport=${{_gloveport:-0}}+1));{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" $?
+builtin set -- '\[\e]133;D;$?;$((_gloveport=${{_gloveport:-0}}+1));{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" "$1"
 case $3 in "$1"*"$2") ;; *) PS1=${{3//"$1"}}; PS1=$1${{PS1//"$2"}}$2 ;; esac
 case ${{PS2-}} in '\[\e]133;P;{word}\a\]'*) ;; *) PS2='\[\e]133;P;{word}\a\]'${{PS2-}} ;; esac
 case ${{PS0-}} in *'\e]133;C;{word}\a') ;; *) PS0=${{PS0-}}'\e]133;C;{word}\a' ;; esac
+_gloveport_set=$PS1$PS2$PS0
 [[ -t 3 ]] || builtin printf '\e]133;D;%s;%s;{word}\a' "$4" $((_gloveport=${{_gloveport:-0}}+1)) >/dev/tty
 }}
 PS1='\$ '
 PS2='> '
-PROMPT_COMMAND=('' '{{ _gloveport; }} 3>&2 2>/dev/null')
+PROMPT_COMMAND=('' '{{ [[ -t 3 && ${{PS1-}}${{PS2-}}${{PS0-}} == "${{_gloveport_set-}}" || -z $((_gloveport_code=$?)) ]] ||
+_gloveport "$_gloveport_code" 2>/dev/null; }} 3>&2 2>&"${{_gloveport_to[k${{-//[!x]}}]:-2}}"')
 ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) || PROMPT_COMMAND=("${{PROMPT_COMMAND[1]}}")
 {word}"#
     )
 }
 
 /// `program` is the words of a plain shell. It marks itself as one (`N`), and its commands' ends where it prompts. Its function
-/// marks the prompt again where a command set another, and ends with the code that it is given.
+/// marks the prompt again where a command set another, and ends with the code that it is given. It says that a command begins (`C`),
+/// and where the prompt goes nowhere how one ended (`D`), on the terminal. busybox prompts where output goes, others where errors go.
 pub(super) fn start_plain(program: &str, word: &str) -> String {
     format!(
         r#"ENV=/dev/fd/3
@@ -86,8 +92,17 @@ HISTFILE=
 _{word}() {{
 case $PS1 in "{MARK}D;\$?;{word}{BELL}"*"{MARK}B;{word}{BELL}") ;;
 *) PS1="{MARK}D;\$?;{word}{BELL}{MARK}A;{word}{BELL}$PS1{MARK}B;{word}{BELL}" ;; esac
+case ${{2-}} in
+C) if command [ -t 3 ]; then command printf '\033]133;C;{word}\007' >&3
+else command printf '\033]133;C;{word}\007' >/dev/tty; fi ;;
+D) _{word}p ;;
+esac || command printf '\033]133;D;%s;{word}\007\033]133;B;{word}\007' "$1" >/dev/tty
 return "$1"
 }}
+case $(readlink /proc/$$/exe) in
+*busybox*) _{word}p() {{ command [ -t 1 ]; }} ;;
+*) _{word}p() {{ command [ -t 3 ]; }} ;;
+esac
 PS1='$ '
 PS2='{MARK}P;{word}{BELL}> '
 _{word} 0
@@ -124,9 +139,7 @@ pub(super) fn accepted(typed: &[u8]) -> Vec<u8> {
 /// What is typed at a plain shell to run `command`, with the exit code of the one before in `$?` as ever. The shell joins lines
 /// that end with a backslash.
 pub(super) fn evaluated(command: &str, word: &str) -> String {
-    let mut typed = format!(
-        "eval \"{{ command printf '\\033]133;C;{word}\\007' >&3;_{word} $?;}} 3>&2 2>/dev/null$(command printf '\\012"
-    );
+    let mut typed = format!("eval \"{{ _{word} $? C;}} 3>&2 2>/dev/null$(command printf '\\012");
     let mut line = typed.len();
     for byte in command.bytes() {
         let written = match byte {
@@ -141,6 +154,6 @@ pub(super) fn evaluated(command: &str, word: &str) -> String {
         typed.push_str(&written);
         line += written.len();
     }
-    typed.push_str(&format!("')\";{{ _{word} $?;}} 2>/dev/null\r"));
+    typed.push_str(&format!("')\";{{ _{word} $? D;}} 3>&2 2>/dev/null\r"));
     typed
 }

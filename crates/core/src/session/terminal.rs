@@ -16,9 +16,11 @@ use super::foreground::edits_a_line;
 use super::line::Line;
 use super::log::SessionLog;
 use super::marks::{Kind, Marks};
+use super::overflow::Overflow;
 use super::screen::{Screen, SharedScreen};
 pub use super::shells::HOST_KEY;
 use super::shells::{self, TYPED_BYTES};
+use crate::backend::Spill;
 use crate::backend::process::{Process, Tap, TerminalSize};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
@@ -37,6 +39,12 @@ pub struct Terminal {
     /// One command is typed at a time.
     typing: tokio::sync::Mutex<()>,
     typist: Typist,
+    /// Whether the last command ended so soon that the next one is looked on from the thread that types it.
+    is_quick: AtomicBool,
+    /// Where the output of a command goes that memory does not keep, and how much of it is told.
+    spill: Option<(Spill, usize)>,
+    /// That of the last command that was typed.
+    overflow: Mutex<Option<Arc<Mutex<Option<Overflow>>>>>,
 }
 
 /// What was typed besides commands, and where it may be now.
@@ -62,14 +70,21 @@ impl Typist {
     }
 }
 
+/// 300 µs behind a typed command, whoever typed it looks on: what a shell does itself is over then. As long as commands of a
+/// session are.
+const LOOK_ON: Duration = Duration::from_micros(300);
+/// 500 µs for a command to end whose end another thread told: then the next one is looked on again.
+const QUICK: Duration = Duration::from_micros(500);
+
 /// Ctrl-C.
 const INTERRUPT: u8 = 3;
 
 /// 300 ms between two looks at a shell that marks nothing; they must agree.
 const LOOK: Duration = Duration::from_millis(300);
 
-/// 500 ms for a command to end at Ctrl-C.
-const INTERRUPTED: Duration = Duration::from_millis(500);
+/// Twice 250 ms for a command to end at Ctrl-C: one that is just being started when it is pressed does not hear it.
+const INTERRUPTED: Duration = Duration::from_millis(250);
+const INTERRUPTS: usize = 2;
 
 /// What was ended of a command that somebody stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,7 +158,48 @@ impl Terminal {
             }
         });
         let typist = Typist { marks: Arc::clone(&marks), line: Arc::default(), unread: Arc::default() };
-        (Self { screen, marks, echo, typing: tokio::sync::Mutex::new(()), typist }, start(&word), tap)
+        let terminal = Self {
+            screen,
+            marks,
+            echo,
+            typing: tokio::sync::Mutex::new(()),
+            typist,
+            is_quick: AtomicBool::new(true),
+            spill: None,
+            overflow: Mutex::default(),
+        };
+        (terminal, start(&word), tap)
+    }
+
+    /// Has what memory does not keep of a command's output go to a file, of which `most` bytes are told.
+    pub fn with_spill(self, spill: Spill, most: usize) -> Self {
+        Self { spill: Some((spill, most)), ..self }
+    }
+
+    /// Has what is forgotten of the output of the command that was just typed go to a file of its own.
+    fn spill(&self, process: &Process) {
+        let Some((spill, most)) = &self.spill else { return };
+        let overflow = Arc::new(Mutex::new(Some(Overflow::new(Arc::clone(spill), *most))));
+        *self.overflow.lock() = Some(Arc::clone(&overflow));
+        let (marks, begin) = (Arc::clone(&self.marks), self.typed_at().unwrap_or(0));
+        process.on_forgotten(Box::new(move |position, bytes| {
+            let end = position + bytes.len() as u64;
+            let from = position.max(begin);
+            if from >= end {
+                return;
+            }
+            if let Some(overflow) = &mut *overflow.lock() {
+                for (from, to) in marks.lock().printed(from, end) {
+                    let at = |place: u64| usize::try_from(place - position).unwrap_or(usize::MAX);
+                    overflow.take(&bytes[at(from)..at(to)]);
+                }
+            }
+        }));
+    }
+
+    /// What was forgotten of the output of the last command that was typed. Nothing more goes to it.
+    pub(super) fn take_overflow(&self) -> Option<Overflow> {
+        self.overflow.lock().take().and_then(|overflow| overflow.lock().take())
     }
 
     /// What it shows.
@@ -316,7 +372,8 @@ impl Terminal {
         }
         let before = self.mark_count();
         self.typed(command);
-        process.expect_mark();
+        self.spill(process);
+        let typed = Instant::now();
         process.write(self.line(command).as_bytes(), deadline).await?;
         self.typed_whole();
         drop(turn);
@@ -330,7 +387,13 @@ impl Terminal {
                 || asks_for_more
                 || (has_ended && marks.last().is_some_and(|mark| mark.kind == Kind::Prompt))
         };
+        let looks_on = self.looks_on() && !time.is_zero();
+        if looks_on {
+            process.look_on(LOOK_ON, &is_over);
+        }
+        let is_seen = looks_on && is_over();
         let is_over = self.wait(process, time, deadline, is_over).await?;
+        self.is_quick.store(is_seen || !looks_on && is_over && typed.elapsed() < QUICK, Ordering::Relaxed);
         let code = self.ended_since(before);
         if !is_over && code.is_none() {
             return Ok(if process.ended().is_some() { Ran::ShellEnded } else { Ran::Running });
@@ -345,19 +408,26 @@ impl Terminal {
 
     /// Ends the command that runs: with Ctrl-C, or where it does not end at that with the session.
     pub async fn stop(&self, session: &Session) -> Stopped {
-        // Whoever stops a call wants no other bound than these.
-        let deadline = Deadline::default().within(INTERRUPTED);
-        match session.turn(&deadline).await {
-            Err(error) if error.kind() == ErrorKind::Busy => return Stopped::Nothing,
-            Ok(_turn) if session.process.write(&[INTERRUPT], &deadline).await.is_ok() => {
-                if self.prompt(&session.process, INTERRUPTED, &Deadline::default()).await.unwrap_or(false) {
-                    return Stopped::Command;
+        for _ in 0..INTERRUPTS {
+            // Whoever stops a call wants no other bound than these.
+            let deadline = Deadline::default().within(INTERRUPTED);
+            match session.turn(&deadline).await {
+                Err(error) if error.kind() == ErrorKind::Busy => return Stopped::Nothing,
+                Ok(_turn) if session.process.write(&[INTERRUPT], &deadline).await.is_ok() => {
+                    if self.prompt(&session.process, INTERRUPTED, &Deadline::default()).await.unwrap_or(false) {
+                        return Stopped::Command;
+                    }
                 }
+                Ok(_) | Err(_) => break,
             }
-            Ok(_) | Err(_) => {}
         }
         session.process.end().await;
         Stopped::Session
+    }
+
+    /// Whether the next command is looked on from the thread that types it.
+    pub(super) fn looks_on(&self) -> bool {
+        self.is_quick.load(Ordering::Relaxed)
     }
 
     fn last_is_end(&self) -> bool {

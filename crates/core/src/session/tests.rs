@@ -8,9 +8,9 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::Backend;
 use crate::backend::local::shell::supervised::tests::program;
 use crate::backend::local::{LocalBackend, LocalOptions};
+use crate::backend::{Backend, CommandLimits};
 use crate::call_info::CallInfo;
 use crate::cancel::CancelToken;
 use crate::error::ErrorKind;
@@ -25,11 +25,16 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new() -> Self {
+        Self::with_limits(CommandLimits::default())
+    }
+
+    pub(super) fn with_limits(command_limits: CommandLimits) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let options = LocalOptions {
             root: Some(directory.path().to_owned()),
             execute: true,
             supervisor: Some(program()),
+            command_limits,
             ..LocalOptions::default()
         };
         let backend = Arc::new(LocalBackend::new(options).unwrap());

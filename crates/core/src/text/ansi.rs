@@ -7,7 +7,7 @@
 use super::encoding::whole_characters;
 
 /// Strips a stream. The result of pieces is the result of the whole.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct AnsiStripper {
     state: State,
     /// A carriage return came, and what follows decides what it means.

@@ -1,11 +1,10 @@
 //! What a model is told of a command that ended in a terminal session: its own output, apart from what the session printed
 //! before, with both ends of it where it is long, and all of it in a file.
 
-use std::io::Write as _;
-
-use crate::backend::Spill;
+use crate::backend::{Spill, Spilling};
 use crate::blocking::blocking;
 use crate::session::CommandOutput;
+use crate::session::overflow::Finished;
 use crate::text::ansi::strip;
 use crate::text::head_tail::HeadTail;
 use crate::text::ours::set_off;
@@ -25,6 +24,8 @@ pub(super) struct Told {
     pub(super) dropped: u64,
     /// The file that holds what `output` does not.
     pub(super) file: Option<String>,
+    /// Where that file holds only the beginning: so many bytes.
+    pub(super) file_bytes: Option<u64>,
     /// Whether that file misses the beginning, which was gone already.
     pub(super) is_part: bool,
 }
@@ -32,11 +33,21 @@ pub(super) struct Told {
 /// Shapes the output of a command within `most` bytes. What is left out goes to a file first.
 pub(super) async fn tell(output: CommandOutput, most: usize, spill: Spill) -> Told {
     let (before, before_dropped) = bounded(&text_of(&output.before), output.before_dropped, most / SHARE_OF_BEFORE);
-    let (text, dropped) = bounded(&text_of(&output.own), output.own_dropped, most);
     let own = output.own;
-    let file =
-        if dropped == 0 { None } else { blocking(move || keep(&spill, &whole_text_of(&own))).await.ok().flatten() };
-    Told { before, output: text, dropped: before_dropped + dropped, file, is_part: output.own_dropped > 0 }
+    if let Some(overflow) = output.own_overflow {
+        let finished = blocking(move || overflow.finish(&own)).await.unwrap_or_default();
+        let dropped = before_dropped + finished.dropped;
+        let Finished { text, file, file_bytes, .. } = finished;
+        return Told { before, output: text, dropped, file, file_bytes, is_part: false };
+    }
+    let (text, dropped) = bounded(&text_of(&own), output.own_dropped, most);
+    let (file, file_bytes) = if dropped == 0 {
+        (None, None)
+    } else {
+        blocking(move || keep(&spill, &whole_text_of(&own))).await.unwrap_or_default()
+    };
+    let is_part = output.own_dropped > 0;
+    Told { before, output: text, dropped: before_dropped + dropped, file, file_bytes, is_part }
 }
 
 impl Told {
@@ -48,8 +59,12 @@ impl Told {
         }
         text.push_str(&head(&set_off(&self.output)));
         if let Some(file) = &self.file {
-            let what = if self.is_part { "last 1 MiB of the output" } else { "whole output" };
-            text.push_str(&format!("\n\n(The {what} is in {file}; look into it with `read_file` or `grep`.)"));
+            let what = match self.file_bytes {
+                Some(bytes) => format!("The first {bytes} bytes of the output are"),
+                None if self.is_part => "The last 1 MiB of the output is".to_owned(),
+                None => "The whole output is".to_owned(),
+            };
+            text.push_str(&format!("\n\n({what} in {file}; look into it with `read_file` or `grep`.)"));
         }
         text
     }
@@ -72,11 +87,9 @@ fn bounded(text: &str, dropped: u64, most: usize) -> (String, u64) {
     (gone + &kept.text, dropped + kept.dropped_bytes)
 }
 
-fn keep(spill: &Spill, text: &str) -> Option<String> {
-    let mut kept = spill()?;
-    if kept.room.take(text.len()) < text.len() {
-        return None;
-    }
-    kept.file.write_all(text.as_bytes()).ok()?;
-    Some(kept.path)
+/// Writes a text to a file of its own: its path, and where it holds only the beginning, how many bytes.
+fn keep(spill: &Spill, text: &str) -> (Option<String>, Option<u64>) {
+    let mut file = Spilling::of(Some(Spill::clone(spill)));
+    file.write(text.as_bytes());
+    file.told()
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::access::{Access, Operation};
 use crate::backend::process::TerminalSize;
-use crate::backend::{BoxFuture, CommandLimits, TerminalRequest};
+use crate::backend::{BoxFuture, Ceiling, CommandLimits, TerminalRequest};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning;
@@ -25,7 +25,7 @@ use crate::text::ours::set_off;
 use crate::text::progress::last_states;
 use crate::text::shown::shown_to_person;
 use crate::tool::command_output::{Told, tell};
-use crate::tool::execute::command_access;
+use crate::tool::execute::{SUPERVISOR_LOST, command_access, over};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 20 s: as TT-10.
@@ -164,14 +164,27 @@ impl ShellExec {
                 let reason = exit_meaning.map_or_else(String::new, |meaning| format!(": {meaning}"));
                 format!("Command ended with exit code {code}{reason}.\n{}", or_none(output))
             }
-            None => format!("{output}\n--- SESSION TERMINATED ---"),
+            None => format!("{output}\n{}", terminated(session)),
         });
         let data = json!({
             "id": id, "running": false, "exitCode": code, "exitMeaning": exit_meaning, "output": told.output,
-            "before": told.before, "droppedBytes": told.dropped, "more": false, "spillPath": told.file, "timedOut": false,
+            "before": told.before, "droppedBytes": told.dropped, "more": false, "spillPath": told.file, "spillBytes": told.file_bytes,
+            "timedOut": false, "ceiling": ceiling(session),
         });
         ToolResult { truncated: told.dropped > 0, ..ToolResult::new(text, data) }
     }
+}
+
+/// The ceiling for which a session was ended.
+pub(super) fn ceiling(session: &Session) -> Option<Ceiling> {
+    session.process.ended().and_then(|outcome| outcome.ceiling)
+}
+
+/// What is said behind the output of a session that ended, with the reason where it was ended for one.
+pub(super) fn terminated(session: &Session) -> String {
+    let reason = ceiling(session).map_or_else(String::new, |ceiling| format!(" ({})", over(ceiling)));
+    let is_lost = session.process.ended().is_some_and(|outcome| outcome.supervisor_lost);
+    format!("--- SESSION TERMINATED{reason} ---{}", if is_lost { SUPERVISOR_LOST } else { "" })
 }
 
 /// What is told of a command that goes on, or that is not whole.
@@ -245,6 +258,7 @@ async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>, tool:
     // The thread of a caller that types at a shell is not held up by the start of one.
     lent::give_back(|| true).await;
     let (terminal, shell, tap) = Terminal::new(SIZE, view.sessions.log(id, SIZE));
+    let terminal = terminal.with_spill(view.spill(), view.limits.output_bytes);
     let request = TerminalRequest {
         command: Some(shell),
         working_directory: cwd.map(|cwd| view.path(cwd)).transpose()?,
@@ -433,7 +447,7 @@ fn taken_over(view: &View<'_>, session: &Session) -> ToolResult {
     let fresh = session.fresh_printed(view.limits.output_bytes);
     let mut result = super::terminal_view::shown(session, &fresh, code);
     let meanwhile = if result.text.is_empty() { "(no output)" } else { &result.text };
-    let end = if session.process.ended().is_some() { "\n--- SESSION TERMINATED ---" } else { "" };
+    let end = session.process.ended().map_or_else(String::new, |_| format!("\n{}", terminated(session)));
     result.text =
         format!("The person worked in session '{}' and gave it back. Output meanwhile:\n{meanwhile}{end}", session.id);
     if let Some(data) = result.data.as_mut().and_then(serde_json::Value::as_object_mut) {

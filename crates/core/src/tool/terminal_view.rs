@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::background::list;
-use super::terminal::{MAX_WAIT_S, more_of, plain, terminal_of};
+use super::terminal::{MAX_WAIT_S, ceiling, more_of, plain, terminal_of, terminated};
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::backend::process::{Order, TerminalSize};
@@ -77,12 +77,13 @@ impl Tool for ShellView {
             let fresh = session.fresh_printed(view.limits.output_bytes);
             let mut result = shown(&session, &fresh, code);
             if ended {
-                let marker = if result.text.is_empty() {
-                    "--- SESSION TERMINATED (no new output) ---"
+                let marker = if result.text.is_empty() && ceiling(&session).is_none() {
+                    "--- SESSION TERMINATED (no new output) ---".to_owned()
                 } else {
-                    "\n--- SESSION TERMINATED ---"
+                    let gap = if result.text.is_empty() { "" } else { "\n" };
+                    format!("{gap}{}", terminated(&session))
                 };
-                result.text.push_str(marker);
+                result.text.push_str(&marker);
             } else if result.text.is_empty() {
                 result.text = "[No new output]\nThe session is open. Wait with `wait`, look at its screen with \
                                `shell_screen`, or write to it with `shell_write_to_process`."
@@ -112,6 +113,7 @@ pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> Tool
     let data = json!({
         "id": session.id, "running": session.process.ended().is_none(), "atPrompt": at_prompt, "exitCode": code,
         "fullScreen": is_full_screen, "output": text, "droppedBytes": fresh.dropped, "more": fresh.more,
+        "ceiling": ceiling(session),
     });
     ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
 }

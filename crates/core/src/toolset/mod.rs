@@ -313,6 +313,12 @@ impl Toolset {
             .map_err(|_| Error::internal("A file could not be kept."))?
     }
 
+    /// Where whole outputs are kept.
+    #[cfg(test)]
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.shared.scratch
+    }
+
     /// What the toolset runs beside its calls.
     pub fn sessions(&self) -> &Sessions {
         &self.shared.sessions

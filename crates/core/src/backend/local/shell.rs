@@ -39,6 +39,8 @@ mod program;
 #[cfg(target_os = "linux")]
 mod room;
 mod running;
+#[cfg(target_os = "linux")]
+mod screen;
 mod search_path;
 #[cfg(all(target_os = "linux", not(test)))]
 mod supervised;

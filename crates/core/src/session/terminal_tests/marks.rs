@@ -70,6 +70,20 @@ async fn nothing_that_a_session_does_to_its_shell_costs_it_the_ends_of_its_comma
     }
 }
 
+/// What the rest of a line would have put right, Ctrl-C took away.
+#[tokio::test]
+async fn ctrl_c_in_the_line_that_sets_the_prompt_costs_a_session_nothing() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "PS1='mine> ' PS2= PS0=; sh -c 'printf r\\\\145ady; exec sleep 300'; echo not").await;
+    until_shown(&toolset, "\nready").await;
+    let stopped = finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
+    assert!(stopped.ends_with("--- COMMAND FINISHED (exit code 130) ---"), "{stopped}");
+    let next = exec(&toolset, "echo out; false").await;
+    assert_eq!(next.text, "Command ended with exit code 1.\nout");
+    until_shown(&toolset, "mine> echo out; false").await;
+}
+
 /// A session whose prompt was taken away kept each call for its whole time.
 #[tokio::test]
 async fn where_the_prompt_is_taken_away_the_kernel_says_that_the_shell_reads_a_line() {

@@ -18,6 +18,7 @@ use crate::cancel::Deadline;
 use crate::tool::{Part, ToolResult};
 use crate::toolset::{Application, CallOptions, Toolset};
 
+mod ceilings;
 mod marks;
 mod output;
 mod plain;
@@ -185,20 +186,25 @@ async fn a_command_is_typed_by_the_thread_that_asks() {
     assert!(toolset.sessions().find("s").is_none(), "a shell is started elsewhere");
     assert_eq!(first.await.unwrap().text, "typed");
     let session = toolset.sessions().find("s").unwrap();
-    let before = session.terminal.as_ref().unwrap().mark_count();
+    let terminal = session.terminal.as_ref().unwrap();
+    let before = terminal.mark_count();
     let folder = tempfile::tempdir().unwrap();
-    let ran = folder.path().join("ran");
-    let input = json!({ "id": "s", "command": format!("echo > {}; echo typed", ran.display()) });
+    let [ran, go_on] = ["ran", "go_on"].map(|name| folder.path().join(name));
+    let command =
+        format!("echo > {}; until [ -e {} ]; do sleep 0.01; done; echo typed", ran.display(), go_on.display());
+    let input = json!({ "id": "s", "command": command });
     let mut second = Box::pin(toolset.call("shell_exec", input, CallOptions::default()));
-    assert!(crate::lent::poll(second.as_mut(), context).is_pending());
-    assert!(session.terminal.as_ref().unwrap().mark_count() > before, "it was typed at the first poll");
+    assert!(crate::lent::poll_for(Duration::from_secs(60), second.as_mut(), context).is_pending());
+    assert!(terminal.mark_count() > before, "it was typed at the first poll");
     // Nobody drives the runtime: where a task had to write it, it would wait for that.
     let begin = std::time::Instant::now();
     while !ran.exists() {
         assert!(begin.elapsed() < Duration::from_secs(60), "it waits for a task of the runtime");
         std::thread::yield_now();
     }
+    fs::write(go_on, "").unwrap();
     assert_eq!(second.await.unwrap().text, "typed");
+    assert!(!terminal.looks_on(), "a thread is lent for quick commands alone");
 }
 
 #[tokio::test]

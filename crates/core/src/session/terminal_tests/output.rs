@@ -1,5 +1,7 @@
 //! Long output of a session: whose it is, and what is said where some of it is not told.
 
+use std::fs;
+
 use serde_json::json;
 
 use super::*;
@@ -41,25 +43,29 @@ async fn long_output_has_both_its_ends_a_count_and_a_file_and_the_next_command_h
     assert_eq!(exec(&toolset, "true").await.text, "Command executed successfully (no output).");
 }
 
+/// The file held the last 1 MiB, and the text no beginning.
 #[tokio::test]
-async fn of_more_than_is_kept_the_end_is_there_and_the_rest_is_counted() {
+async fn of_more_than_memory_keeps_both_ends_are_told_and_the_file_is_whole() {
     let world = World::new();
     let toolset = terminals_and_files(&world);
-    let long = exec(&toolset, "seq 1 400000; echo THE END").await;
-    let printed = numbers(1..=400_000).len() + "THE END".len();
-    assert!(long.text.starts_with("... ["), "{}", &long.text[..200]);
-    assert!(
-        long.text.ends_with(
-            "\n399999\n400000\nTHE END\n\n(The last 1 MiB of the output is in /.gloveport/output-1.txt; look into it with \
-             `read_file` or `grep`.)"
-        ),
-        "{}",
-        &long.text[long.text.len() - 300..]
-    );
-    // A terminal ends its lines with two characters, of those that are gone too.
-    let dropped = long.data.unwrap()["droppedBytes"].as_u64().unwrap();
-    let least = printed as u64 - 100_000;
-    assert!((least..least + 400_000).contains(&dropped), "{dropped} of {printed}");
+    for number in 1..=2 {
+        let long = exec(&toolset, "printf 'é\\n'; seq 1 400000; echo THE END").await;
+        let whole = format!("é\n{}THE END", numbers(1..=400_000));
+        let (head, tail) = (&whole[..50_000], &whole[whole.len() - 50_000..]);
+        let dropped = whole.len() - 100_000;
+        let file = format!("/.gloveport/output-{number}.txt");
+        let told = format!(
+            "{head}\n... [{dropped} bytes of output left out] ...\n{tail}\n\n(The whole output is in {file}; look into it \
+             with `read_file` or `grep`.)"
+        );
+        assert!(long.text == told, "{} ... {}", &long.text[..200], &long.text[long.text.len() - 300..]);
+        let data = long.data.unwrap();
+        let facts = (&data["droppedBytes"], &data["spillPath"], &data["spillBytes"]);
+        assert_eq!(facts, (&json!(dropped), &json!(file), &json!(null)));
+        let kept = toolset.scratch().host_path().unwrap().join(format!("output-{number}.txt"));
+        assert!(fs::read_to_string(kept).unwrap() == whole);
+    }
+    assert_eq!(exec(&toolset, "echo hello").await.text, "hello");
 }
 
 #[tokio::test]

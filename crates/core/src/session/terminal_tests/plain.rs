@@ -125,6 +125,7 @@ async fn settings_cost_a_shell_of_busybox_neither_its_prompt_nor_exit_codes() {
 
 /// A trace told the word of the marks in every result, and a function took each command's text away.
 async fn keeps_its_ends(program: &str, silences: &str) {
+    let heard = |text, silence| if silences == silence { "" } else { text };
     let world = World::new();
     let (_sessions, session) = opened(&world, program).await;
     let word = session.terminal.as_ref().unwrap().word();
@@ -135,8 +136,11 @@ async fn keeps_its_ends(program: &str, silences: &str) {
         ("printf() { :; }", 0, ""),
         ("sh -c 'echo out; exit 7'", 7, "out\n"),
         (silences, 0, ""),
-        ("sh -c 'echo err >&2; exit 6'", 6, "err\n"),
+        ("sh -c 'echo err >&2; exit 6'", 6, heard("err\n", "exec 2>/dev/null")),
         ("(exit $?)", 6, ""),
+        ("echo again; false", 1, heard("again\n", "exec >/dev/null")),
+        ("PS1='mine> '", 0, ""),
+        ("true", 0, ""),
     ];
     let said = said(&session, &commands.map(|(command, ..)| command)).await;
     for ((command, code, printed), (ran, text)) in commands.into_iter().zip(said) {
@@ -148,11 +152,15 @@ async fn keeps_its_ends(program: &str, silences: &str) {
 
 #[tokio::test]
 async fn nothing_that_a_session_does_to_a_plain_shell_costs_it_the_ends_of_its_commands() {
-    keeps_its_ends("/bin/sh", "exec >/dev/null").await;
+    for silences in ["exec >/dev/null", "exec 2>/dev/null"] {
+        keeps_its_ends("/bin/sh", silences).await;
+    }
 }
 
 #[tokio::test]
 async fn nothing_that_a_session_does_to_a_shell_of_busybox_costs_it_the_ends_of_its_commands() {
     // Its prompt is printed where output is.
-    keeps_its_ends("busybox sh", "exec >&2").await;
+    for silences in ["exec >&2", "exec >/dev/null", "exec 2>/dev/null"] {
+        keeps_its_ends("busybox sh", silences).await;
+    }
 }

@@ -12,7 +12,7 @@ use super::pipes::Pipes;
 use super::running::{Ended, Launch, Running};
 use super::{CommandRunner, GRACE, signal_name};
 use crate::backend::capture::Capture;
-use crate::backend::intake::Taker;
+use crate::backend::intake::{Looker, Taker};
 use crate::backend::process::{Driver, Order, Process, ProcessOptions, ProcessSignal, Recorder, TerminalSize, process};
 use crate::backend::{Background, ExecuteOutcome, ExecuteRequest};
 use crate::cancel::CancelToken;
@@ -55,6 +55,10 @@ pub(super) trait Channel: Send {
     fn resize(&mut self, size: TerminalSize);
     /// Writes input from any thread while this lives, where that can be done.
     fn taker(&self) -> Option<Taker> {
+        None
+    }
+    /// Takes output on any thread while this lives, where that can be done.
+    fn looker(&self, _recorder: &Recorder) -> Option<Looker> {
         None
     }
 }
@@ -129,6 +133,9 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
     let Driver { mut recorder, mut orders, mut input, intake } = driver;
     if let Some(taker) = channel.taker() {
         intake.open(taker);
+    }
+    if let Some(looker) = channel.looker(&recorder) {
+        intake.open_to_looks(looker);
     }
     let mut output_is_open = true;
     let mut input_is_open = true;

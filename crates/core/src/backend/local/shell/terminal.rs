@@ -4,33 +4,27 @@
 //! (`TIOCGPTPEER`), never by a name, and is closed here as soon as the supervisor has it: the end of the last process on
 //! it is then the end of the output, and every byte before that is read.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::io::Errno;
-use rustix::process::Pid;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcgetpgrp, tcsetwinsize};
+use rustix::termios::{Winsize, tcsetwinsize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::beside::Channel;
-use super::pipes::READ_BYTES;
 use super::room::{Room, watched};
 use super::running::{Launch, Running};
+use super::screen::{Found, Screen, Watched};
 use super::{CommandRunner, PROCESSES};
-use crate::backend::intake::Taker;
+use crate::backend::intake::{Looker, Taker};
 use crate::backend::process::{Process, ProcessOptions, Recorder, TerminalSize, process};
 use crate::backend::{Background, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result};
 
 /// 256 KiB are taken from a terminal before anything else gets its turn.
 const TURN_BYTES: usize = 256 << 10;
-
-/// 300 µs behind a typed command, a look is taken at once after the other: a shell writes a few words one by one, and each that
-/// wakes a processor costs the shell more than the word.
-const LINGER: Duration = Duration::from_micros(300);
 
 /// What programs on a terminal are told, on top of the backend's environment: a terminal that draws, and that somebody
 /// can be asked on.
@@ -98,64 +92,33 @@ fn window(size: TerminalSize) -> Winsize {
     Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 }
 }
 
-/// Our side of a terminal.
+/// Our side of a terminal, as its driver has it.
 struct Terminal {
-    master: AsyncFd<Arc<OwnedFd>>,
-    /// The process that leads the terminal's session, and by its number its group.
-    leader: Option<Pid>,
+    screen: Arc<Screen>,
+    watched: AsyncFd<Watched>,
     input: Vec<u8>,
     written: usize,
     /// What is waited for when the terminal takes no more.
     room: Option<Room>,
-    buffer: Vec<u8>,
-}
-
-/// What a read of the terminal found.
-enum Found {
-    /// So many bytes, and there may be more.
-    Bytes(usize),
-    /// All that there was for now: so many bytes.
-    Rest(usize),
-    /// Nobody holds the other side any more, and all of the output was read.
-    End,
 }
 
 impl Terminal {
     fn of(master: OwnedFd, leader: Option<u32>) -> Result<Self> {
-        let master = watched(Arc::new(master), Interest::READABLE)
+        let screen = Arc::new(Screen::of(master, leader)?);
+        let watched = watched(Watched(Arc::clone(&screen)), Interest::READABLE)
             .ok_or_else(|| Error::internal("A terminal cannot be waited on."))?;
-        let leader = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-        Ok(Self { master, leader, input: Vec::new(), written: 0, room: None, buffer: vec![0; READ_BYTES] })
+        Ok(Self { screen, watched, input: Vec::new(), written: 0, room: None })
     }
 
-    fn read(&mut self, recorder: &mut Recorder) -> Found {
-        // Fills the buffer before anybody is told: the kernel gives 4 KiB at a time.
-        let mut filled = 0;
-        let end = loop {
-            match rustix::io::read(self.master.get_ref(), &mut self.buffer[filled..]) {
-                Ok(0) => break Found::End,
-                Ok(count) => filled += count,
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break Found::Rest(filled),
-                Err(_) => break Found::End,
-            }
-            if filled == self.buffer.len() {
-                break Found::Bytes(filled);
-            }
-        };
-        if filled > 0 {
-            // Whoever has the terminal the kernel knows, whatever programs print.
-            let leads = || self.leader.is_some() && tcgetpgrp(self.master.get_ref()).ok() == self.leader;
-            recorder.take_raw(&self.buffer[..filled], &leads);
-        }
-        end
+    fn read(&self, recorder: &Recorder) -> Found {
+        self.screen.read(|bytes, leads| recorder.take_raw(bytes, leads))
     }
 
     /// Writes what the terminal takes.
     fn write(&mut self) {
-        self.written += write(self.master.get_ref(), &self.input[self.written..]);
+        self.written += write(&self.screen.master, &self.input[self.written..]);
         if self.written < self.input.len() {
-            self.room.get_or_insert_with(|| Room::of(self.master.get_ref()));
+            self.room.get_or_insert_with(|| Room::of(&self.screen.master));
         } else {
             self.room = None;
         }
@@ -190,7 +153,7 @@ impl Channel for Terminal {
         loop {
             let pending = !self.wants_input();
             tokio::select! {
-                ready = self.master.readable() => match ready {
+                ready = self.watched.readable() => match ready {
                     // Cleared before the attempts: what becomes ready afterwards wakes the next wait.
                     Ok(mut ready) => ready.clear_ready(),
                     Err(_) => return false,
@@ -204,7 +167,6 @@ impl Channel for Terminal {
             loop {
                 match self.read(recorder) {
                     Found::Bytes(count) => turn += count,
-                    Found::Rest(_) if recorder.expects(LINGER) => std::thread::yield_now(),
                     Found::Rest(_) => break,
                     Found::End => return false,
                 }
@@ -237,13 +199,22 @@ impl Channel for Terminal {
 
     fn resize(&mut self, size: TerminalSize) {
         // It fails only when the terminal is gone.
-        let _ = tcsetwinsize(self.master.get_ref().as_fd(), window(size));
+        let _ = tcsetwinsize(&self.screen.master, window(size));
     }
 
     fn taker(&self) -> Option<Taker> {
         // The terminal closes when its driver is done with it, whoever could still write.
-        let master = Arc::downgrade(self.master.get_ref());
-        Some(Box::new(move |input| master.upgrade().map_or(input.len(), |master| write(&master, input))))
+        let screen = Arc::downgrade(&self.screen);
+        Some(Box::new(move |input| screen.upgrade().map_or(input.len(), |screen| write(&screen.master, input))))
+    }
+
+    fn looker(&self, recorder: &Recorder) -> Option<Looker> {
+        let (screen, recorder) = (Arc::downgrade(&self.screen), recorder.screen());
+        Some(Box::new(move |time, is_over| {
+            if let Some(screen) = screen.upgrade() {
+                screen.look_on(&recorder, time, is_over);
+            }
+        }))
     }
 }
 
@@ -252,6 +223,9 @@ const END_OF_INPUT: u8 = 4;
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+    use std::time::Duration;
+
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
     use super::*;
@@ -260,6 +234,7 @@ mod tests {
     /// As many bytes of input as a terminal surely holds.
     const KEYS: usize = 1_000;
     const SIZE: TerminalSize = TerminalSize { columns: 80, rows: 24 };
+    const WORDS: u64 = 200;
 
     /// Our side of a terminal that echoes nothing and gives each byte at once, its other side, and what takes its output.
     fn terminal() -> (Terminal, OwnedFd, Process, Driver) {
@@ -297,6 +272,53 @@ mod tests {
         drop(slave);
         assert!(!terminal.carry(&mut driver.recorder).await, "that was the end");
         assert_eq!(process.read(0, 100).bytes, b"printed");
+    }
+
+    /// Each word that a shell wrote woke another thread, beside the one that waited for it.
+    #[tokio::test]
+    async fn whoever_looks_on_takes_what_comes_and_the_driver_sleeps_until_then() {
+        let (mut terminal, slave, process, mut driver) = terminal();
+        let look = terminal.looker(&driver.recorder).unwrap();
+        let looker = tokio::task::spawn_blocking({
+            let process = process.clone();
+            move || {
+                rustix::io::write(&slave, b"word").unwrap();
+                while process.position() < 4 {
+                    std::thread::yield_now();
+                }
+                let written = Cell::new(1);
+                look(Duration::from_secs(60), &|| {
+                    if process.position() == written.get() * 4 {
+                        written.set(written.get() + 1);
+                        rustix::io::write(&slave, b"word").unwrap();
+                    }
+                    // The last is left.
+                    written.get() == WORDS
+                });
+                while process.position() < WORDS * 4 {
+                    std::thread::yield_now();
+                }
+                (look, slave)
+            }
+        });
+        let metrics = tokio::runtime::Handle::current().metrics();
+        let before = metrics.worker_park_count(0);
+        let (look, slave) = tokio::select! {
+            _ = terminal.carry(&mut driver.recorder) => panic!("that was not the end"),
+            looked = looker => looked.unwrap(),
+        };
+        let slept = metrics.worker_park_count(0) - before;
+        assert!(slept <= 6, "it slept {slept} times in the time of a few");
+        // What nobody looks on at is the driver's, also where a look has begun and ended meanwhile.
+        rustix::io::write(&slave, b"rest").unwrap();
+        look(Duration::ZERO, &|| true);
+        rustix::io::write(&slave, b"end").unwrap();
+        drop(slave);
+        assert!(!terminal.carry(&mut driver.recorder).await, "that was the end");
+        assert_eq!(process.read(WORDS * 4 - 4, 100).bytes, b"wordrestend");
+        // Nobody is held up by a terminal that is gone.
+        drop(terminal);
+        look(Duration::from_secs(60), &|| false);
     }
 
     /// More than a terminal holds is written as its program reads, however long that takes.

@@ -1,0 +1,151 @@
+//! Reading a terminal: by its driver, and for a moment by whoever typed at it.
+//!
+//! What a shell says right behind a line is taken by the thread that typed the line: to wake another thread, and the processor
+//! that it sleeps on, costs more than many commands. The driver sleeps on meanwhile. It waits for a set that holds the terminal
+//! alone, in which the terminal is switched off for that time; what comes behind it wakes the driver as ever.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::io::Errno;
+use rustix::process::Pid;
+use rustix::termios::tcgetpgrp;
+
+use super::pipes::READ_BYTES;
+use crate::backend::process::ScreenRecorder;
+use crate::error::{Error, Result};
+
+/// 4 KiB are taken at once by who looks on: what the kernel gives in one piece, drawn in microseconds.
+const GLANCE_BYTES: usize = 4 << 10;
+/// 16 KiB in all: a command that prints more is the driver's.
+const LOOK_BYTES: usize = 16 << 10;
+
+/// Our side of a terminal.
+pub(super) struct Screen {
+    pub(super) master: OwnedFd,
+    /// Holds the master alone.
+    set: OwnedFd,
+    /// The process that leads the terminal's session, and by its number its group.
+    leader: Option<Pid>,
+    /// Locked from the read until its bytes are recorded: they are recorded in order.
+    buffer: Mutex<Vec<u8>>,
+    /// One thread looks on at a time.
+    looking: Mutex<()>,
+}
+
+/// What a read of the terminal found.
+pub(super) enum Found {
+    /// So many bytes, and there may be more.
+    Bytes(usize),
+    /// All that there was for now: so many bytes.
+    Rest(usize),
+    /// Nobody holds the other side any more, and all of the output was read.
+    End,
+}
+
+impl Screen {
+    pub(super) fn of(master: OwnedFd, leader: Option<u32>) -> Result<Self> {
+        let set = epoll::create(epoll::CreateFlags::CLOEXEC)
+            .and_then(|set| epoll::add(&set, &master, data(), epoll::EventFlags::IN).map(|()| set))
+            .map_err(|_| Error::internal("A terminal cannot be waited on."))?;
+        let leader = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        Ok(Self { master, set, leader, buffer: Mutex::new(vec![0; READ_BYTES]), looking: Mutex::new(()) })
+    }
+
+    /// Reads what is there and records it; at most as much as the buffer holds.
+    pub(super) fn read(&self, record: impl FnOnce(&[u8], &dyn Fn() -> bool)) -> Found {
+        self.read_into(&mut self.buffer.lock(), record)
+    }
+
+    fn read_into(&self, buffer: &mut [u8], record: impl FnOnce(&[u8], &dyn Fn() -> bool)) -> Found {
+        // Fills the buffer before anybody is told: the kernel gives 4 KiB at a time.
+        let mut filled = 0;
+        let end = loop {
+            match rustix::io::read(&self.master, &mut buffer[filled..]) {
+                Ok(0) => break Found::End,
+                Ok(count) => filled += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break Found::Rest(filled),
+                Err(_) => break Found::End,
+            }
+            if filled == buffer.len() {
+                break Found::Bytes(filled);
+            }
+        };
+        if filled > 0 {
+            // Whoever has the terminal the kernel knows, whatever programs print.
+            let leads = || self.leader.is_some() && tcgetpgrp(&self.master).ok() == self.leader;
+            record(&buffer[..filled], &leads);
+        }
+        end
+    }
+
+    /// Takes what comes on this thread until `is_over`, at most for `time`.
+    pub(super) fn look_on(&self, recorder: &ScreenRecorder, time: Duration, is_over: &dyn Fn() -> bool) {
+        let Some(_looking) = self.looking.try_lock() else { return };
+        let begin = Instant::now();
+        let _off = Off::of(self);
+        let mut taken = 0;
+        loop {
+            // The driver may still be at what came before.
+            if let Some(mut buffer) = self.buffer.try_lock() {
+                let found = self.read_into(&mut buffer[..GLANCE_BYTES], |bytes, leads| recorder.take_raw(bytes, leads));
+                match found {
+                    Found::End => return,
+                    Found::Bytes(count) | Found::Rest(count) => taken += count,
+                }
+            }
+            let left = time.saturating_sub(begin.elapsed());
+            if is_over() || taken >= LOOK_BYTES || left.is_zero() {
+                return;
+            }
+            // Asleep: the processor is for the shell, and for the kernel's own thread that carries what is printed.
+            let mut master = [PollFd::new(&self.master, PollFlags::IN)];
+            let _ = poll(&mut master, Timespec::try_from(left).ok().as_ref());
+        }
+    }
+}
+
+/// While it lives the terminal is switched off in its set.
+struct Off<'a>(&'a Screen);
+
+impl<'a> Off<'a> {
+    /// Where that fails the driver wakes too, and finds what is left to it.
+    fn of(screen: &'a Screen) -> Self {
+        let _ = epoll::modify(&screen.set, &screen.master, data(), epoll::EventFlags::empty());
+        // What made it ready before is forgotten only where somebody asks: else nothing would make it ready anew.
+        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: data() }];
+        let _ = epoll::wait(&screen.set, &mut events, Some(&Timespec::default()));
+        Self(screen)
+    }
+}
+
+impl Drop for Off<'_> {
+    /// What is there by now wakes the driver at once.
+    fn drop(&mut self) {
+        let _ = epoll::modify(&self.0.set, &self.0.master, data(), epoll::EventFlags::IN);
+    }
+}
+
+/// Nobody asks which of one it was.
+fn data() -> epoll::EventData {
+    epoll::EventData::new_u64(0)
+}
+
+/// What the driver waits for.
+pub(super) struct Watched(pub(super) Arc<Screen>);
+
+impl AsFd for Watched {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.set.as_fd()
+    }
+}
+
+impl AsRawFd for Watched {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.set.as_raw_fd()
+    }
+}
