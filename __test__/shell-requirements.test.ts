@@ -16,6 +16,9 @@ const BACKGROUND = 'crates/core/src/session/tests.rs'
 const TERMINAL = 'crates/core/src/session/terminal_tests/mod.rs'
 const PROGRAMS = 'crates/core/src/session/terminal_tests/programs.rs'
 const PLAIN = 'crates/core/src/session/terminal_tests/plain.rs'
+const MARKS = 'crates/core/src/session/terminal_tests/marks.rs'
+const OUTPUT = 'crates/core/src/session/terminal_tests/output.rs'
+const CEILINGS = 'crates/core/src/session/terminal_tests/ceilings.rs'
 const WHOLE = 'crates/core/src/session/terminal_tests/whole.rs'
 
 const withPython = test.skipIf(!process.env['CI'] && spawnSync('python3', ['--version']).status !== 0)
@@ -128,7 +131,78 @@ const PROMISED: Held = [
     '`commandLimits` hold for every command of a backend, whichever tool starts it',
   ],
   ['a missing directory says so', SHELL, 'says_that_the_working_directory_is_gone'],
+  ['ceilings of a session', CEILINGS, 'the_ceiling_at_which_a_session_was_ended_is_named'],
+  [
+    'ceilings of a session',
+    CEILINGS,
+    'a_program_that_used_up_its_processor_time_is_told_from_one_that_failed_and_its_session_goes_on',
+  ],
   ['a completion event', BACKGROUND, 'the_end_is_told'],
+  [
+    'the same process, with a pipe',
+    BACKGROUND,
+    'a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input_open',
+  ],
+  ['list and kill', BACKGROUND, 'a_background_shell_is_started_read_listed_and_killed'],
+  ['new output only', BACKGROUND, 'output_comes_once_in_order_and_what_was_dropped_is_counted'],
+  ['wait for output', BACKGROUND, 'a_look_waits_no_longer_than_it_is_told_to'],
+  ['signals', BACKGROUND, 'a_signal_reaches_the_group_and_ends_nothing_by_itself'],
+  ['the group and the classes', '__test__/terminals.test.ts', 'sessions keep their shell; the methods are the tools'],
+  [
+    'the class of one terminal',
+    '__test__/terminals.test.ts',
+    'a terminal is written to, looked at, resized, read to its end',
+  ],
+  [
+    'over any backend that has them',
+    'crates/core/src/backend/composite/shell_tests.rs',
+    'background_commands_and_terminals_go_to_the_default',
+  ],
+  ['over any backend that has them', TERMINAL, 'a_backend_without_terminals_leaves_the_tools_out'],
+  ['over any backend that has them', 'crates/guest/tests/docker/beside.rs', 'a_terminal_takes_keys_and_sizes'],
+  ['on timeout the running session', TERMINAL, 'a_command_that_takes_too_long_goes_on_and_is_seen_to_its_end'],
+  ['prompts without a newline', PROGRAMS, 'prompts_without_a_line_end_are_seen_and_answered'],
+  ['curses', PROGRAMS, 'keys_of_the_cursor_reach_programs_that_draw_with_curses'],
+  ['named keys', 'crates/core/src/session/keys.rs', 'keys_are_bytes_and_what_is_no_key_is_refused'],
+  ['Ctrl-C, job control', TERMINAL, 'keys_stop_and_resume_jobs_and_the_end_of_a_session_is_the_end_of_all_of_it'],
+  ['what a session keeps', TERMINAL, 'a_session_keeps_directory_variables_functions_and_history_also_after_failures'],
+  [
+    'the prompt mark',
+    'crates/core/src/session/marks.rs',
+    'finds_its_own_marks_wherever_the_stream_is_cut_and_no_others',
+  ],
+  ['the prompt mark', MARKS, 'nothing_that_a_session_does_to_its_shell_costs_it_the_ends_of_its_commands'],
+  ['the prompt mark', MARKS, 'ctrl_c_in_the_line_that_sets_the_prompt_costs_a_session_nothing'],
+  [
+    'quiet time',
+    'crates/core/src/session/terminal_tests/reading.rs',
+    'whoever_waits_for_something_else_is_not_taken_for_it',
+  ],
+  ['the times of TT-12', OUTPUT, 'a_program_that_still_prints_behind_its_input_is_left_to_print'],
+  ['cursors', 'crates/core/src/backend/process.rs', 'positions_stay_valid_and_what_is_gone_is_counted'],
+  ['a cap on scrollback', OUTPUT, 'a_look_at_more_than_is_kept_counts_what_is_gone'],
+  ['a cap on scrollback', OUTPUT, 'of_more_than_memory_keeps_both_ends_are_told_and_the_file_is_whole'],
+  [
+    'a cap on sessions',
+    'crates/core/src/session/places.rs',
+    'as_many_as_may_run_and_not_one_more_also_while_they_start',
+  ],
+  ['logs and recordings', 'crates/core/src/session/log.rs', 'logs_are_plain_or_playable_and_never_touch_what_is_there'],
+  [
+    'lines of keys are judged',
+    'crates/core/src/session/terminal_tests/typed_ahead.rs',
+    'lines_of_keys_and_pieces_are_judged_where_they_end',
+  ],
+  [
+    'a takeover',
+    '__test__/takeover.test.ts',
+    'their keys reach the program, what they see is harmless, and they leave with a key',
+  ],
+  [
+    'a set-up step',
+    '__test__/environment.test.ts',
+    'a project of Node is made, and local packages and their programs are installed',
+  ],
   [
     'poll, wait, signal, kill',
     '__test__/background.test.ts',

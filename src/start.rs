@@ -5,8 +5,9 @@
 //! small file, is over then; all other goes on in the runtime. Where not even that much is to be waited for (files in
 //! memory, and small ones that the system holds there), it begins on Node's own thread, which it leaves before anything long:
 //! see [`gloveport_core::lent`]. A command is handed to its supervisor there too, or typed at its shell, so that it runs before
-//! another thread has woken; the runtime goes on with it when there is something to go on with ([`Parked`]). All such work
-//! together gets no more than [`LENT_TIME`] of a turn of the event loop.
+//! another thread has woken; the runtime goes on with it when there is something to go on with ([`Parked`]). What a shell does in
+//! less than the third of a millisecond is waited for there. All such work together gets no more than [`LENT_TIME`] of a turn of
+//! the event loop.
 
 use std::cell::Cell;
 use std::future::poll_fn;

@@ -41,6 +41,8 @@ pub struct Terminal {
     typist: Typist,
     /// Whether the last command ended so soon that the next one is looked on from the thread that types it.
     is_quick: AtomicBool,
+    /// Whether what it shows is written to a file: then no thread that is lent takes it.
+    is_logged: bool,
     /// Where the output of a command goes that memory does not keep, and how much of it is told.
     spill: Option<(Spill, usize)>,
     /// That of the last command that was typed.
@@ -138,6 +140,7 @@ impl Terminal {
         mut log: Option<SessionLog>,
     ) -> (Self, String, Tap) {
         let word = format!("{:016x}", RandomState::new().hash_one(()));
+        let is_logged = log.is_some();
         let screen = Arc::new(Mutex::new(Screen::new(size)));
         let marks = Arc::new(Mutex::new(Marks::new(word.clone())));
         let echo = Arc::new(Mutex::new(Echo::default()));
@@ -165,6 +168,7 @@ impl Terminal {
             typing: tokio::sync::Mutex::new(()),
             typist,
             is_quick: AtomicBool::new(true),
+            is_logged,
             spill: None,
             overflow: Mutex::default(),
         };
@@ -427,7 +431,7 @@ impl Terminal {
 
     /// Whether the next command is looked on from the thread that types it.
     pub(super) fn looks_on(&self) -> bool {
-        self.is_quick.load(Ordering::Relaxed)
+        self.is_quick.load(Ordering::Relaxed) && !self.is_logged
     }
 
     fn last_is_end(&self) -> bool {

@@ -69,6 +69,40 @@ async fn of_more_than_memory_keeps_both_ends_are_told_and_the_file_is_whole() {
 }
 
 #[tokio::test]
+async fn a_look_at_more_than_is_kept_counts_what_is_gone() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "seq 1 400000; read x").await;
+    until_shown(&toolset, "\n400000").await;
+    let look = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+    let (marker, first) = look.text.split_once(" bytes of older output left out] ...\n").unwrap();
+    let dropped: u64 = marker.strip_prefix("... [").unwrap().parse().unwrap();
+    assert_eq!(look.data.unwrap()["droppedBytes"], json!(dropped));
+    assert!(look.truncated && first.ends_with("\n(More output is there: call `shell_view` again.)"), "{first}");
+    // All that is left follows, once.
+    let mut left = first.to_owned();
+    while let Some(more) = left.strip_suffix("\n(More output is there: call `shell_view` again.)") {
+        left = more.to_owned() + &call(&toolset, "shell_view", json!({ "id": "s" })).await.text;
+    }
+    let digits: String = left.split_ascii_whitespace().collect();
+    let whole: String = (1..=400_000).map(|number| number.to_string()).collect();
+    assert!(whole.ends_with(&digits) && digits.len() > 700_000, "{}", digits.len());
+}
+
+/// TT-12: what a program prints without end behind its input is told of after a while, and that it goes on.
+#[tokio::test]
+async fn a_program_that_still_prints_behind_its_input_is_left_to_print() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "read x; while :; do echo $x; sleep 0.05; done").await;
+    let told = write(&toolset, "on").await;
+    assert!(told.text.starts_with("on\non\non\n"), "{}", told.text);
+    assert!(told.text.ends_with("\n\n(It still prints; look again with `shell_view`.)"), "{}", told.text);
+    let stopped = finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
+    assert!(stopped.ends_with("--- COMMAND FINISHED (exit code 130) ---"), "{stopped}");
+}
+
+#[tokio::test]
 async fn what_was_printed_before_a_command_is_told_apart_from_what_it_prints() {
     let world = World::new();
     let toolset = terminals(&world);

@@ -34,8 +34,9 @@ async fn an_abort_ends_the_command_and_says_what_became_of_its_session() {
     let (error, _) = aborted(&toolset, "echo re''ady; sh -c 'echo $$ >pid; exec sleep 300'").await;
     let partial = error.details().unwrap()["partial"].clone();
     assert_eq!(error.kind().code(), "ABORTED");
+    // On a busy machine Ctrl-C is pressed again.
     assert_eq!(
-        partial["text"],
+        partial["text"].as_str().unwrap().replace("^C^C", "^C"),
         "The call was aborted: the command was ended with Ctrl-C, and session 's' is open. Output so far:\nready\n^C"
     );
     assert_eq!((&partial["data"]["running"], &partial["data"]["sessionEnded"]), (&json!(false), &json!(false)));
