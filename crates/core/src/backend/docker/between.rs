@@ -8,7 +8,7 @@
 pub(super) use self::unix::Turn;
 
 #[cfg(not(unix))]
-pub(super) struct Turn;
+pub(super) enum Turn {}
 
 #[cfg(not(unix))]
 impl Turn {

@@ -244,7 +244,9 @@ mod tests {
         assert!(told(vec![(ToHost::Obeyed, Vec::new())]).await.is_err());
         let ready =
             (ToHost::Ready { version: 1, home: None, places: super::super::places::Places::default() }, Vec::new());
-        for nonsense in [change(), done(&serde_json::json!("x")), (ToHost::Done { json: 9 }, b"{}".to_vec()), ready] {
+        let whole = (ToHost::Question { question: 0, ask: Ask::Whole }, b"x".to_vec());
+        let unended = (ToHost::Done { json: 9 }, b"{}".to_vec());
+        for nonsense in [change(), whole, done(&serde_json::json!("x")), unended, ready] {
             let process = told(vec![began(), nonsense]).await.unwrap();
             assert!(process.over().await.aborted);
         }

@@ -365,6 +365,13 @@ async fn answers_are_no_larger_than_what_was_asked_for() {
     };
     let outcome = remote(serde_json::json!(told)).await.execute(ExecuteRequest::new("x"), &call).await.unwrap();
     assert!(outcome.stdout.len() < 200_000 && outcome.truncated && outcome.spill_path.is_none());
+    // It gives more of the output for a file that nobody wants: there is none, and the call ends as it would.
+    let whole = (ToHost::Question { question: 0, ask: Ask::Whole }, vec![b'x'; 1 << 20]);
+    let ended = done(serde_json::json!(ExecuteOutcome::default()).to_string().into_bytes());
+    let connection = answering(vec![whole, ended]).await;
+    let unasked = Remote::new(Only(Arc::new(connection)), VirtualPath::root(), Limits::default());
+    let outcome = unasked.execute(ExecuteRequest::new("x"), &call).await.unwrap();
+    assert_eq!((outcome.spill_path, outcome.spill_bytes), (None, None));
     let told = GlobOutcome { before: usize::MAX, ..GlobOutcome::default() };
     let query = GlobQuery::new("*", VirtualPath::root());
     let outcome = remote(serde_json::json!(told)).await.glob(&query, &call).await.unwrap();
