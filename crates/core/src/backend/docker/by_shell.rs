@@ -92,6 +92,9 @@ struct ExecShell {
     ceilings: CommandLimits,
     /// Whether the shell can hold one to anything.
     has_ceilings: bool,
+    /// Whether it runs scripts of ours alone: they leave nothing behind that must be looked for, and say themselves how they ended.
+    /// What is stopped is ended all the same.
+    only_scripts: bool,
 }
 
 /// The container through its shell. `Unsupported` where it has none.
@@ -103,9 +106,10 @@ pub(super) async fn backend(
     let shell = |room| {
         let (engine, id, user) = (engine.clone(), id.clone(), user.map(str::to_owned));
         let (environment, ceilings) = (environment.clone(), CommandLimits::default());
-        ExecShell { engine, id, user, environment, room, ceilings, has_ceilings: false }
+        ExecShell { engine, id, user, environment, room, ceilings, has_ceilings: false, only_scripts: false }
     };
-    let (files, mut commands) = (shell(ANSWER_BYTES), shell(limits.output_bytes));
+    let (mut files, mut commands) = (shell(ANSWER_BYTES), shell(limits.output_bytes));
+    files.only_scripts = true;
     let directory = crate::backend::posix::quote(working_directory.as_str());
     let make = format!("mkdir -p -- {directory}; made=$?; {PROBE_CEILINGS}; exit $made");
     let mut make = ExecuteRequest::new(make);
@@ -247,11 +251,14 @@ impl ExecShell {
                 "The container engine was lost while a command ran; the command was ended where that was possible.",
             ));
         }
-        let code = if stopped.is_none() { self.exit_code(&exec).await? } else { None };
+        let code = if stopped.is_none() && !self.only_scripts { self.exit_code(&exec).await? } else { None };
         Ok(outcome(capture.finish().await, begin, code, stopped))
     }
 
     fn command(&self, request: &ExecuteRequest, mark: &str, place: &str) -> Value {
+        if self.only_scripts && request.working_directory.is_none() {
+            return json!(["sh", "-c", request.command]);
+        }
         let CommandLimits { file_bytes, open_files, .. } = request.limits.within(self.ceilings);
         if file_bytes.is_none() && open_files.is_none() {
             return json!(["sh", "-c", RUN, "sh", request.command, END_MARKED, mark, place]);
