@@ -5,11 +5,12 @@
 // cannot be made. What an engine that did start shows is never forgiven.
 
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DEBIAN_IMAGE, debianObstacle, importDebian } from './debian-image.mjs'
 import { testEngine } from './engines.mjs'
 import { guestFile, setUpGuest } from './linux-programs.mjs'
+import { isOnPath } from './programs.mjs'
 import { forget, fromCargoTest, fromJestJson, fromJunit, sum } from './results.mjs'
 import { announce, root, run, StepError } from './steps.mjs'
 
@@ -17,6 +18,18 @@ import { announce, root, run, StepError } from './steps.mjs'
 const CHILDREN = 'child_that_'
 const NEXTEST_REPORT = 'target/nextest/default/junit.xml'
 const VITEST_REPORT = 'target/test-reports/docker.json'
+
+/** The other processor that a release has a guest for, and what runs its programs here, each by itself. */
+const OTHER = { x64: ['arm64', 'qemu-aarch64-static'], arm64: ['x64', 'qemu-x86_64-static'] }
+
+/** Why the guest of the other processor cannot be tried here; undefined when it can. */
+function emulationObstacle() {
+  const [processor, emulator] = OTHER[process.arch] ?? []
+  if (!processor) return `nothing is known to run the guests of other processors on ${process.arch}`
+  if (!isOnPath(emulator)) return `missing: ${emulator} (Debian: qemu-user-static)`
+  const guest = join(root, guestFile(processor))
+  return existsSync(guest) ? undefined : `${guestFile(processor)} is not built: node scripts/build.mjs --guests`
+}
 
 /** What Podman 4.3, Debian 12's, does otherwise than the tests ask, or cannot show. */
 const NOT_ON_PODMAN = [
@@ -113,7 +126,12 @@ async function testOn(name) {
     const obstacle = debianObstacle()
     const left = name === 'podman' ? NOT_ON_PODMAN : []
     if (left.length) console.error(`! not asked of ${name}: ${left.join(', ')}`)
-    const skipped = obstacle ? skip(`no image of Debian can be made here: ${obstacle}`, tests('debian.rs')) : []
+    const skipped = []
+    if (obstacle) skipped.push(...skip(`no image of Debian can be made here: ${obstacle}`, tests('debian.rs')))
+    const unemulated = emulationObstacle()
+    if (unemulated) {
+      skipped.push(...skip(`no guest of another processor can be run here: ${unemulated}`, tests('emulated.rs')))
+    }
     if (!obstacle) await importDebian(engine.docker, engine.host)
     await setUpGuest()
     const env = {
@@ -123,6 +141,8 @@ async function testOn(name) {
       GLOVEPORT_TEST_TLS: engine.relay.host,
       GLOVEPORT_TEST_CERTIFICATES: engine.relay.certs,
       GLOVEPORT_TEST_GUEST: join(root, guestFile()),
+      GLOVEPORT_TEST_EMULATOR: OTHER[process.arch]?.[1] ?? '',
+      GLOVEPORT_TEST_OTHER_GUEST: join(root, guestFile(OTHER[process.arch]?.[0])),
     }
     const results = [await rustSuite(env, [...skipped, ...left]), { passed: 0, failed: 0, skipped: skipped.length }]
     // The package knows no engine from another: one shows what it does.

@@ -19,7 +19,8 @@ const DRIVEN = {
   ],
 }
 
-function isOnPath(program) {
+/** Whether a program of that name is found. @param {string} program */
+export function isOnPath(program) {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => {
     try {
       accessSync(join(folder, program), constants.X_OK)

@@ -15,6 +15,7 @@ mod command_cases;
 mod commands;
 mod contract;
 mod debian;
+mod emulated;
 mod far;
 mod found;
 mod held;
