@@ -73,7 +73,9 @@ impl Overflow {
 
     fn write(&mut self, text: &str) {
         if self.is_begun {
-            self.file_edges.next(text).iter().for_each(|piece| drop(self.file.write(piece.as_bytes())));
+            for piece in self.file_edges.next(text) {
+                self.file.write(piece.as_bytes());
+            }
         }
     }
 
