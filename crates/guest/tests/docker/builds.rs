@@ -220,8 +220,7 @@ async fn a_runtime_that_is_not_to_be_kept_is_built_each_time() {
 async fn an_image_that_a_container_uses_is_not_removed_with_those_before() {
     let engine = engine();
     let name = format!("used-{}", std::process::id());
-    let runtime =
-        |n| json!({ "name": name, "baseImage": engine.image, "setupCommands": [format!("echo {n} >/number")] });
+    let runtime = |n| json!({ "name": name, "baseImage": engine.image, "setupCommands": [format!("echo {n} >/number; : {name}")] });
     let images = || {
         let reference = format!("reference=*gloveport-runtime:{name}-*");
         // Podman names one twice.

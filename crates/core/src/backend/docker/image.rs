@@ -79,23 +79,28 @@ pub(super) async fn fetch_base(
     image.map(Some).map_err(|failure| refused("look for an image", &failure))
 }
 
+/// Where an image of ours is from, as engines say it: Docker nothing, Podman that it is from here, or from where its builder of
+/// Docker's interface puts what has no other place. It is found by that only.
+const ORIGINS: [&str; 3] = ["", "localhost/", "docker.io/library/"];
+
 /// Best effort: an image that a container uses stays, and the next build tries again.
 async fn remove_superseded(engine: &Engine, runtime: &Runtime, kept: &str) {
-    let pattern = format!("{REPOSITORY}:{}-*", runtime.name);
-    let filters = json!({ "reference": [pattern] }).to_string();
     let prefix = format!("{REPOSITORY}:{}-", runtime.name);
-    let list = engine.ask("GET", &Path::new("/images/json").with("filters", &filters), Payload::Nothing).await;
-    for image in list.unwrap_or_default().as_array().into_iter().flatten() {
-        let tags = image.get("RepoTags").and_then(Value::as_array).into_iter().flatten();
-        for tag in tags.filter_map(Value::as_str) {
-            // Podman says where an image that no registry has is from.
-            let plain = tag.strip_prefix("localhost/").unwrap_or(tag);
-            // `a-*` is also a name of `a-b`: only a digest may follow.
-            let is_ours = plain
-                .strip_prefix(&prefix)
-                .is_some_and(|digest| DIGESTS.contains(&digest.len()) && digest.chars().all(|c| c.is_ascii_hexdigit()));
-            if is_ours && plain != kept {
-                let _ = engine.ask("DELETE", &Path::new("/images").name(tag), Payload::Nothing).await;
+    // One by one: of several patterns Podman wants all to fit.
+    for origin in ORIGINS {
+        let filters = json!({ "reference": [format!("{origin}{prefix}*")] }).to_string();
+        let list = engine.ask("GET", &Path::new("/images/json").with("filters", &filters), Payload::Nothing).await;
+        for image in list.unwrap_or_default().as_array().into_iter().flatten() {
+            let tags = image.get("RepoTags").and_then(Value::as_array).into_iter().flatten();
+            for tag in tags.filter_map(Value::as_str) {
+                let Some(plain) = tag.strip_prefix(origin) else { continue };
+                // `a-*` is also a name of `a-b`: only a digest may follow.
+                let is_ours = plain.strip_prefix(&prefix).is_some_and(|digest| {
+                    DIGESTS.contains(&digest.len()) && digest.chars().all(|c| c.is_ascii_hexdigit())
+                });
+                if is_ours && plain != kept {
+                    let _ = engine.ask("DELETE", &Path::new("/images").name(tag), Payload::Nothing).await;
+                }
             }
         }
     }
