@@ -1,7 +1,7 @@
 // Everything from one function that runs a command.
 
 import { execFile } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { createToolset, ShellBackend, type UserExecuteResult } from 'gloveport'
@@ -45,6 +45,36 @@ test('file operations, searches and commands work by one function', async () => 
   })
   await backend.close()
   expect(await rejection(backend.read('lib/src/a.ts'))).toMatchObject({ code: 'CLOSED' })
+})
+
+test('a small file is read by one command, a large one and what a link leads to by a second', async () => {
+  const large = 'x'.repeat(40_000)
+  const root = await project({ 'a.txt': 'one\n', empty: '', 'n\n': 'odd', n: 'even', 'large.txt': large })
+  await symlink('a.txt', join(root, 'link'))
+  await symlink('n\n', join(root, 'to-odd'))
+  let commands = 0
+  const execute = (command: string) => {
+    commands += 1
+    return run(command)
+  }
+  const backend = new ShellBackend({ execute, workingDirectory: root })
+  await backend.read('a.txt')
+  const counted = []
+  for (const path of ['a.txt', 'empty', 'n\n', 'n', 'large.txt', 'link', 'to-odd']) {
+    commands = 0
+    const content = Buffer.from(await backend.readBytes(path)).toString()
+    counted.push([path, content, commands])
+  }
+  expect(counted).toEqual([
+    ['a.txt', 'one\n', 1],
+    ['empty', '', 1],
+    ['n\n', 'odd', 1],
+    ['n', 'even', 1],
+    ['large.txt', large, 2],
+    ['link', 'one\n', 2],
+    ['to-odd', 'odd', 2],
+  ])
+  await backend.close()
 })
 
 test('an object with nothing but `execute` gets the same as a backend', async () => {

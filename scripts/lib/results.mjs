@@ -1,8 +1,8 @@
 // Reads what the test runners write for machines. A report that is missing or cannot be read counts as one failure:
 // a suite that did not run is never a pass.
 
-import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { root } from './steps.mjs'
 
 /**
@@ -12,8 +12,9 @@ import { root } from './steps.mjs'
 /** What a suite counts for that ended without a report. */
 const DID_NOT_RUN = { passed: 0, failed: 1, skipped: 0 }
 
-/** Removes an old report, so that it cannot be taken for the one of this run. */
+/** Removes an old report, so that it cannot be taken for the one of this run, and makes the folder of the next one. */
 export function forget(report) {
+  mkdirSync(dirname(join(root, report)), { recursive: true })
   rmSync(join(root, report), { force: true })
 }
 

@@ -80,6 +80,7 @@ impl LocalBackend {
     }
 
     /// Device and number of each mount's directory, as it was opened.
+    #[cfg(feature = "docker")]
     pub(crate) fn identities(&self) -> Vec<Option<(u64, u64)>> {
         self.inner.resolver.identities()
     }

@@ -37,6 +37,8 @@ use self::run::Tools;
 const WRITE_BYTES: usize = 48 << 10;
 /// 16 KiB where every byte takes four characters.
 const OCTAL_BYTES: usize = 16 << 10;
+/// 32 KiB: a file that is no larger comes with what is said of it.
+const OPEN_BYTES: usize = 32 << 10;
 /// 64 KiB of content in the first answer; answers then grow to 1 MiB while nothing cuts them.
 const READ_BYTES: usize = 64 << 10;
 /// 1 MiB: the largest piece that is asked for at once.
@@ -134,19 +136,40 @@ impl PosixPlace {
 
     async fn stat_now(&self, path: &VirtualPath, deadline: &Deadline) -> Result<Option<Entry>> {
         let tools = self.tools(deadline).await?;
-        let printed = self.run(&script::stat(path, tools.stat), path, deadline).await?;
-        if printed.is_empty() {
-            return Ok(None);
-        }
-        let wrong = || run::nonsense(path);
-        let (facts, place) = answer::split_line(&printed).ok_or_else(wrong)?;
-        let place = place.strip_suffix(b"\n").unwrap_or(place);
-        let mut entry = answer::facts(facts, path.file_name().unwrap_or("/")).ok_or_else(wrong)?;
-        let place = std::str::from_utf8(place).ok().and_then(|place| VirtualPath::absolute(place).ok());
-        entry.resolved = place.filter(|place| place != path);
-        Ok(Some(entry))
+        entry(&self.run(&script::stat(path, tools.stat), path, deadline).await?, path)
     }
 
+    async fn open_now(&self, path: &VirtualPath, deadline: &Deadline) -> Result<Option<(Entry, Option<Vec<u8>>)>> {
+        let tools = self.tools(deadline).await?;
+        let most = OPEN_BYTES.min(self.read_bytes.load(std::sync::atomic::Ordering::Relaxed) / 2);
+        let Some(printed) = self.attempted(&script::open(path, tools.stat, most), path, deadline).await? else {
+            // It was cut on its way: the entry alone is short.
+            return Ok(self.stat_now(path, deadline).await?.map(|entry| (entry, None)));
+        };
+        let (facts, bytes) = match memchr::memchr(0, &printed) {
+            Some(end) => (&printed[..end], Some(printed[end + 1..].to_vec())),
+            None => (printed.as_slice(), None),
+        };
+        let bytes = bytes.filter(|bytes| bytes.len() <= most);
+        Ok(entry(facts, path)?.map(|entry| (entry, bytes)))
+    }
+}
+
+/// What a script says of one path.
+fn entry(printed: &[u8], path: &VirtualPath) -> Result<Option<Entry>> {
+    if printed.is_empty() {
+        return Ok(None);
+    }
+    let wrong = || run::nonsense(path);
+    let (facts, place) = answer::split_line(printed).ok_or_else(wrong)?;
+    let place = place.strip_suffix(b"\n").unwrap_or(place);
+    let mut entry = answer::facts(facts, path.file_name().unwrap_or("/")).ok_or_else(wrong)?;
+    let place = std::str::from_utf8(place).ok().and_then(|place| VirtualPath::absolute(place).ok());
+    entry.resolved = place.filter(|place| place != path);
+    Ok(Some(entry))
+}
+
+impl PosixPlace {
     async fn list_now(&self, path: &VirtualPath, deadline: &Deadline) -> Result<Vec<Entry>> {
         let tools = self.tools(deadline).await?;
         let printed = self.long(&script::list(path, tools.stat), path, deadline).await?;
@@ -237,6 +260,14 @@ impl Place for PosixPlace {
 
     fn stat<'a>(&'a self, path: &'a VirtualPath, deadline: &'a Deadline) -> BoxFuture<'a, Result<Option<Entry>>> {
         Box::pin(self.stat_now(path, deadline))
+    }
+
+    fn open<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        deadline: &'a Deadline,
+    ) -> BoxFuture<'a, Result<Option<(Entry, Option<Vec<u8>>)>>> {
+        Box::pin(self.open_now(path, deadline))
     }
 
     fn list<'a>(&'a self, path: &'a VirtualPath, deadline: &'a Deadline) -> BoxFuture<'a, Result<Vec<Entry>>> {

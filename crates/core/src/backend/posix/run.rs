@@ -57,10 +57,20 @@ impl PosixPlace {
 
     /// Runs a script whose answer fits into one piece.
     pub(super) async fn run(&self, script: &str, path: &VirtualPath, deadline: &Deadline) -> Result<Vec<u8>> {
+        self.attempted(script, path, deadline).await?.ok_or_else(cut)
+    }
+
+    /// Runs a script; `None` when its answer was cut on its way.
+    pub(super) async fn attempted(
+        &self,
+        script: &str,
+        path: &VirtualPath,
+        deadline: &Deadline,
+    ) -> Result<Option<Vec<u8>>> {
         match self.attempt(script, deadline).await? {
-            Some((bytes, 0)) => Ok(bytes),
+            Some((bytes, 0)) => Ok(Some(bytes)),
             Some((_, code)) => Err(refused(code, path)),
-            None => Err(cut()),
+            None => Ok(None),
         }
     }
 

@@ -55,6 +55,17 @@ pub(super) fn stat(at: &VirtualPath, stat: Stat) -> String {
     )
 }
 
+/// The same of a file that is about to be read. Behind a NUL its content, where that is at most so many bytes and no link leads to
+/// it: what lies elsewhere is judged before it is read.
+pub(super) fn open(at: &VirtualPath, facts: Stat, bytes: usize) -> String {
+    let more = bytes + 1;
+    stat(at, facts)
+        + &format!(
+            "set -- ${{d:-}}\nif [ -f \"$f\" ] && [ -r \"$f\" ] && [ \"${{2:-{more}}}\" -le {bytes} ] && \
+             [ \"$(readlink -f \"$f\" && printf .)\" = \"$f\n.\" ]; then printf '\\000'; head -c {more} \"$f\"; fi\n:\n"
+        )
+}
+
 /// The entries of a directory: first each as it is, then, behind a line of two slashes, what each link leads to.
 pub(super) fn list(directory: &VirtualPath, stat: Stat) -> String {
     let enter = format!("cd {} || exit {GONE}\n", path(directory));

@@ -31,9 +31,14 @@ impl RemoteBackend {
     }
 
     pub(super) async fn locate(&self, path: &VirtualPath, deadline: &Deadline) -> Result<Located> {
-        if let Some(entry) = self.entry(path, deadline).await? {
-            return Ok(Located::Entry(entry));
+        match self.entry(path, deadline).await? {
+            Some(entry) => Ok(Located::Entry(entry)),
+            None => self.missing(path, deadline).await,
         }
+    }
+
+    /// Why nothing is at `path`.
+    async fn missing(&self, path: &VirtualPath, deadline: &Deadline) -> Result<Located> {
         let mut above = path.parent();
         while let Some(directory) = above {
             match self.entry(&directory, deadline).await? {
@@ -51,7 +56,34 @@ impl RemoteBackend {
     pub(super) async fn file(&self, path: &VirtualPath, call: &Call) -> Result<(Entry, VirtualPath)> {
         self.begin(call)?;
         call.guard.check(Operation::Read, path)?;
-        let entry = match self.locate(path, &call.deadline).await? {
+        let found = self.locate(path, &call.deadline).await?;
+        self.readable(path, found, call)
+    }
+
+    /// The same, with its bytes where the place gives them at once.
+    pub(super) async fn opened(
+        &self,
+        path: &VirtualPath,
+        call: &Call,
+    ) -> Result<(Entry, VirtualPath, Option<Vec<u8>>)> {
+        self.begin(call)?;
+        call.guard.check(Operation::Read, path)?;
+        let opened = if path.is_root() { None } else { self.place.open(path, &call.deadline).await? };
+        let (found, bytes) = match opened {
+            Some((entry, bytes)) => {
+                let bytes = bytes.filter(|_| entry.resolved.is_none());
+                (Located::Entry(entry), bytes)
+            }
+            None if path.is_root() => (self.locate(path, &call.deadline).await?, None),
+            None => (self.missing(path, &call.deadline).await?, None),
+        };
+        let (entry, resolved) = self.readable(path, found, call)?;
+        Ok((entry, resolved, bytes))
+    }
+
+    /// What was found, where it is a file that may be read.
+    fn readable(&self, path: &VirtualPath, found: Located, call: &Call) -> Result<(Entry, VirtualPath)> {
+        let entry = match found {
             Located::Entry(entry) => entry,
             Located::Missing { .. } => return Err(errors::not_found(path)),
             Located::Blocked { names } => return Err(errors::not_a_directory(path, names)),

@@ -86,6 +86,16 @@ pub trait Place: Send + Sync {
     /// What is at `path`; `None` when nothing is. Never asked about `/`.
     fn stat<'a>(&'a self, path: &'a VirtualPath, deadline: &'a Deadline) -> BoxFuture<'a, Result<Option<Entry>>>;
 
+    /// The same of a file that is about to be read, with all of its bytes where they come at no further question; never those of
+    /// another file that a link leads to.
+    fn open<'a>(
+        &'a self,
+        path: &'a VirtualPath,
+        deadline: &'a Deadline,
+    ) -> BoxFuture<'a, Result<Option<(Entry, Option<Vec<u8>>)>>> {
+        Box::pin(async move { Ok(self.stat(path, deadline).await?.map(|entry| (entry, None))) })
+    }
+
     /// The entries of the directory at `path`, in any order.
     fn list<'a>(&'a self, path: &'a VirtualPath, deadline: &'a Deadline) -> BoxFuture<'a, Result<Vec<Entry>>>;
 

@@ -75,6 +75,21 @@ impl RemoteBackend {
         Ok(bytes)
     }
 
+    /// The bytes of a file that came with it, or all that it has now.
+    async fn given(
+        &self,
+        path: &VirtualPath,
+        entry: &Entry,
+        bytes: Option<Vec<u8>>,
+        max_bytes: u64,
+        deadline: &Deadline,
+    ) -> Result<Vec<u8>> {
+        match bytes {
+            Some(bytes) if bytes.len() as u64 <= max_bytes => Ok(bytes),
+            Some(_) | None => self.whole(path, entry, max_bytes, deadline).await,
+        }
+    }
+
     async fn stat_now(&self, path: &VirtualPath, call: &Call) -> Result<Option<FileInfo>> {
         self.begin(call)?;
         call.guard.check(Operation::Ls, path)?;
@@ -143,7 +158,7 @@ impl RemoteBackend {
     }
 
     async fn read_now(&self, path: &VirtualPath, window: Window, call: &Call) -> Result<FileSlice> {
-        let (entry, resolved) = self.file(path, call).await?;
+        let (entry, resolved, bytes) = self.opened(path, call).await?;
         let request = |size| OwnedRequest {
             window,
             size,
@@ -151,7 +166,7 @@ impl RemoteBackend {
             path: path.clone(),
             deadline: call.deadline.clone(),
         };
-        let (text, version) = if self.abilities.ranges && entry.size > WHOLE_BYTES {
+        let (text, version) = if bytes.is_none() && self.abilities.ranges && entry.size > WHOLE_BYTES {
             let version = FileVersion { size: entry.size, ..version(&entry, &[]) };
             let pieces = Pieces {
                 place: Arc::clone(&self.place),
@@ -164,7 +179,7 @@ impl RemoteBackend {
             };
             (pieces.window(request(entry.size)).await?, version)
         } else {
-            let bytes = self.whole(path, &entry, self.limits.file_bytes, &call.deadline).await?;
+            let bytes = self.given(path, &entry, bytes, self.limits.file_bytes, &call.deadline).await?;
             (request(bytes.len() as u64).read(&mut bytes.as_slice())?, version(&entry, &bytes))
         };
         Ok(FileSlice {
@@ -182,8 +197,8 @@ impl RemoteBackend {
     }
 
     async fn read_bytes_now(&self, path: &VirtualPath, max_bytes: u64, call: &Call) -> Result<FileContent> {
-        let (entry, resolved) = self.file(path, call).await?;
-        let bytes = self.whole(path, &entry, max_bytes, &call.deadline).await?;
+        let (entry, resolved, bytes) = self.opened(path, call).await?;
+        let bytes = self.given(path, &entry, bytes, max_bytes, &call.deadline).await?;
         let version = version(&entry, &bytes);
         Ok(FileContent { bytes, resolved, version })
     }

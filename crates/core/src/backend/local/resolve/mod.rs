@@ -150,12 +150,12 @@ pub(crate) struct Resolver {
     refuses_windows_names: bool,
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, feature = "docker"))]
 fn number(root: &Root) -> Option<(u64, u64)> {
     fstat(root.handle()).ok().map(|facts| identity(&facts))
 }
 
-#[cfg(not(unix))]
+#[cfg(all(not(unix), feature = "docker"))]
 fn number(_root: &Root) -> Option<(u64, u64)> {
     None
 }
@@ -189,6 +189,7 @@ impl Resolver {
     }
 
     /// Devices and inodes of the host directories of all mounts, where the system has such.
+    #[cfg(feature = "docker")]
     pub(crate) fn identities(&self) -> Vec<Option<(u64, u64)>> {
         self.roots.iter().map(number).collect()
     }
