@@ -181,7 +181,7 @@ async fn two_hosts_that_resume_the_same_container_at_once_put_the_guest_into_it_
     let made = DockerBackend::new(DockerOptions { container: Some(name.clone()), ..engine.options() }, None).unwrap();
     made.start().await.unwrap();
     let id = made.container_id().await.unwrap();
-    let mut uploads = Uploads::of(engine, &id);
+    let mut uploads = Uploads::of(&engine, &id);
     assert_eq!(uploads.so_far(), 1);
     made.stop(false).await.unwrap();
     for round in 1..=3 {
