@@ -37,9 +37,11 @@ mod derived;
 pub mod docker;
 pub mod guest;
 mod intake;
+mod kept;
 pub mod local;
 pub mod memory;
 pub mod on_timeout;
+mod orders;
 mod outlet;
 pub mod process;
 

@@ -5,24 +5,22 @@
 //! read ended gets nothing twice, and is told what was dropped meanwhile. The end is marked after the last byte of output
 //! is in. Dropping the last clone of a process ends it.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, mpsc};
 
 use super::capture::{Capture, Captured};
 use super::intake::Intake;
+use super::kept::Kept;
+pub use super::kept::{Forgotten, Piece};
+pub use super::orders::{Order, ProcessSignal, TerminalSize};
 use super::outlet::Outlet;
 use super::{ExecuteOutcome, OutputSink, Stream};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
-use crate::text::encoding::whole_characters;
 
-/// 1 MiB of output of one process stays to be read: more than a model reads at once; older output is counted.
-const KEPT_BYTES: usize = 1 << 20;
 /// 16 orders wait for a process; more wait in turn.
 const ORDERS: usize = 16;
 /// 16 pieces of at most [`INPUT_BYTES`] wait to be read by a process that is slow to read.
@@ -30,97 +28,9 @@ const INPUTS: usize = 16;
 /// 64 KiB: what a pipe holds.
 const INPUT_BYTES: usize = 64 << 10;
 
-/// A signal, by the names and numbers that all Unix systems share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ProcessSignal {
-    /// The terminal is gone; many daemons read their settings again.
-    Hangup,
-    /// As Ctrl-C.
-    Interrupt,
-    /// As Ctrl-\.
-    Quit,
-    /// The end, at once.
-    Kill,
-    /// For programs' own use.
-    User1,
-    /// For programs' own use.
-    User2,
-    /// The request to end.
-    Terminate,
-    /// Continue after a stop.
-    Continue,
-    /// Stop, as Ctrl-Z.
-    Stop,
-}
-
-impl ProcessSignal {
-    const ALL: [(Self, &'static str); 9] = [
-        (Self::Hangup, "SIGHUP"),
-        (Self::Interrupt, "SIGINT"),
-        (Self::Quit, "SIGQUIT"),
-        (Self::Kill, "SIGKILL"),
-        (Self::User1, "SIGUSR1"),
-        (Self::User2, "SIGUSR2"),
-        (Self::Terminate, "SIGTERM"),
-        (Self::Continue, "SIGCONT"),
-        (Self::Stop, "SIGTSTP"),
-    ];
-
-    /// The signal of that name, with or without `SIG`.
-    pub fn named(name: &str) -> Result<Self> {
-        let upper = name.to_ascii_uppercase();
-        let short = upper.strip_prefix("SIG").unwrap_or(&upper);
-        Self::ALL
-            .iter()
-            .find(|(_, known)| known.strip_prefix("SIG") == Some(short))
-            .map(|(signal, _)| *signal)
-            .ok_or_else(|| {
-                let names: Vec<_> = Self::ALL.iter().map(|(_, name)| *name).collect();
-                Error::invalid(format!("There is no such signal to send; there are {}.", names.join(", ")))
-            })
-    }
-}
-
-/// What a process is told to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Order {
-    /// Get this signal, with its group.
-    Signal(ProcessSignal),
-    /// Have a terminal of another size.
-    Resize(TerminalSize),
-    /// End: asked first, killed after a moment, with all its processes.
-    End,
-}
-
-/// The size of a terminal in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TerminalSize {
-    /// From 1.
-    pub columns: u16,
-    /// From 1.
-    pub rows: u16,
-}
-
-impl TerminalSize {
-    /// 500: more columns or rows than any screen has.
-    const MOST: u16 = 500;
-
-    /// `InvalidInput` for a size that no terminal has.
-    pub fn new(columns: u16, rows: u16) -> Result<Self> {
-        let sane = 1..=Self::MOST;
-        if sane.contains(&columns) && sane.contains(&rows) {
-            return Ok(Self { columns, rows });
-        }
-        Err(Error::invalid(format!("A terminal has 1 to {} columns and rows.", Self::MOST)))
-    }
-}
-
 /// Takes the raw bytes of a terminal, in order, before anybody is told of them, and a look at its system: whether the process
 /// that leads the terminal has it, and no command that it started. Whether [`Process::marked`] tells of them too.
 pub type Tap = Box<dyn FnMut(&[u8], &dyn Fn() -> bool) -> bool + Send>;
-
-/// Takes output that is forgotten, in order, with the position where it begins.
-pub type Forgotten = Box<dyn FnMut(u64, &[u8]) + Send>;
 
 /// A command that runs beside its caller. Clones are the same process; when the last is dropped it is ended.
 #[derive(Clone)]
@@ -225,24 +135,6 @@ struct State {
     input_is_over: bool,
     tap: Option<Tap>,
     forgotten: Option<Forgotten>,
-}
-
-/// The newest bytes of a stream, under positions that count from its beginning.
-#[derive(Default)]
-struct Kept {
-    bytes: VecDeque<u8>,
-    dropped: u64,
-}
-
-/// Output from a position on.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Piece {
-    /// The bytes; whole characters while the process runs.
-    pub bytes: Vec<u8>,
-    /// Bytes before them that were asked for and are gone.
-    pub dropped: u64,
-    /// Where to read on.
-    pub next: u64,
 }
 
 /// What a terminal's driver is made with.
@@ -564,80 +456,10 @@ impl State {
     }
 }
 
-impl Kept {
-    fn push(&mut self, bytes: &[u8], forgotten: &mut Option<Forgotten>) {
-        let skipped = bytes.len().saturating_sub(KEPT_BYTES);
-        let (lost, bytes) = bytes.split_at(skipped);
-        let overflow = (self.bytes.len() + bytes.len()).saturating_sub(KEPT_BYTES);
-        if let Some(forgotten) = forgotten {
-            let (one, two) = self.bytes.as_slices();
-            let first = overflow.min(one.len());
-            let mut position = self.dropped;
-            for piece in [&one[..first], &two[..overflow - first], lost] {
-                if !piece.is_empty() {
-                    forgotten(position, piece);
-                    position += piece.len() as u64;
-                }
-            }
-        }
-        self.bytes.drain(..overflow);
-        self.bytes.extend(bytes);
-        self.dropped += (skipped + overflow) as u64;
-    }
-
-    fn rest(&self, position: u64) -> Piece {
-        let position = position.min(self.end());
-        let start = usize::try_from(position.saturating_sub(self.dropped)).unwrap_or(usize::MAX);
-        let bytes = self.bytes.range(start.min(self.bytes.len())..).copied().collect();
-        Piece { next: self.end(), bytes, dropped: self.dropped.saturating_sub(position) }
-    }
-
-    fn end(&self) -> u64 {
-        self.dropped + self.bytes.len() as u64
-    }
-
-    fn read(&self, position: u64, most: usize, is_over: bool) -> Piece {
-        let position = position.min(self.end());
-        let mut dropped = self.dropped.saturating_sub(position);
-        let start = usize::try_from(position.saturating_sub(self.dropped)).unwrap_or(usize::MAX);
-        let mut bytes: Vec<u8> = self.bytes.range(start.min(self.bytes.len())..).take(most).copied().collect();
-        if dropped > 0 {
-            // A character is at most three bytes of continuation behind its first.
-            let torn = bytes.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count();
-            bytes.drain(..torn);
-            dropped += torn as u64;
-        }
-        let reaches_the_end = position + dropped + bytes.len() as u64 == self.end();
-        if !(is_over && reaches_the_end) {
-            bytes.truncate(whole_characters(&bytes));
-        }
-        Piece { next: position + dropped + bytes.len() as u64, bytes, dropped }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::kept::KEPT_BYTES;
     use super::*;
-
-    #[test]
-    fn positions_stay_valid_and_what_is_gone_is_counted() {
-        let mut kept = Kept::default();
-        kept.push("aé".as_bytes(), &mut None);
-        assert_eq!(kept.read(0, 2, false), Piece { bytes: b"a".into(), dropped: 0, next: 1 });
-        assert_eq!(kept.read(1, 9, false), Piece { bytes: "é".into(), dropped: 0, next: 3 });
-        assert_eq!(kept.read(3, 9, false), Piece { bytes: vec![], dropped: 0, next: 3 });
-        kept.push(&b"\xC3"[..], &mut None);
-        assert_eq!(kept.read(3, 9, false), Piece { bytes: vec![], dropped: 0, next: 3 });
-        assert_eq!(kept.read(3, 9, true), Piece { bytes: vec![0xC3], dropped: 0, next: 4 });
-        // The first three bytes and the first half of the next character go.
-        kept.push(&[0xA9], &mut None);
-        kept.push(&vec![b'x'; KEPT_BYTES - 1], &mut None);
-        let piece = kept.read(0, 3, false);
-        assert_eq!(piece, Piece { bytes: b"xx".into(), dropped: 5, next: 7 });
-        assert_eq!(kept.read(u64::MAX, 3, false).next, kept.end());
-        kept.push(&vec![b'y'; 3 * KEPT_BYTES], &mut None);
-        assert_eq!(kept.bytes.len(), KEPT_BYTES);
-    }
 
     #[test]
     fn what_is_forgotten_is_handed_on_to_the_byte_and_what_is_left_follows_it() {
