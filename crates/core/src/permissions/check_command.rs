@@ -150,11 +150,11 @@ impl PermissionChecker {
         verdict
     }
 
-    /// How a place is judged at the strictest where nothing is left to compare it with.
+    /// How a place is judged where nothing is left to compare it with: limits skip no rule that denies.
     fn uncompared(&self, what: Use) -> Action {
         let of = |operation| {
-            let rules: Vec<_> = self.every_rule(operation).collect();
-            self.decided(operation, &rules).map_or(Action::Deny, |(_, action)| action)
+            let rules = self.every_rule(operation);
+            rules.map(|rule| self.action_of(operation, rule)).max().unwrap_or(Action::Deny)
         };
         match what {
             Use::Read | Use::Whole => of(Operation::Read),
@@ -222,10 +222,14 @@ impl PermissionChecker {
         if is_marked(path) {
             return verdict;
         }
-        let looks = BELOW + PATTERN * self.rules(operation).len();
-        if path.len() > PATH_BYTES || steps.walk(looks).is_none() {
-            let rule = self.rules(operation).iter().position(|rule| rule.action != Action::Allow);
-            return rule.map_or(verdict, |rule| self.asks_below(operation, path, rule));
+        let restricts = |rule: &Option<usize>| self.action_of(operation, *rule) != Action::Allow;
+        let restricting: Vec<_> = (0..self.rules(operation).len()).map(Some).filter(restricts).collect();
+        let Some(strictest) = self.strictest_of(operation, &restricting) else { return verdict };
+        if path.len() > PATH_BYTES {
+            return strictest.map_or(verdict, |rule| self.asks_below(operation, path, rule));
+        }
+        if steps.walk(BELOW + PATTERN * self.rules(operation).len()).is_none() {
+            return self.too_much(operation, path, strictest);
         }
         let directory = path.trim_end_matches('/');
         let relative = match directory.strip_prefix(base.trim_end_matches('/')) {
@@ -276,10 +280,13 @@ impl PermissionChecker {
         } else {
             spellings.iter().all(|spelling| steps.target(spelling).is_some())
         };
+        let every = || self.every_rule(operation).collect::<Vec<_>>();
         let of_path = match (fits, is_marked) {
             (true, false) => return self.check_path(operation, spellings),
             (true, true) => self.check_partly(operation, spellings, &shown(path), true, steps),
-            (false, _) => self.may_be(operation, &shown(path), &self.every_rule(operation).collect::<Vec<_>>()),
+            // Nothing has such a name, whatever it turns out to be.
+            (false, true) => self.may_be(operation, &shown(path), &every()),
+            (false, false) => self.strictest_of(operation, &every()).map(|rule| self.too_much(operation, path, rule)),
         };
         of_path.unwrap_or_else(|| self.verdict(operation, path, None))
     }
@@ -311,7 +318,27 @@ impl PermissionChecker {
         if !settled && default {
             possible.push(None);
         }
+        if steps.have_no_walks() {
+            let rule = self.strictest_of(operation, &possible)?;
+            return Some(self.too_much(operation, shown, rule));
+        }
         self.may_be(operation, shown, &possible)
+    }
+
+    /// The verdict where there is more to compare than is compared, by the strictest rule that may match.
+    fn too_much(&self, operation: Operation, shown: &str, rule: Option<usize>) -> Verdict {
+        let verdict = self.verdict(operation, shown, rule);
+        let says = match verdict.action {
+            Action::Allow => return verdict,
+            Action::Ask => "needs somebody's approval",
+            Action::Deny => "is not permitted",
+        };
+        let reason = format!(
+            "'{}' on '{}' {says}: the command holds more than is compared with the rules; write it to a script, and run that.",
+            operation.name(),
+            super::pattern::shown(shown)
+        );
+        Verdict { reason, ..verdict }
     }
 
     /// The verdict where each of these may be the rule that matches first, or the default (`None`).
@@ -332,13 +359,20 @@ impl PermissionChecker {
     /// The strictest of these, and what happens: what a rule only *may* deny is asked about. A default that denies stays: only
     /// what a rule gives is given.
     fn decided(&self, operation: Operation, possible: &[Option<usize>]) -> Option<(Option<usize>, Action)> {
-        let action = |rule: &Option<usize>| {
-            self.rule(operation, *rule).map_or_else(|| self.operation_default(operation), |rule| rule.action)
-        };
-        let strictest = possible.iter().copied().max_by_key(|rule| (action(rule), rule.is_none()))?;
-        let laxest = possible.iter().map(action).min()?;
-        let may_deny = action(&strictest) == Action::Deny && laxest != Action::Deny && strictest.is_some();
-        Some((strictest, if may_deny { Action::Ask } else { action(&strictest) }))
+        let strictest = self.strictest_of(operation, possible)?;
+        let laxest = possible.iter().map(|rule| self.action_of(operation, *rule)).min()?;
+        let action = self.action_of(operation, strictest);
+        let may_deny = action == Action::Deny && laxest != Action::Deny && strictest.is_some();
+        Some((strictest, if may_deny { Action::Ask } else { action }))
+    }
+
+    /// The strictest of these; the default before a rule.
+    fn strictest_of(&self, operation: Operation, rules: &[Option<usize>]) -> Option<Option<usize>> {
+        rules.iter().copied().max_by_key(|rule| (self.action_of(operation, *rule), rule.is_none()))
+    }
+
+    fn action_of(&self, operation: Operation, rule: Option<usize>) -> Action {
+        self.rule(operation, rule).map_or_else(|| self.operation_default(operation), |rule| rule.action)
     }
 }
 

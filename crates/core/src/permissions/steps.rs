@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What may still be spent on comparing one command line with the rules. What does not fit is asked about.
+/// What may still be spent on comparing one command line with the rules. What does not fit is judged by the strictest of them.
 pub(crate) struct Steps<'a> {
     /// For targets that are partly known: looks at a state of a pattern.
     walks: AtomicUsize,
@@ -16,8 +16,8 @@ impl<'a> Steps<'a> {
     /// 700,000 looks at a state of a pattern, some 10 ms: ordinary commands need thousands, and braces of patterns
     /// (`{a,b}*a*a*a`) could take hours.
     const WALKS: usize = 700_000;
-    /// 1,000,000 bytes, some 10 ms: 4,000 paths, twice as many as a command line has places.
-    const KNOWN: usize = 1_000_000;
+    /// 2,000,000 bytes, some 15 ms: 8,000 paths, four times as many as a command line has places.
+    const KNOWN: usize = 2_000_000;
     /// What a target costs besides its bytes, in bytes.
     const A_TARGET: usize = 200;
     /// 65,536 steps, a fraction of a millisecond, between two questions whether somebody still waits.

@@ -299,7 +299,10 @@ fn what_is_compared_with_the_rules_is_bounded() {
         let steps = Steps::of_a_command();
         let verdict = checker.check_command_within(&command, &here(), &steps);
         assert_eq!(steps.have_no_walks(), spends, "{}", &command[..20]);
-        assert_eq!(verdict.action, Action::Ask, "{}", &command[..20]);
+        // A limit is no way around a rule that denies.
+        let expected = if spends { Action::Deny } else { Action::Ask };
+        assert_eq!(verdict.action, expected, "{}", &command[..20]);
+        assert!(!spends || verdict.reason.contains("more than is compared"), "{}", verdict.reason);
         assert!(verdict.reason.len() < 500, "{}", verdict.reason);
     }
     // What does not fit counts as what may be denied: a default that denies stays, and so does what is surely denied.
@@ -332,7 +335,7 @@ fn behind_what_takes_too_long_every_section_still_decides() {
         let names = (0..count).map(|number| format!(" f{number}")).collect::<String>();
         format!("{command}{names}")
     };
-    // What is read is asked about at most; what is written is denied by default.
+    // What is read is asked about at most; what is written is denied by default, or by a rule.
     let rules = |write: &str| {
         PermissionChecker::new(ruleset(&format!(
             r#"{{"default":"allow","read":{{"rules":[{{"pattern":"**a*a*a*a*a*b*","action":"ask"}},{{"pattern":"**zzz","action":"ask"}}]}},"write":{write}}}"#
@@ -341,19 +344,21 @@ fn behind_what_takes_too_long_every_section_still_decides() {
     };
     let denies = rules(r#"{"default":"deny","rules":[{"pattern":"/w/p/ok/**","action":"allow"}]}"#);
     let permits = rules(r#"{"default":"allow"}"#);
-    for (command, denied, permitted) in [
+    let forbids = rules(r#"{"default":"allow","rules":[{"pattern":"/etc/**","action":"deny"}]}"#);
+    for (command, denied, permitted, forbidden) in [
         // The first of these lines alone is not enough to be denied.
-        (spends_walks.clone(), Action::Ask, Action::Ask),
-        (format!("{spends_walks}; echo > ok/$x"), Action::Deny, Action::Ask),
-        (format!("{spends_walks}; echo > ok/f"), Action::Ask, Action::Ask),
-        (format!("{spends_walks}; echo > f"), Action::Deny, Action::Ask),
-        (files("cat", 1_500), Action::Allow, Action::Allow),
-        (files(&format!("{directories}cat"), 1_500), Action::Ask, Action::Ask),
-        (format!("{}; echo > f", files(&format!("{directories}cat"), 1_500)), Action::Deny, Action::Ask),
+        (spends_walks.clone(), Action::Ask, Action::Ask, Action::Ask),
+        (format!("{spends_walks}; echo > ok/$x"), Action::Deny, Action::Ask, Action::Deny),
+        (format!("{spends_walks}; echo > ok/f"), Action::Ask, Action::Ask, Action::Ask),
+        (format!("{spends_walks}; echo > f"), Action::Deny, Action::Ask, Action::Ask),
+        (files("cat", 1_500), Action::Allow, Action::Allow, Action::Allow),
+        (files(&format!("{directories}cat"), 1_500), Action::Ask, Action::Ask, Action::Ask),
+        (format!("{}; echo > f", files(&format!("{directories}cat"), 1_500)), Action::Deny, Action::Ask, Action::Deny),
     ] {
         let shown = format!("{}…{}", &command[..20], &command[command.len() - 12..]);
         assert_eq!(judged(&denies, &command), denied, "{shown}");
         assert_eq!(judged(&permits, &command), permitted, "{shown}");
+        assert_eq!(judged(&forbids, &command), forbidden, "{shown}");
     }
     // A path that nothing can have is compared as the text that it is, and with nothing else.
     let long = "a/".repeat(2_100);
