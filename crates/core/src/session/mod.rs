@@ -152,9 +152,10 @@ impl Session {
     /// Output that was not shown before, at most `most` bytes. It counts as shown.
     pub fn fresh(&self, most: usize) -> Fresh {
         let mut seen = self.seen.lock();
+        let end = self.process.position();
         let piece = self.process.read(*seen, most);
         *seen = piece.next;
-        Fresh { bytes: piece.bytes, dropped: piece.dropped, more: self.process.position() > piece.next }
+        Fresh { bytes: piece.bytes, dropped: piece.dropped, more: end > piece.next }
     }
 
     /// As [`Session::fresh`], but only what commands printed: no prompts, and no echo of what was typed at them.
@@ -163,17 +164,15 @@ impl Session {
         let mut seen = self.seen.lock();
         // What may still be an echo is looked at when that is known.
         let known = terminal.known_until();
+        // What comes while this is read is not owed: it may be a prompt.
+        let end = self.process.position().min(known);
         let most = most.min(usize::try_from(known.saturating_sub(*seen)).unwrap_or(usize::MAX));
         let piece = self.process.read(*seen, most);
         *seen = piece.next;
         let start = piece.next - piece.bytes.len() as u64;
         let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
         let printed = terminal.printed(start, piece.next).into_iter().map(|(from, to)| &piece.bytes[at(from)..at(to)]);
-        Fresh {
-            bytes: printed.collect::<Vec<_>>().concat(),
-            dropped: piece.dropped,
-            more: self.process.position().min(known) > piece.next,
-        }
+        Fresh { bytes: printed.collect::<Vec<_>>().concat(), dropped: piece.dropped, more: end > piece.next }
     }
 
     /// All that commands printed and that was not shown before, parted where the last line was typed. It counts as shown: the

@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicUsize;
 
 use tokio::sync::OnceCell;
 
-use super::remote::{Abilities, Entry, Place};
+use super::remote::{Abilities, Entry, Opened, Place};
 use super::{BoxFuture, FileKind, Shell, temp};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
@@ -139,7 +139,7 @@ impl PosixPlace {
         entry(&self.run(&script::stat(path, tools.stat), path, deadline).await?, path)
     }
 
-    async fn open_now(&self, path: &VirtualPath, deadline: &Deadline) -> Result<Option<(Entry, Option<Vec<u8>>)>> {
+    async fn open_now(&self, path: &VirtualPath, deadline: &Deadline) -> Result<Opened> {
         let tools = self.tools(deadline).await?;
         let most = OPEN_BYTES.min(self.read_bytes.load(std::sync::atomic::Ordering::Relaxed) / 2);
         let Some(printed) = self.attempted(&script::open(path, tools.stat, most), path, deadline).await? else {
@@ -262,11 +262,7 @@ impl Place for PosixPlace {
         Box::pin(self.stat_now(path, deadline))
     }
 
-    fn open<'a>(
-        &'a self,
-        path: &'a VirtualPath,
-        deadline: &'a Deadline,
-    ) -> BoxFuture<'a, Result<Option<(Entry, Option<Vec<u8>>)>>> {
+    fn open<'a>(&'a self, path: &'a VirtualPath, deadline: &'a Deadline) -> BoxFuture<'a, Result<Opened>> {
         Box::pin(self.open_now(path, deadline))
     }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use self::locks::PathLocks;
 pub use self::peer::{Answer, Payload, Peer, PeerShell, Question, Questions, refusal};
-pub use self::place::{Abilities, Entry, Place};
+pub use self::place::{Abilities, Entry, Opened, Place};
 use super::memory::errors;
 use super::{Backend, BoxFuture, Call, FileSystem, Shell, WritableFileSystem};
 use crate::error::Result;

@@ -78,6 +78,9 @@ impl Entry {
     }
 }
 
+/// What is at a path, with all of its bytes where they came along.
+pub type Opened = Option<(Entry, Option<Vec<u8>>)>;
+
 /// Somebody else's files. Every method ends by its deadline, and soon after an abort.
 pub trait Place: Send + Sync {
     /// What it can do; fixed for its life.
@@ -88,11 +91,7 @@ pub trait Place: Send + Sync {
 
     /// The same of a file that is about to be read, with all of its bytes where they come at no further question; never those of
     /// another file that a link leads to.
-    fn open<'a>(
-        &'a self,
-        path: &'a VirtualPath,
-        deadline: &'a Deadline,
-    ) -> BoxFuture<'a, Result<Option<(Entry, Option<Vec<u8>>)>>> {
+    fn open<'a>(&'a self, path: &'a VirtualPath, deadline: &'a Deadline) -> BoxFuture<'a, Result<Opened>> {
         Box::pin(async move { Ok(self.stat(path, deadline).await?.map(|entry| (entry, None))) })
     }
 
