@@ -136,12 +136,17 @@ async function terminals(backend, { Terminals, terminalTakeover }) {
   const takeover = terminalTakeover({ input, output })
   const onHelp = async (request, call) => {
     const over = takeover(request, call)
-    input.write('typed\r')
-    for (let since; ;) {
-      const { lines, position } = await call.session.painting({ since })
-      if (lines.join('\n').includes('got typed')) break
-      since = position
+    const shown = async (text) => {
+      for (let since; ;) {
+        const { lines, position, ended } = await call.session.painting({ since })
+        if (ended || lines.join('\n').includes(text)) return
+        since = position
+      }
     }
+    // A key that comes while the shell still edits its line is no end of a line for what runs then.
+    await shown('line? ')
+    input.write('typed\r')
+    await shown('got typed')
     input.write('\u001D')
     return over
   }
@@ -152,7 +157,7 @@ async function terminals(backend, { Terminals, terminalTakeover }) {
   equal((await terminals.write('s', undefined, { keys: ['ctrl-c'] })).data.exitCode, 130, going.text)
   await terminals.resize('s', 77, 22)
   equal((await terminals.exec('s', 'stty size')).text, '22 77')
-  await terminals.exec('h', 'read line; echo "got $line"', { block: false })
+  await terminals.exec('h', 'read -p "li""ne? " line; echo "got $line"', { block: false })
   const helped = await terminals.askForHelp('h', 'type')
   equal(helped.text.includes('got typed'), true, helped.text)
   await terminals.close()
