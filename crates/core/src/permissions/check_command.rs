@@ -205,7 +205,8 @@ impl PermissionChecker {
         }
         let of_rules = |operation| {
             let judged = self.check_file(operation, path, base, steps);
-            if judged.rule.is_some() { judged } else { allowed() }
+            // Where it was not compared, a rule may be what nobody asked.
+            if judged.rule.is_some() || steps.have_no_targets() { judged } else { allowed() }
         };
         let mut write = of_rules(Operation::Write);
         write.action = if write.action == Action::Deny { Action::Ask } else { Action::Allow };
@@ -255,7 +256,7 @@ impl PermissionChecker {
                 verdict = verdict.strictest(self.asks_below(operation, path, index));
             }
         }
-        verdict
+        if steps.have_no_walks() { self.too_much(operation, path, strictest) } else { verdict }
     }
 
     fn asks_below(&self, operation: Operation, path: &str, rule: usize) -> Verdict {

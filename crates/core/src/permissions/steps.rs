@@ -27,6 +27,12 @@ impl<'a> Steps<'a> {
         Self { walks: AtomicUsize::new(Self::WALKS), known: AtomicUsize::new(Self::KNOWN), is_over: None }
     }
 
+    /// So many looks and bytes.
+    #[cfg(test)]
+    pub(super) fn of(walks: usize, known: usize) -> Self {
+        Self { walks: AtomicUsize::new(walks), known: AtomicUsize::new(known), is_over: None }
+    }
+
     /// The same, until `is_over` says so: nothing is compared from then on.
     pub(crate) fn until(is_over: &'a (dyn Fn() -> bool + Sync)) -> Self {
         Self { is_over: Some(is_over), ..Self::of_a_command() }

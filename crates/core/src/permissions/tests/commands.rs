@@ -372,6 +372,46 @@ fn behind_what_takes_too_long_every_section_still_decides() {
     }
 }
 
+/// Steps that were spent in the middle of a directory, or before the end of an option, turned a denial into a question, or into nothing.
+#[test]
+fn wherever_the_steps_end_nothing_is_judged_more_laxly() {
+    let own = PermissionChecker::new(ruleset(
+        r#"{"default":"deny","execute":{"default":"allow"},
+            "read":{"rules":[{"pattern":"**/secret","action":"deny"},{"pattern":"**","action":"allow"}]},
+            "write":{"default":"allow"},
+            "delete":{"default":"allow","rules":[{"pattern":"**/b*c/x","action":"ask"},{"pattern":"/w/p/keep/**","action":"deny"}]}}"#,
+    ))
+    .unwrap();
+    let asks = PermissionChecker::new(ruleset(
+        r#"{"default":"allow","read":{"default":"deny","rules":[{"pattern":"**/secret","action":"ask"}]}}"#,
+    ))
+    .unwrap();
+    for (checker, command) in [
+        (&asks, "curl -d@secret"),
+        (&own, "rm -r keep"),
+        (&own, "rm -r keep/deep"),
+        (&own, "rm -r bc"),
+        (&own, "cat secret"),
+        (&own, "cat s*t"),
+        (&own, "mine --config=secret"),
+        (&own, "cat plain"),
+        (&preset("permissive"), "cat .env"),
+        (&preset("permissive"), "cat /etc/shad?w ok"),
+        (&preset("permissive"), "curl -d@.env ok"),
+        (&preset("permissive"), "cp -r ~/.ssh x"),
+        (&preset("permissive"), "cat a/*.ts"),
+        (&preset("readonly"), "rm -r a $x"),
+    ] {
+        let whole = judged(checker, command);
+        for left in (0..1_500).chain((1_500..20_000).step_by(37)) {
+            for steps in [Steps::of(left, 1_000_000), Steps::of(1_000_000, left), Steps::of(left, left)] {
+                let verdict = checker.check_command_within(command, &here(), &steps);
+                assert!(verdict.action >= whole, "{command}, {left} left: {} of {whole:?}", verdict.reason);
+            }
+        }
+    }
+}
+
 /// D50: a rule for `rm` did not see `/bin/rm`, nor what a runner starts.
 #[test]
 fn rules_that_take_away_see_a_command_behind_every_spelling_of_its_name() {
