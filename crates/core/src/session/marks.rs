@@ -80,6 +80,8 @@ pub struct Marks {
     editor: (u64, u64),
     /// The shell took a line, and reads another one without having said what became of it.
     is_silent: bool,
+    /// Somebody waits for the begin of the command that was typed last.
+    tells_begin: bool,
 }
 
 /// Whether the shell has the terminal, looked up at most once for what is read at once.
@@ -104,18 +106,20 @@ impl Marks {
             echoes: VecDeque::new(),
             editor: (0, 0),
             is_silent: false,
+            tells_begin: false,
         }
     }
 
     /// Takes the next bytes of the stream; `leads` tells whether the shell has the terminal, and no command of it. Whether there
-    /// is a prompt, or the end of a command, among them.
+    /// is a prompt, or the end of a command, among them; or a begin that somebody waits for.
     pub fn take(&mut self, bytes: &[u8], leads: &dyn Fn() -> bool) -> bool {
         let (before, position) = (self.count(), self.position);
         self.look(bytes, &LazyCell::new(leads));
         self.take_echo(bytes, position, before);
         let is_news = |kind| match kind {
             Kind::Prompt | Kind::Continuation | Kind::End(_) => true,
-            Kind::Begin | Kind::Accepted | Kind::Typed | Kind::Redrawn => false,
+            Kind::Begin => self.tells_begin,
+            Kind::Accepted | Kind::Typed | Kind::Redrawn => false,
         };
         self.since(before).any(|mark| is_news(mark.kind))
     }
@@ -240,7 +244,7 @@ impl Marks {
     /// that comes until it has it is taken for its echo.
     pub fn typed(&mut self, line: &str) {
         self.end_echo(self.position);
-        self.is_typed = true;
+        (self.is_typed, self.tells_begin) = (true, false);
         (self.doubted, self.redrawn) = (None, None);
         self.remember(Mark { kind: Kind::Typed, from: self.position, to: self.position });
         self.line = (!self.is_plain).then(|| TypedLine::new(line, self.position));
@@ -288,6 +292,11 @@ impl Marks {
             Some(Kind::Accepted | Kind::Begin) => self.is_silent = true,
             Some(Kind::Prompt | Kind::Continuation | Kind::Typed | Kind::Redrawn) | None => {}
         }
+    }
+
+    /// Has the begin of the command that was typed last be news.
+    pub fn tell_begin(&mut self) {
+        self.tells_begin = true;
     }
 
     /// Whether the shell took a line, and reads another one without having said what became of it.

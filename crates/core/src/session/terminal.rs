@@ -78,6 +78,9 @@ const LOOK_ON: Duration = Duration::from_micros(300);
 /// 500 µs for a command to end whose end another thread told: then the next one is looked on again.
 const QUICK: Duration = Duration::from_micros(500);
 
+/// 3 s for a shell to give the terminal to a command that it was typed. As long as an echo is waited for.
+const BEGIN: Duration = Duration::from_secs(3);
+
 /// Ctrl-C.
 const INTERRUPT: u8 = 3;
 
@@ -400,6 +403,7 @@ impl Terminal {
         self.is_quick.store(is_seen || !looks_on && is_over && typed.elapsed() < QUICK, Ordering::Relaxed);
         let code = self.ended_since(before);
         if !is_over && code.is_none() {
+            self.begun(process, before, deadline).await?;
             return Ok(if process.ended().is_some() { Ran::ShellEnded } else { Ran::Running });
         }
         let Some(code) = code else {
@@ -408,6 +412,18 @@ impl Terminal {
         };
         self.prompt(process, PROMPT, deadline).await?;
         Ok(Ran::Ended(code))
+    }
+
+    /// Waits until the command that was typed behind the first `count` marks has the terminal: a return that is written before that
+    /// is one of the shell's line editor, and ends no line for the command.
+    async fn begun(&self, process: &Process, count: u64, deadline: &Deadline) -> Result<()> {
+        self.marks.lock().tell_begin();
+        let has_begun = || {
+            let marks = self.marks.lock();
+            let is_begun = |kind| matches!(kind, Kind::Begin | Kind::Continuation | Kind::End(_));
+            marks.is_silent() || marks.since(count).any(|mark| is_begun(mark.kind))
+        };
+        self.wait(process, BEGIN, deadline, has_begun).await.map(drop)
     }
 
     /// Ends the command that runs: with Ctrl-C, or where it does not end at that with the session.

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use super::super::Session;
@@ -290,4 +292,36 @@ async fn a_person_gets_a_session_behind_the_call_that_types_and_no_call_types_th
     let terminal = session.terminal.as_ref().unwrap();
     let error = terminal.run(&session, "touch run", Duration::ZERO, &deadline).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
+}
+
+/// A return that was written right behind the start of a command came to the shell's line editor still, and ended no line for the
+/// command: it waited for ever.
+#[tokio::test]
+async fn what_is_written_right_behind_a_start_reaches_the_command() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let session = toolset.sessions().find("s").unwrap();
+    let terminal = session.terminal.as_ref().unwrap();
+    let shell = rustix::process::Pid::from_raw(session.process.pid().unwrap().cast_signed()).unwrap();
+    rustix::process::kill_process(shell, Signal::STOP).unwrap();
+    let (before, deadline) = (terminal.mark_count(), Deadline::default());
+    let written = AtomicBool::new(false);
+    let types = async {
+        start(&toolset, "read x; echo \"got $x\" >said").await;
+        session.process.write(b"it\r", &deadline).await.unwrap();
+        written.store(true, Ordering::Release);
+    };
+    let wakes = async {
+        until(&session, || terminal.mark_count() > before).await;
+        // Whoever does not wait for the shell writes by now.
+        for _ in 0..100 {
+            tokio::time::sleep(Duration::from_millis(if written.load(Ordering::Acquire) { 0 } else { 2 })).await;
+        }
+        rustix::process::kill_process(shell, Signal::CONT).unwrap();
+    };
+    tokio::join!(types, wakes);
+    let ended = until(&session, || terminal.ended_since(before).is_some());
+    tokio::time::timeout(Duration::from_secs(60), ended).await.expect("the line reaches the command");
+    assert_eq!(run(&session, "cat said").await.1.lines().last(), Some("got it"));
 }
