@@ -55,6 +55,12 @@ impl Screen {
         Ok(Self { master, set, leader, buffer: Mutex::new(vec![0; READ_BYTES]), looking: Mutex::new(()) })
     }
 
+    /// As [`Screen::read`], where nobody looks on: else what is there is theirs, who sleep until more comes, and what they leave
+    /// wakes the driver again.
+    pub(super) fn read_unless_looked_on(&self, record: impl FnOnce(&[u8], &dyn Fn() -> bool)) -> Found {
+        if self.looking.is_locked() { Found::Rest(0) } else { self.read(record) }
+    }
+
     /// Reads what is there and records it; at most as much as the buffer holds.
     pub(super) fn read(&self, record: impl FnOnce(&[u8], &dyn Fn() -> bool)) -> Found {
         self.read_into(&mut self.buffer.lock(), record)
@@ -85,9 +91,16 @@ impl Screen {
 
     /// Takes what comes on this thread until `is_over`, at most for `time`.
     pub(super) fn look_on(&self, recorder: &ScreenRecorder, time: Duration, is_over: &dyn Fn() -> bool) {
-        let Some(_looking) = self.looking.try_lock() else { return };
+        let Some(looking) = self.looking.try_lock() else { return };
+        let off = Off::of(self);
+        self.take_for(recorder, time, is_over);
+        // The driver is woken when nobody looks on any more.
+        drop(looking);
+        drop(off);
+    }
+
+    fn take_for(&self, recorder: &ScreenRecorder, time: Duration, is_over: &dyn Fn() -> bool) {
         let begin = Instant::now();
-        let _off = Off::of(self);
         let mut taken = 0;
         loop {
             // The driver may still be at what came before.

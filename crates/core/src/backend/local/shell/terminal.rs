@@ -165,7 +165,7 @@ impl Channel for Terminal {
             }
             let mut turn = 0;
             loop {
-                match self.read(recorder) {
+                match self.screen.read_unless_looked_on(|bytes, leads| recorder.take_raw(bytes, leads)) {
                     Found::Bytes(count) => turn += count,
                     Found::Rest(_) => break,
                     Found::End => return false,
