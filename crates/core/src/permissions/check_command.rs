@@ -8,7 +8,7 @@ use crate::access::Operation;
 use super::checker::{MatchedRule, PermissionChecker, Verdict};
 use super::command::argument::{ANY_NAME, ANYTHING, is_marked};
 use super::command::paths::{Place, Use};
-use super::command::{CommandAnalysis, CommandContext, SimpleCommand, analyze};
+use super::command::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand, analyze};
 use super::ruleset::Action;
 use super::shape::Reach;
 use super::steps::Steps;
@@ -19,6 +19,16 @@ const PATH_BYTES: usize = 4_096;
 const PATTERN: usize = 2;
 /// What a look at all that lies below a directory costs besides that.
 const BELOW: usize = 50;
+
+/// By what a command is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JudgedBy {
+    /// The built-in policy, the rules, and the section's default.
+    Policy,
+    /// The rules alone, where its own policy is another: the `execute` rules that match the whole or a simple command of it, and
+    /// the rules for the files that it names.
+    Rules,
+}
 
 /// The judgement of a command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,7 +68,7 @@ impl PermissionChecker {
     ) -> CommandVerdict {
         let analysis = analyze(command, context);
         let Verdict { action, rule, reason } =
-            self.judge_command(command, &analysis, &context.working_directory, steps);
+            self.judge_command(command, &analysis, &context.working_directory, steps, JudgedBy::Policy);
         CommandVerdict { action, reason, rule, analysis }
     }
 
@@ -69,45 +79,31 @@ impl PermissionChecker {
         analysis: &CommandAnalysis,
         base: &str,
         steps: &Steps<'_>,
+        by: JudgedBy,
     ) -> Verdict {
-        let built_in = &analysis.verdict;
-        let mut verdict = Verdict { action: built_in.action, rule: None, reason: built_in.reason.clone() };
-
+        let mut verdict = match by {
+            JudgedBy::Policy => {
+                let CommandJudgement { action, reason } = analysis.verdict.clone();
+                Verdict { action, rule: None, reason }
+            }
+            JudgedBy::Rules => Verdict { action: Action::Allow, rule: None, reason: String::new() },
+        };
+        let has_default = by == JudgedBy::Policy;
         let whole = command.trim();
         let rule = self.first_rule(Operation::Execute, whole);
-        let counts = rule.is_some() || !analysis.parsed || analysis.commands.iter().all(|command| command.wrapper);
-        if counts {
+        let is_whole = !analysis.parsed || analysis.commands.iter().all(|command| command.wrapper);
+        if rule.is_some() || has_default && is_whole {
             verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
         }
         for simple in &analysis.commands {
             if verdict.action == Action::Deny {
                 return verdict;
             }
-            if let Some(of_simple) = self.check_simple(simple, !simple.wrapper, steps) {
+            if let Some(of_simple) = self.check_simple(simple, has_default && !simple.wrapper, steps) {
                 verdict = verdict.strictest(of_simple);
             }
         }
         verdict.strictest(self.check_places(analysis, base, steps))
-    }
-
-    /// What the rules alone say of a command, whose own policy is another: the `execute` rules that match the whole or a
-    /// simple command of it, without the section's default; and the rules for the files that it names.
-    pub(crate) fn check_command_rules(
-        &self,
-        command: &str,
-        analysis: &CommandAnalysis,
-        base: &str,
-        steps: &Steps<'_>,
-    ) -> Verdict {
-        let whole = command.trim();
-        let mut verdict = self.check_places(analysis, base, steps);
-        if let rule @ Some(_) = self.first_rule(Operation::Execute, whole) {
-            verdict = verdict.strictest(self.verdict(Operation::Execute, whole, rule));
-        }
-        for of_simple in analysis.commands.iter().filter_map(|simple| self.check_simple(simple, false, steps)) {
-            verdict = verdict.strictest(of_simple);
-        }
-        verdict
     }
 
     /// A simple command as it is spelled, and by its plain name, as what a runner starts, where a rule takes that away: a rule

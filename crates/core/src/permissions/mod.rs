@@ -15,6 +15,7 @@
 //! ```
 
 pub use self::check_command::CommandVerdict;
+pub(crate) use self::check_command::JudgedBy;
 pub use self::checker::{MatchedRule, PermissionChecker, Verdict, strictest};
 pub use self::command::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand, analyze};
 pub use self::pattern::Pattern;

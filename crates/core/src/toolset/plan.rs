@@ -19,7 +19,7 @@ use crate::hooks::CommandJudge;
 use crate::lent;
 use crate::path::VirtualPath;
 use crate::permissions::command::paths::Entered;
-use crate::permissions::{Action, CommandAnalysis, Steps, Verdict};
+use crate::permissions::{Action, CommandAnalysis, JudgedBy, Steps, Verdict};
 use crate::tool::Binding;
 
 /// A call that no rule blocks.
@@ -201,13 +201,8 @@ impl Plan {
     async fn judge_command(&mut self, judges: &Judges<'_>, command: &str, start: Start<'_>) -> Result<Entered> {
         let (analysis, links) = links::analyzed(judges, command, start).await?;
         let start = Start { links: &links, ..start };
-        let by_rules = compared(judges.call, |steps| {
-            if judges.replace_policy() {
-                judges.policy.command_rules(command, &analysis, start, steps)
-            } else {
-                judges.policy.command(command, &analysis, start, steps)
-            }
-        });
+        let by = if judges.replace_policy() { JudgedBy::Rules } else { JudgedBy::Policy };
+        let by_rules = compared(judges.call, |steps| judges.policy.command(command, &analysis, start, steps, by));
         let verdict = match (by_rules.await?, judges.commands) {
             (by_rules, Some(judge)) => judge_by_application(judges, judge, by_rules, &analysis).await?,
             (by_rules, None) => by_rules,

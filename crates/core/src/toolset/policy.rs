@@ -9,7 +9,7 @@ use crate::access::Operation;
 use crate::path::VirtualPath;
 use crate::permissions::command::paths::Place;
 use crate::permissions::{
-    Action, CommandAnalysis, CommandContext, CommandJudgement, PermissionChecker, Steps, Verdict, analyze,
+    Action, CommandAnalysis, CommandContext, CommandJudgement, JudgedBy, PermissionChecker, Steps, Verdict, analyze,
 };
 
 /// What a command line starts from.
@@ -90,45 +90,31 @@ impl Policy {
         analyze(command, &context)
     }
 
-    /// The verdict on a command line.
+    /// The verdict on a command line. Where the application's own policy judges it too, the rules alone do here: built-in defaults
+    /// and lists stand back, what a rule denies or asks about does not.
     pub(super) fn command(
         &self,
         command: &str,
         analysis: &CommandAnalysis,
         start: Start<'_>,
         steps: &Steps<'_>,
+        by: JudgedBy,
     ) -> Verdict {
-        match &self.rules {
-            Rules::Flags { .. } => {
+        match (&self.rules, by) {
+            (Rules::Flags { .. }, JudgedBy::Policy) => {
                 let CommandJudgement { action, reason } = analysis.verdict.clone();
                 Verdict { action, rule: None, reason }.strictest(self.flag(Operation::Execute))
             }
-            Rules::Checked { checker, working_directory } => {
-                let verdict = checker.judge_command(command, analysis, start.working_directory.as_str(), steps);
+            (Rules::Flags { .. }, JudgedBy::Rules) => {
+                Verdict { action: Action::Allow, rule: None, reason: String::new() }
+            }
+            (Rules::Checked { checker, working_directory }, by) => {
+                let verdict = checker.judge_command(command, analysis, start.working_directory.as_str(), steps, by);
                 if start.working_directory == working_directory {
                     return verdict;
                 }
                 // A rule names files relative to where the toolset works, wherever this command does.
                 verdict.strictest(checker.check_places(analysis, working_directory.as_str(), steps))
-            }
-        }
-    }
-
-    /// What the rules alone say of a command that the application's own policy judges: its built-in defaults and lists
-    /// stand back, what a rule denies or asks about does not.
-    pub(super) fn command_rules(
-        &self,
-        command: &str,
-        analysis: &CommandAnalysis,
-        start: Start<'_>,
-        steps: &Steps<'_>,
-    ) -> Verdict {
-        match &self.rules {
-            Rules::Flags { .. } => Verdict { action: Action::Allow, rule: None, reason: String::new() },
-            Rules::Checked { checker, working_directory } => {
-                let of_places = checker.check_places(analysis, working_directory.as_str(), steps);
-                let base = start.working_directory.as_str();
-                checker.check_command_rules(command, analysis, base, steps).strictest(of_places)
             }
         }
     }
