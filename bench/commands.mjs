@@ -23,7 +23,8 @@ const SHELL = 'exec /bin/bash --noprofile --norc -i'
 /**
  * A small program. It starts `sh -c true` by `posix_spawn` and waits for it, types `true` at a bash on a terminal and waits for
  * its next prompt, or starts such a bash and waits for its first, as often as a line says, and answers with the microseconds of
- * each run; or does the first of it once and says so.
+ * each run; or does the first of it once and says so. It types at once, or 100 µs later: a processor that had nothing to do for
+ * that long is slower to begin, and so much does whoever asks it by JavaScript do in between.
  */
 const SMALL = `
 import os, pty, sys, time
@@ -54,10 +55,13 @@ def type_true():
 prompt(terminal)
 for line in sys.stdin:
     what, count = line.split()
-    work = {'start': start, 'type': type_true, 'open': open_shell, 'once': start}[what]
+    work = {'start': start, 'type': type_true, 'later': type_true, 'open': open_shell, 'once': start}[what]
     times = []
     for _ in range(int(count)):
         begin = time.perf_counter_ns()
+        if what == 'later':
+            while time.perf_counter_ns() < begin + 100_000: pass
+            begin = time.perf_counter_ns()
         work()
         times.append((time.perf_counter_ns() - begin) / 1000)
     for shell, master in opened:
@@ -139,6 +143,7 @@ const ordinary = await inTurns({
   ready: here(once),
   session: here(() => terminals.exec('s', 'true')),
   typed: there('type'),
+  later: there('later'),
   ordered: here(() => askSmall('once 1')),
   piped: here(() => askBash('true; echo $?')),
   spawned: here(
@@ -153,6 +158,7 @@ fact('least: Node has a small program do it that stands ready', ordinary.ordered
 fact('child_process', ordinary.spawned)
 figure('a command in a session that lasts', ordinary.session / ordinary.bare, 0.2, 'x bare')
 fact('least: a small program types it at a bash on a terminal', ordinary.typed)
+fact('least: the same 100 µs behind the one before', ordinary.later)
 fact('least: Node gives it to a bash on pipes', ordinary.piped)
 
 const opened = await inTurns({ floor: there('open'), package: opening })

@@ -18,10 +18,10 @@ export {
   type Session,
   type SessionContext,
   type SessionFactory,
-  type SessionHost,
   SessionManager,
   type SessionManagerOptions,
 } from './docker/session-manager.js'
+export type { SessionHost } from './docker/placement.js'
 export { LocalBackend, type LocalBackendOptions } from './backend/local.js'
 export { type OutputPiece, type ReadOutputOptions, RunningCommand, type SignalName } from './backend/running-command.js'
 export { ShellBackend, type ShellBackendOptions } from './backend/shell.js'

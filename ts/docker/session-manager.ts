@@ -12,7 +12,8 @@ import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { SessionLimitError } from '../errors/session-limit-error.js'
 import { Sandbox } from '../sandbox/sandbox.js'
 import { DockerBackend, type DockerBackendOptions } from './backend.js'
-import { engineRoom } from './engine-room.js'
+import { checkCount } from './check-count.js'
+import { Placement, type Placed, type SessionHost } from './placement.js'
 import type { RuntimeConfig } from './runtime.js'
 
 /** One hour, as containers that people forget should not live for a day. */
@@ -54,14 +55,6 @@ export interface SessionContext {
 
 /** Makes the session of an id. */
 export type SessionFactory<S extends Session> = (id: string, context: SessionContext) => S | Promise<S>
-
-/** An engine that sessions are placed on. */
-export interface SessionHost {
-  /** As the option `host` of a {@link DockerBackend}. */
-  readonly host: string
-  /** Sessions at once on it. Default: no limit. */
-  readonly maxSessions?: number | undefined
-}
 
 /** What an author sets on a {@link SessionManager}. */
 export interface SessionManagerOptions<S extends Session> {
@@ -108,11 +101,6 @@ interface Begun<S> {
   given: boolean
 }
 
-/** The engine that a session is on, or is being tried on; where there are several, none until it was chosen. */
-interface Placed {
-  host: SessionHost | undefined
-}
-
 /**
  * Sessions by id, each made once and handed out until it is released, idle for too long, or dead.
  *
@@ -130,9 +118,7 @@ export class SessionManager<S extends Session = DockerBackend> {
   /** The entries of {@link #leaving}: until they are gone they have their place. */
   readonly #ending = new Set<Entry<S>>()
   readonly #root: string | undefined
-  readonly #hosts: readonly SessionHost[]
-  /** What the engines leave for sessions, while they are asked: once for all who come meanwhile. */
-  #looking: Promise<ReadonlyMap<string, number>> | undefined
+  readonly #placement: Placement
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -147,7 +133,7 @@ export class SessionManager<S extends Session = DockerBackend> {
       }
     }
     checkShared(this.#options.docker)
-    this.#hosts = checkHosts(this.#options.hosts)
+    this.#placement = new Placement(this.#options.hosts, this.#options.docker, () => this.#held)
     this.#root = this.#options.workspaceRoot === undefined ? undefined : resolve(this.#options.workspaceRoot)
   }
 
@@ -259,7 +245,7 @@ export class SessionManager<S extends Session = DockerBackend> {
       const message = `There are ${maxSessions} sessions already, and that is the limit; release one first.`
       throw new SessionLimitError(message, { details: { limit: maxSessions } })
     }
-    if (this.#hosts.length > 0 && this.#placesLeft() <= 0) throw this.#full()
+    this.#placement.check()
     const placed: Placed = { host: undefined }
     const begun: Begun<S> = { given: false }
     const entry: Entry<S> = { session: this.#make(id, placed, begun, runtime), begun, placed }
@@ -275,9 +261,8 @@ export class SessionManager<S extends Session = DockerBackend> {
     await this.#leaving.get(id)
     const sandbox = this.#root === undefined ? undefined : workspace(this.#root, id)
     const lost: { host: string; message: string }[] = []
-    const left = this.#hosts.length > 1 ? await this.#look() : undefined
-    placed.host = this.#place(lost, left)
-    if (this.#hosts.length > 0 && !placed.host) throw this.#full()
+    const left = await this.#placement.look()
+    placed.host = this.#placement.first(left)
     for (;;) {
       const host = placed.host?.host
       try {
@@ -285,7 +270,7 @@ export class SessionManager<S extends Session = DockerBackend> {
       } catch (error) {
         if (host === undefined || !(error instanceof BackendUnavailableError)) throw error
         lost.push({ host, message: error.message })
-        placed.host = this.#place(lost, left)
+        placed.host = this.#placement.next(lost, left)
         if (placed.host) continue
         if (lost.length === 1) throw error
         const tried = lost.map(({ host, message }) => `'${host}': ${message}`).join(' ')
@@ -310,55 +295,6 @@ export class SessionManager<S extends Session = DockerBackend> {
   /** Who has a place, or is to get one. */
   get #held(): readonly Entry<S>[] {
     return [...new Set([...this.#entries.values(), ...this.#ending])]
-  }
-
-  #used(host: SessionHost): number {
-    return this.#held.filter(({ placed }) => placed.host === host).length
-  }
-
-  /** How many more sessions the hosts may have, without those that are to be placed. */
-  #placesLeft(): number {
-    const room = this.#hosts.map((host) => Math.max(0, (host.maxSessions ?? Infinity) - this.#used(host)))
-    const unplaced = this.#held.filter(({ placed }) => !placed.host).length
-    return room.reduce((sum, some) => sum + some, -unplaced)
-  }
-
-  #full(): SessionLimitError {
-    const message = 'Every host has as many sessions as it may have; release one first.'
-    return new SessionLimitError(message, { details: { limit: this.#hosts.map((host) => host.maxSessions) } })
-  }
-
-  /** What each engine leaves for our sessions, beside what others run there; nothing of one that does not say. */
-  #look(): Promise<ReadonlyMap<string, number>> {
-    this.#looking ??= (async () => {
-      const asked = this.#hosts.map(async (host): Promise<[string, number][]> => {
-        const ours = this.#held.filter(({ placed, made }) => placed.host === host && made !== undefined).length
-        const room = await engineRoom(host.host, this.#options.docker)
-        return room ? [[host.host, room.holds - Math.max(0, room.running - ours)]] : []
-      })
-      try {
-        return new Map((await Promise.all(asked)).flat())
-      } finally {
-        this.#looking = undefined
-      }
-    })()
-    return this.#looking
-  }
-
-  /**
-   * The host with the most room, without those that were tried in vain. One that says nothing of its room comes behind those that do;
-   * where nothing is known the one that has fewest of ours. Nothing is awaited: each that is placed counts for the next.
-   */
-  #place(
-    tried: readonly { readonly host: string }[],
-    left: ReadonlyMap<string, number> = new Map(),
-  ): SessionHost | undefined {
-    const places = (host: SessionHost): number => (host.maxSessions ?? Number.MAX_SAFE_INTEGER) - this.#used(host)
-    const room = (host: SessionHost): number =>
-      Math.min(places(host), (left.get(host.host) ?? Infinity) - this.#used(host))
-    return this.#hosts
-      .filter((host) => places(host) > 0 && !tried.some((other) => other.host === host.host))
-      .toSorted((one, other) => Number(left.has(other.host)) - Number(left.has(one.host)) || room(other) - room(one))[0]
   }
 
   async #create(id: string, context: SessionContext): Promise<S> {
@@ -455,11 +391,6 @@ function checkId(id: unknown): void {
   )
 }
 
-function checkCount(value: unknown, name: string): void {
-  if (value === undefined || (typeof value === 'number' && Number.isFinite(value) && value >= 0)) return
-  throw new InvalidInputError(`\`${name}\` must be a number that is not negative, not ${describe(value)}.`)
-}
-
 /** What would be one for all sessions: each would read and end what another one does. */
 function checkShared(docker: unknown): void {
   const given = checkOptions(docker as object | undefined, 'docker') as Record<string, unknown>
@@ -472,22 +403,6 @@ function checkShared(docker: unknown): void {
       throw new InvalidInputError(`\`docker.${name}\` would be shared by all sessions; ${instead}.`)
     }
   }
-}
-
-function checkHosts(hosts: unknown): readonly SessionHost[] {
-  if (hosts === undefined) return []
-  const wrong = 'must be a list of addresses, or of objects with `host` and perhaps `maxSessions`, none of them twice'
-  if (!Array.isArray(hosts) || hosts.length === 0) throw new InvalidInputError(`\`hosts\` ${wrong}.`)
-  const checked = hosts.map((given: unknown): SessionHost => {
-    const host = typeof given === 'string' ? { host: given } : given
-    if (typeof host !== 'object' || host === null || typeof (host as SessionHost).host !== 'string') {
-      throw new InvalidInputError(`\`hosts\` ${wrong}, not ${describe(given)}.`)
-    }
-    checkCount((host as SessionHost).maxSessions, 'maxSessions')
-    return { ...(host as SessionHost) }
-  })
-  if (new Set(checked.map(({ host }) => host)).size < checked.length) throw new InvalidInputError(`\`hosts\` ${wrong}.`)
-  return checked
 }
 
 /** The folder of a session as its `/workspace`. A link in the place of the folder would lead elsewhere. */
