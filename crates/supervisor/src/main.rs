@@ -5,8 +5,8 @@
 //!
 //! It is one thread, knows nothing of paths and rules, and reads no environment. What it runs comes as a
 //! [`gloveport_supervisor::Request`]; see that library for what is said, [`supervise`] for the course of a command,
-//! [`start`] for how it starts, [`tree`] for how its processes are found and ended. It is Linux only: elsewhere the
-//! host does what it can by itself.
+//! [`start`] for how it starts, [`score`] for who goes when memory runs out, [`tree`] for how its processes are found and ended.
+//! It is Linux only: elsewhere the host does what it can by itself.
 
 //!
 //! With the feature `standalone`, as it is shipped, it does without the standard library ([`standalone`]).
@@ -20,6 +20,8 @@ extern crate alloc;
 mod clock;
 #[cfg(target_os = "linux")]
 mod proc;
+#[cfg(target_os = "linux")]
+mod score;
 #[cfg(feature = "standalone")]
 mod standalone;
 #[cfg(target_os = "linux")]

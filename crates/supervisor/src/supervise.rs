@@ -16,6 +16,7 @@ use rustix::process::{
 };
 
 use crate::clock::Instant;
+use crate::score::Score;
 use crate::start::{Descriptors, Failure, start};
 use crate::sys::{self, Stack};
 use crate::tree::{self, Family, Tasks};
@@ -39,6 +40,8 @@ pub(crate) struct Supervisor {
     host: OwnedFd,
     /// `/dev/null`.
     empty: OwnedFd,
+    /// Lent to the next command while this program stands ready.
+    score: Option<Score>,
     family: Family,
     tasks: Tasks,
     stack: Stack,
@@ -71,6 +74,11 @@ impl Supervisor {
         // thread that started it sends the signal too, and nothing comes of that.
         set_parent_process_death_signal(Some(Signal::CONT))?;
         set_child_subreaper(Some(rustix::process::getpid()))?;
+        // Before the next call, which takes the file away from a user who is not root.
+        let score = Score::take();
+        if let Some(score) = &score {
+            score.lend();
+        }
         // A command of the same user can neither trace this program nor open its descriptors.
         set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
         rustix::io::fcntl_setfd(&host, rustix::io::FdFlags::CLOEXEC)?;
@@ -78,6 +86,7 @@ impl Supervisor {
         Ok(Self {
             host,
             empty,
+            score,
             family: Family::new(signals),
             tasks: Tasks::new(),
             stack: Stack::new(),
@@ -116,6 +125,9 @@ impl Supervisor {
                 } else {
                     held = Some(descriptors);
                 }
+                if let Some(score) = &self.score {
+                    score.restore();
+                }
                 self.watch(&request, tasks, &mut held)?
             }
             Err(Failure { stage, errno }) => {
@@ -126,6 +138,9 @@ impl Supervisor {
         };
         self.tell(report)?;
         drop(held);
+        if let Some(score) = &self.score {
+            score.lend();
+        }
         Ok(())
     }
 

@@ -27,6 +27,7 @@ mod revived;
 #[path = "../../../core/tests/contract/run.rs"]
 mod run;
 mod runtimes;
+mod scarce;
 #[path = "../../../core/tests/contract/steps.rs"]
 mod steps;
 mod two_hosts;

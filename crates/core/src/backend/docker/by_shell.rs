@@ -44,9 +44,10 @@ while [ $n -lt 9 ]; do
   [ -n "$found" ] || break
 done"#;
 /// Runs `$1` in the directory `$4` as its own shell would, ends what it leaves behind (by `$2`, the script above, and the mark `$3`),
-/// and says how it ended. Without the directory it says nothing, and ends with [`NO_PLACE`].
+/// and says how it ended. Without the directory it says nothing, and ends with [`NO_PLACE`]. Where memory runs out the kernel ends the
+/// command first, before its shell of ours and what else is in the container.
 const RUN: &str = r#"cd -- "$4" 2>/dev/null || exit 126
-sh -c -- "$1"; c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
+({ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; exec sh -c -- "$1"); c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
 /// What [`RUN`] ends with where there is no directory to run in; a command may end so too.
 const NO_PLACE: i32 = 126;
 /// 131,071 bytes: what Linux takes as one argument without its final NUL.
@@ -64,7 +65,7 @@ hold() {
   [ "$now" != unlimited ] && [ "$now" -le "$2" ] && return
   ulimit "$1" "$2"
 }
-(hold -f "$5" && hold -n "$6" && exec sh -c -- "$1"); c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
+(hold -f "$5" && hold -n "$6" && { { echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; exec sh -c -- "$1"; }); c=$?; sh -c "$2" sh "$3" "$$" </dev/null >/dev/null 2>&1; exit $c"#;
 /// 512 bytes: what POSIX has a shell count the size of files in.
 const BLOCK_BYTES: u64 = 512;
 

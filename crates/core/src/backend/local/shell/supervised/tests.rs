@@ -535,3 +535,25 @@ async fn the_pipes_of_a_command_close_no_sooner_than_its_end_is_told() {
     rustix::io::ioctl_fionbio(&ends.stdout, false).unwrap();
     assert_eq!(rustix::io::read(&ends.stdout, &mut [0]), Ok(0));
 }
+
+/// The kernel ended whoever was largest, the host or its supervisor too, when memory ran out.
+#[tokio::test]
+async fn a_command_goes_first_when_memory_runs_out_and_nobody_else() {
+    let score = || fs::read_to_string("/proc/self/oom_score_adj").unwrap();
+    let own = score();
+    assert_ne!(own, "1000\n", "this test says nothing where it would go first itself");
+    let runner = runner();
+    // The supervisor may be seen just before it has its own score again. The second runs under the same one.
+    let command = format!(
+        "cat /proc/self/oom_score_adj; until [ \"$(cat /proc/$PPID/oom_score_adj)\" = {} ]; do :; done; echo $PPID",
+        own.trim()
+    );
+    let first = run_by(&runner, within(&command, 30_000)).await;
+    let second = run_by(&runner, within(&command, 30_000)).await;
+    assert_eq!(first.stdout.lines().next(), Some("1000"), "{first:?}");
+    assert_eq!((first.exit_code, second.stdout), (Some(0), first.stdout));
+    let kept = ExecuteRequest { background: Background::Keep, ..within("sleep 300 & echo $!", 30_000) };
+    let kept = run_by(&runner, kept).await.stdout;
+    assert_eq!(fs::read_to_string(format!("/proc/{}/oom_score_adj", kept.trim())).unwrap(), "1000\n");
+    assert_eq!(score(), own);
+}
