@@ -344,6 +344,68 @@ pub(crate) const CASES: &[Case] = &[
         ],
     ),
     (
+        "a pattern is words, letters, lines or what stands around",
+        &[
+            (Write("a.ts", b"let name = 1\nlet Names = name\n(a+b)*\n"), "created 37"),
+            (Write("b.py", b"\tname()\r\nother\n"), "created 15"),
+            (Write("\u{fc}.md", "n\u{e4}me\nNAME\n".as_bytes()), "created 11"),
+            (
+                Grep("name", "", |query| query.word = true),
+                "/a.ts:1:let name = 1 /a.ts:2:let Names = name /b.py:1:\tname() [/a.ts 2] [/b.py 1] 3 in 2",
+            ),
+            (
+                Grep("name", "", |query| query.case = CaseMode::Smart),
+                "/a.ts:1:let name = 1 /a.ts:2:let Names = name /b.py:1:\tname() /ü.md:2:NAME [/a.ts 2] [/b.py 1] [/ü.md 1] 4 in 3",
+            ),
+            (Grep("Name", "", |query| query.case = CaseMode::Smart), "/a.ts:2:let Names = name [/a.ts 1] 1 in 1"),
+            (Grep("(a+b)*", "", |query| query.literal = true), "/a.ts:3:(a+b)* [/a.ts 1] 1 in 1"),
+            (
+                Grep("1\nlet", "", |query| query.multiline = true),
+                "/a.ts:1:let name = 1\nlet Names = name [/a.ts 1] 1 in 1",
+            ),
+            (
+                Grep("(?<=let )name(?! =)|(?<== )name", "", |query| query.look_around = true),
+                "/a.ts:2:let Names = name [/a.ts 1] 1 in 1",
+            ),
+            (grep("(?<=let )name"), "INVALID_INPUT -"),
+            (grep("n.me$"), "/a.ts:2:let Names = name /ü.md:1:näme [/a.ts 1] [/ü.md 1] 2 in 2"),
+            (Grep("name", "", |query| query.types = vec!["py".to_owned()]), "/b.py:1:\tname() [/b.py 1] 1 in 1"),
+            (
+                Grep("(?i)name", "", |query| query.globs = vec!["!*.py".to_owned()]),
+                "/a.ts:1:let name = 1 /a.ts:2:let Names = name /ü.md:2:NAME [/a.ts 2] [/ü.md 1] 3 in 2",
+            ),
+            (
+                Grep("e", "", |query| query.max_per_file = Some(1)),
+                "/a.ts:1:let name = 1 /b.py:1:\tname() /ü.md:1:näme [/a.ts 1] [/b.py 1] [/ü.md 1] 3 in 3",
+            ),
+            (
+                Grep("(?i)name", "", |query| (query.offset, query.limit) = (1, 2)),
+                "/a.ts:2:let Names = name /b.py:1:\tname() [/a.ts 2] [/b.py 1] [/ü.md 1] 4 in 3, truncated",
+            ),
+        ],
+    ),
+    (
+        "what is ignored is told by the files on the way to it, the nearest last",
+        &[
+            (Write(".gitignore", b"*.tmp\n/top.txt\n"), "created 15"),
+            (Write("sub/.gitignore", b"!kept.tmp\ndeep/*\n"), "created 17"),
+            (Write("sub/.ignore", b"*.md\n"), "created 5"),
+            (Write("top.txt", b"x\n"), "created 2"),
+            (Write("sub/top.txt", b"x\n"), "created 2"),
+            (Write("sub/kept.tmp", b"x\n"), "created 2"),
+            (Write("sub/lost.tmp", b"x\n"), "created 2"),
+            (Write("sub/deep/a.txt", b"x\n"), "created 2"),
+            (Write("sub/a.md", b"x\n"), "created 2"),
+            (Write("kept.tmp", b"x\n"), "created 2"),
+            (glob("**"), "/sub/kept.tmp /sub/top.txt of 2, 5 ignored"),
+            (Glob("**", "sub", |_| {}), "/sub/kept.tmp /sub/top.txt of 2, 3 ignored"),
+            (Glob("**", "sub/deep", |_| {}), " of 0, 1 ignored"),
+            (grep("x"), "/sub/kept.tmp:1:x /sub/top.txt:1:x [/sub/kept.tmp 1] [/sub/top.txt 1] 2 in 2, 5 ignored"),
+            (Grep("x", "sub/lost.tmp", |_| {}), "/sub/lost.tmp:1:x [/sub/lost.tmp 1] 1 in 1"),
+            (Find("txt", "sub", |_| {}), "/sub/top.txt of 1, 3 ignored"),
+        ],
+    ),
+    (
         "files are found by what is remembered of their path, best fit first",
         &[
             (Write(".gitignore", b"build/\n"), "created 7"),

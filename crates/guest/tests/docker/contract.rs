@@ -8,12 +8,11 @@ use gloveport_core::backend::{Backend, BoxFuture, Call, FileSystem, Shell, Writa
 use gloveport_core::error::Result;
 use gloveport_core::path::VirtualPath;
 use gloveport_core::sandbox::{Mount, Sandbox};
+use gloveport_core::search::{GlobQuery, GrepQuery};
 
-use crate::cases::{CASES, Case};
 use crate::command_cases::command_contract;
-use crate::engine;
-use crate::run::{Place, contract, contract_of};
-use crate::steps::Step;
+use crate::run::{Place, contract};
+use crate::{engine, run};
 
 /// One container for all cases: each begins in a directory of its own.
 struct Shared(Arc<DockerBackend>);
@@ -94,16 +93,30 @@ async fn commands_of_a_container_keep_the_contract() {
     place.backend.close().await.unwrap();
 }
 
-/// What a search means is no matter of who searches: the cases of the contract that look for names or lines,
-/// through the container's shell.
+/// What was changed last comes first, by the times of the container.
 #[tokio::test(flavor = "multi_thread")]
-async fn searches_through_the_shell_of_a_container_keep_the_contract() {
+async fn searches_in_a_container_begin_with_what_is_newest() {
+    let options = engine().options();
+    for guest in [options.guest.clone(), GuestProgram::default()] {
+        let backend = DockerBackend::new(DockerOptions { guest, ..options.clone() }, None).unwrap();
+        let place = VirtualPath::absolute("/workspace").unwrap();
+        run(&backend, "for n in 1 3 2; do echo text >$n; touch -d @100$n $n; done").await;
+        let call = Call::default();
+        let found = backend.files().glob(&GlobQuery::new("*", place.clone()), &call).await.unwrap();
+        let names: Vec<_> = found.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(names, ["/workspace/3", "/workspace/2", "/workspace/1"]);
+        let found = backend.files().grep(&GrepQuery::new("text", place), &call).await.unwrap();
+        let names: Vec<_> = found.matches.iter().map(|line| line.path.as_str()).collect();
+        assert_eq!(names, ["/workspace/3", "/workspace/2", "/workspace/1"]);
+        backend.close().await.unwrap();
+    }
+}
+
+/// Files and searches mean the same through the container's shell.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_shell_of_a_container_keeps_the_contract() {
     let options = DockerOptions { guest: GuestProgram::default(), ..engine().options() };
     let backend = Arc::new(DockerBackend::new(options, None).unwrap());
-    let searches = |step: &Step| matches!(step, Step::Glob(..) | Step::Grep(..));
-    let cases: Vec<Case> =
-        CASES.iter().filter(|(_, steps)| steps.iter().any(|(step, _)| searches(step))).copied().collect();
-    assert_eq!(cases.len(), 5);
-    contract_of("docker, by shell", &cases, || in_case(&backend)).await;
+    contract("docker, by shell", || in_case(&backend)).await;
     backend.close().await.unwrap();
 }
