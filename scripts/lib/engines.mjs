@@ -23,6 +23,8 @@ import { StepError } from './steps.mjs'
 /** 60 s for the engine to answer, on a machine that does much else. */
 const START_MS = 60_000
 const IMAGE = 'gloveport-test:busybox'
+/** The machine's address on the usual network of an engine that is apart: one that is nobody's (RFC 5737). */
+const GATEWAY = '192.0.2.1'
 
 const find = (program) =>
   ['/usr/sbin', '/sbin', ...(process.env.PATH ?? '').split(':')].map((folder) => join(folder, program)).find(existsSync)
@@ -51,7 +53,8 @@ exec runc "$@"
 const ENGINES = {
   docker: {
     program: 'dockerd',
-    // No bridge and no rules: the network of the machine stays as it is.
+    // A network of its own, which leads nowhere: its bridge and addresses are not the machine's, nor another engine's.
+    isApart: true,
     args: (folder, socket) => [
       `--data-root=${folder}/data`,
       `--exec-root=${folder}/exec`,
@@ -59,7 +62,7 @@ const ENGINES = {
       `--host=unix://${socket}`,
       '--iptables=false',
       '--ip6tables=false',
-      '--bridge=none',
+      `--bip=${GATEWAY}/24`,
     ],
   },
   podman: {
@@ -87,13 +90,20 @@ function obstacle({ program }) {
     : undefined
 }
 
-/** An engine in a folder of its own; resolves to its address and how to stop it, or rejects with the end of its log. */
-async function startEngine({ program, args, settings = () => '' }, folder, socket) {
+/** What starts a program in a network of its own that has nothing but loopback, and becomes it. */
+const APART = ['unshare', '--net', 'sh', '-c', 'busybox ip link set lo up && exec "$@"', 'sh']
+
+/**
+ * An engine in a folder of its own; resolves to its address, the file of its network and how to stop it, or rejects with the end of
+ * its log.
+ */
+async function startEngine({ program, args, isApart = false, settings = () => '' }, folder, socket) {
   const log = join(folder, 'log')
   const output = openSync(log, 'a')
   const CONTAINERS_CONF = join(folder, 'containers.conf')
   writeFileSync(CONTAINERS_CONF, settings(folder))
-  const engine = spawn(find(program), args(folder, socket), {
+  const [first, ...words] = [...(isApart ? APART : []), find(program), ...args(folder, socket)]
+  const engine = spawn(first, words, {
     // What watches Podman's containers leaves a file where it was started.
     cwd: folder,
     env: { ...process.env, CONTAINERS_CONF },
@@ -117,7 +127,7 @@ async function startEngine({ program, args, settings = () => '' }, folder, socke
     engine.kill()
     await ended
   }
-  return { host, stop }
+  return { host, network: `/proc/${engine.pid}/ns/net`, stop }
 }
 
 /** Busybox and its names, as a folder that becomes an image. */
@@ -188,5 +198,5 @@ export async function testEngine(name = 'docker') {
     await stop()
     throw error
   }
-  return { host: engine.host, image: IMAGE, docker: find('docker'), relay, stop }
+  return { host: engine.host, network: engine.network, gateway: ENGINES[name].isApart ? GATEWAY : '', image: IMAGE, docker: find('docker'), relay, stop }
 }

@@ -28,6 +28,7 @@ mod revived;
 mod run;
 mod runtimes;
 mod scarce;
+mod served;
 #[path = "../../../core/tests/contract/steps.rs"]
 mod steps;
 mod two_hosts;

@@ -1,9 +1,13 @@
 //! The network of a container: none unless one was asked for.
 
+use std::collections::BTreeMap;
+
 use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
 use gloveport_core::backend::{Backend, Call, ExecuteRequest};
 use gloveport_core::error::ErrorKind;
+use serde_json::json;
 
+use crate::served::{Page, Served, gateway};
 use crate::{engine, run, try_run};
 
 const INTERFACES: &str = "tail -n +3 /proc/net/dev | tr -d ' ' | cut -d: -f1 | sort";
@@ -39,6 +43,25 @@ async fn a_container_has_the_network_that_was_asked_for_and_no_other() {
     engine.docker(&["network", "rm", &network]);
 }
 
+/// The engine's usual network leads to its machine, and to whatever that leads to: nothing in these tests.
+#[tokio::test(flavor = "multi_thread")]
+async fn on_the_usual_network_a_container_reaches_the_machine_and_without_it_nothing() {
+    let engine = engine();
+    let page = BTreeMap::from([("/page".to_owned(), Page::new("text/plain", "of the machine\n"))]);
+    let served = Served::start(|_| page);
+    let options = DockerOptions { network: "bridge".to_owned(), ..engine.options() };
+    let (off, on) = (engine.backend(), DockerBackend::new(options, None).unwrap());
+    let question = r"printf 'GET /page HTTP/1.0\r\n\r\n'";
+    let ask = format!("{INTERFACES}; {question} | nc -w 30 {} {} | tail -n 1", gateway(), served.port);
+    assert_eq!(run(&off, &ask).await.stdout, "lo\n");
+    assert_eq!(served.asked(), <[&str; 0]>::default());
+    assert_eq!(run(&on, &ask).await.stdout, "eth0\nlo\nof the machine\n");
+    assert_eq!(served.asked(), ["/page"]);
+    for backend in [off, on] {
+        backend.close().await.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_network_that_is_missing_is_an_error_that_names_it() {
     let engine = engine();
@@ -49,4 +72,37 @@ async fn a_network_that_is_missing_is_an_error_that_names_it() {
     assert!(error.details().unwrap().to_string().contains("no-such-network"), "{error:?}");
     assert_eq!(backend.container_id().await, None);
     backend.close().await.unwrap();
+}
+
+/// What installs packages reaches no more than it was given; a network of the engine's own is unknown to BuildKit, which hands it on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_has_the_network_that_was_asked_for() {
+    let engine = engine();
+    let mine = format!("gloveport-builds-{}", std::process::id());
+    engine.docker(&["network", "create", "--internal", &mine]);
+    for (n, (network, interfaces)) in [
+        (None, "eth0\nlo\n"),
+        (Some("none"), "lo\n"),
+        (Some("bridge"), "eth0\nlo\n"),
+        (Some(mine.as_str()), "eth0\nlo\n"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let name = format!("network-{n}-{}", std::process::id());
+        let runtime = json!({ "name": name, "baseImage": engine.image, "setupCommands": [format!("{INTERFACES} >/seen; : {name}")] });
+        let options = DockerOptions {
+            image: None,
+            runtime: Some(serde_json::from_value(runtime).unwrap()),
+            build_network: network.map(str::to_owned),
+            ..engine.options()
+        };
+        let backend = DockerBackend::new(options, None).unwrap();
+        assert_eq!(run(&backend, "cat /seen").await.stdout, interfaces, "{network:?}");
+        backend.close().await.unwrap();
+        let images =
+            engine.docker(&["images", "--quiet", "--filter", &format!("reference=gloveport-runtime:{name}-*")]);
+        engine.docker(&["rmi", "--force", &images]);
+    }
+    engine.docker(&["network", "rm", &mine]);
 }

@@ -159,16 +159,23 @@ async fn ask(
     if kind == Kind::BuildKit {
         path = path.with("version", "2");
     }
-    if let Some(name) = &options.build_network {
-        path = path.with("networkmode", &network("buildNetwork", name)?);
-    } else if kind == Kind::BuildKit {
-        // An engine without its usual network builds without one, as its containers run; BuildKit must be told.
-        let bridge = engine.ask("GET", &Path::new("/networks").name("bridge"), Payload::Nothing).await;
-        if bridge.is_err_and(|failure| failure.is_missing()) {
-            path = path.with("networkmode", "none");
-        }
+    if let Some(name) = build_network(engine, kind, options).await? {
+        path = path.with("networkmode", &name);
     }
     Ok(engine.follow(&path, Payload::Archive(&context), |message| said.hear(message)).await)
+}
+
+/// The network of a build, where the engine is told of one.
+async fn build_network(engine: &Engine, kind: Kind, options: &DockerOptions) -> Result<Option<String>> {
+    if let Some(name) = &options.build_network {
+        return network("buildNetwork", name).map(Some);
+    }
+    if kind != Kind::BuildKit {
+        return Ok(None);
+    }
+    // An engine without its usual network builds without one, as its containers run; BuildKit must be told.
+    let bridge = engine.ask("GET", &Path::new("/networks").name("bridge"), Payload::Nothing).await;
+    Ok(bridge.is_err_and(|failure| failure.is_missing()).then(|| "none".to_owned()))
 }
 
 /// What the programs of a build may use: as much as the container, each of them. BuildKit itself holds none of it.
@@ -246,6 +253,22 @@ mod tests {
         );
         let options = DockerOptions { memory_swap: Some(128 << 20), ..options };
         assert!(bounded(Path::new("/build"), &options).unwrap().as_str().contains("memswap=134217728"));
+    }
+
+    #[tokio::test]
+    async fn an_engine_without_its_usual_network_is_told_to_build_without_one() {
+        let says = |status: &'static str| Fake::new(move |_, _| Says::Answer(status, "{}"));
+        let (with, without) = (says("200 OK"), says("404 Not Found"));
+        let named = DockerOptions { build_network: Some("mine".to_owned()), ..DockerOptions::default() };
+        for (fake, kind, options, network) in [
+            (&without, Kind::BuildKit, DockerOptions::default(), Some("none")),
+            (&with, Kind::BuildKit, DockerOptions::default(), None),
+            (&without, Kind::Classic, DockerOptions::default(), None),
+            (&without, Kind::BuildKit, named, Some("mine")),
+        ] {
+            let told = build_network(&fake.engine().await, kind, &options).await.unwrap();
+            assert_eq!(told.as_deref(), network, "{kind:?} {options:?}");
+        }
     }
 
     const DOCKER: &str = r#"{"Components":[{"Name":"Engine"}],"Os":"linux","ApiVersion":"1.44"}"#;

@@ -48,7 +48,7 @@ pub(super) struct Fake {
 }
 
 impl Fake {
-    fn new(says: impl Fn(&str, usize) -> Says + Send + Sync + 'static) -> Self {
+    pub(super) fn new(says: impl Fn(&str, usize) -> Says + Send + Sync + 'static) -> Self {
         Self::that_is(r#"{"Arch":"none"}"#, says)
     }
 
