@@ -61,6 +61,11 @@ const NOT_ON_PODMAN = [
   'a_container_of_an_image_that_was_made_of_one_of_ours_is_not_ours',
   'a_user_of_the_image_has_the_working_directory',
   'a_user_that_the_image_names_has_the_working_directory',
+  // It is in the machine's network, where none of these may listen for more than loopback.
+  'pip_installs_from_a_private_index_what_was_asked_for',
+  'npm_installs_from_a_private_registry_into_the_working_directory',
+  'on_the_usual_network_a_container_reaches_the_machine_and_without_it_nothing',
+  'a_build_has_the_network_that_was_asked_for',
 ]
 
 /** The tests of the core. @param {readonly string[]} skipped names of tests */
@@ -130,7 +135,7 @@ async function testOn(name) {
     const left = name === 'podman' ? NOT_ON_PODMAN : []
     if (left.length) console.error(`! not asked of ${name}: ${left.join(', ')}`)
     const skipped = []
-    if (obstacle) skipped.push(...skip(`no image of Debian can be made here: ${obstacle}`, tests('debian.rs')))
+    if (obstacle) skipped.push(...skip(`no image of Debian can be made here: ${obstacle}`, [...tests('debian.rs'), ...tests('packages.rs')]))
     const unemulated = emulationObstacle()
     if (unemulated) {
       skipped.push(...skip(`no guest of another processor can be run here: ${unemulated}`, tests('emulated.rs')))
@@ -140,6 +145,8 @@ async function testOn(name) {
     const env = {
       GLOVEPORT_TEST_DOCKER: engine.host,
       GLOVEPORT_TEST_IMAGE: engine.image,
+      GLOVEPORT_TEST_NETWORK: engine.network,
+      GLOVEPORT_TEST_GATEWAY: engine.gateway,
       GLOVEPORT_TEST_DEBIAN: DEBIAN_IMAGE,
       GLOVEPORT_TEST_TLS: engine.relay.host,
       GLOVEPORT_TEST_CERTIFICATES: engine.relay.certs,

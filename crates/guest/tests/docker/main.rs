@@ -23,6 +23,7 @@ mod idle;
 mod life;
 mod mounts;
 mod network;
+mod packages;
 mod revived;
 #[path = "../../../core/tests/contract/run.rs"]
 mod run;
