@@ -66,6 +66,11 @@ const NOT_ON_PODMAN = [
   'npm_installs_from_a_private_registry_into_the_working_directory',
   'on_the_usual_network_a_container_reaches_the_machine_and_without_it_nothing',
   'a_build_has_the_network_that_was_asked_for',
+  // It speaks to registries by TLS alone, unless its machine is told otherwise.
+  'a_missing_image_is_pulled_by_its_tag_and_the_pull_is_heard',
+  'an_image_is_pulled_by_its_digest_whatever_its_tags_say',
+  'a_content_that_is_not_what_its_digest_says_is_an_error_and_no_image',
+  'the_base_of_a_runtime_is_pulled_by_its_digest_and_once',
 ]
 
 /** The tests of the core. @param {readonly string[]} skipped names of tests */
@@ -135,7 +140,10 @@ async function testOn(name) {
     const left = name === 'podman' ? NOT_ON_PODMAN : []
     if (left.length) console.error(`! not asked of ${name}: ${left.join(', ')}`)
     const skipped = []
-    if (obstacle) skipped.push(...skip(`no image of Debian can be made here: ${obstacle}`, [...tests('debian.rs'), ...tests('packages.rs')]))
+    if (obstacle)
+      skipped.push(
+        ...skip(`no image of Debian can be made here: ${obstacle}`, [...tests('debian.rs'), ...tests('packages.rs')]),
+      )
     const unemulated = emulationObstacle()
     if (unemulated) {
       skipped.push(...skip(`no guest of another processor can be run here: ${unemulated}`, tests('emulated.rs')))

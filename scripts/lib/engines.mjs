@@ -198,5 +198,13 @@ export async function testEngine(name = 'docker') {
     await stop()
     throw error
   }
-  return { host: engine.host, network: engine.network, gateway: ENGINES[name].isApart ? GATEWAY : '', image: IMAGE, docker: find('docker'), relay, stop }
+  return {
+    host: engine.host,
+    network: engine.network,
+    gateway: ENGINES[name].isApart ? GATEWAY : '',
+    image: IMAGE,
+    docker: find('docker'),
+    relay,
+    stop,
+  }
 }

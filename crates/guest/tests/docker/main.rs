@@ -24,6 +24,7 @@ mod life;
 mod mounts;
 mod network;
 mod packages;
+mod registry;
 mod revived;
 #[path = "../../../core/tests/contract/run.rs"]
 mod run;

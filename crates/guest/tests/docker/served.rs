@@ -10,6 +10,9 @@ use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+/// In the words of a registry of images; nobody else reads them.
+const NOTHING: &str = r#"{"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]}"#;
+
 /// What is answered to one path.
 pub(crate) struct Page {
     pub(crate) kind: &'static str,
@@ -90,7 +93,7 @@ fn answer(mut stream: TcpStream, pages: &BTreeMap<String, Page>, asked: &Mutex<V
     asked.lock().unwrap().push(path.to_owned());
     let (status, page) = match pages.get(path) {
         Some(page) => ("200 OK", page),
-        None => ("404 Not Found", &Page::new("text/plain", "")),
+        None => ("404 Not Found", &Page::new("application/json", NOTHING)),
     };
     let Page { kind, head, bytes } = page;
     let length = bytes.len();
