@@ -146,9 +146,8 @@ fn told_number(socket: &OwnedFd) -> Option<Pid> {
     let mut filled = 0;
     while filled < frame.len() {
         let left = Timespec::try_from(give_up.saturating_duration_since(Instant::now())).ok()?;
-        match poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&left)) {
-            Ok(0) => return None,
-            Ok(_) | Err(_) => {}
+        if poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&left)) == Ok(0) {
+            return None;
         }
         match rustix::io::read(socket, &mut frame[filled..]) {
             Ok(0) => return None,
