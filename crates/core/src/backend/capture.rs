@@ -162,49 +162,18 @@ impl Capture {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
     use std::sync::Arc;
-    use std::sync::atomic::Ordering::Relaxed;
-    use std::sync::atomic::{AtomicBool, AtomicUsize};
 
     use super::*;
-    use crate::backend::spill::{SpillFile, SpillRoom};
-
-    struct Bound(AtomicUsize, AtomicBool);
-
-    impl Bound {
-        fn new(bytes: usize) -> Arc<Self> {
-            Arc::new(Self(AtomicUsize::new(bytes), AtomicBool::new(false)))
-        }
-    }
-
-    impl SpillRoom for Bound {
-        fn take(&self, wanted: usize) -> usize {
-            let given = wanted.min(self.0.load(Relaxed));
-            self.0.fetch_sub(given, Relaxed);
-            given
-        }
-
-        fn is_gone(&self) -> bool {
-            self.1.load(Relaxed)
-        }
-    }
+    use crate::backend::spill::tests_support::Bound;
 
     /// A file that had reached its bound was told to be the whole output.
     #[test]
     fn a_file_that_takes_no_more_is_told_to_be_the_beginning() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("all");
-        let (made, room) = (path.clone(), Bound::new(12));
-        let bound = Arc::clone(&room);
-        let spill: Spill = Arc::new(move || {
-            Some(SpillFile {
-                file: Box::new(File::create(&made).unwrap()),
-                path: "/all".into(),
-                room: Arc::clone(&bound) as _,
-            })
-        });
-        let mut capture = Capture::new(8, None, Some(spill));
+        let room = Bound::new(12);
+        let mut capture = Capture::new(8, None, Some(room.spill(path.clone())));
         for piece in ["12345678", "9aé€", "more"] {
             capture.take(Stream::Stdout, piece.as_bytes());
         }
@@ -212,7 +181,7 @@ mod tests {
         // Whole characters, and nothing behind a gap.
         assert_eq!((captured.spill_path.as_deref(), captured.spill_bytes), (Some("/all"), Some(12)));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "123456789aé");
-        room.1.store(true, Relaxed);
+        room.lose_file();
         assert_eq!(caught(capture).spill_path, None);
     }
 
@@ -259,15 +228,7 @@ mod tests {
     fn a_file_takes_all_of_what_memory_does_not_hold() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("all");
-        let made = path.clone();
-        let room = Bound::new(1_000);
-        let spill: Spill = Arc::new(move || {
-            Some(SpillFile {
-                file: Box::new(File::create(&made).unwrap()),
-                path: "/all".into(),
-                room: Arc::clone(&room) as _,
-            })
-        });
+        let spill = Bound::new(1_000).spill(path.clone());
         let mut short = Capture::new(8, None, Some(Arc::clone(&spill)));
         short.take(Stream::Stdout, b"12345678");
         assert_eq!(caught(short).spill_path, None);

@@ -47,7 +47,7 @@ pub mod process;
 
 pub mod posix;
 pub mod remote;
-mod spill;
+pub(crate) mod spill;
 pub mod stream;
 mod temp;
 

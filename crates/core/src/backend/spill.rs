@@ -80,3 +80,49 @@ impl Spilling {
         }
     }
 }
+
+/// Files of output for tests.
+#[cfg(test)]
+pub(crate) mod tests_support {
+    use std::fs::File;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::sync::atomic::{AtomicBool, AtomicUsize};
+
+    use super::{Spill, SpillFile, SpillRoom};
+
+    /// Room for so many bytes, of a file that can be told to have gone.
+    pub(crate) struct Bound(AtomicUsize, AtomicBool);
+
+    impl Bound {
+        pub(crate) fn new(bytes: usize) -> Arc<Self> {
+            Arc::new(Self(AtomicUsize::new(bytes), AtomicBool::new(false)))
+        }
+
+        pub(crate) fn lose_file(&self) {
+            self.1.store(true, Relaxed);
+        }
+
+        /// Makes the file, which is told to be `/all`.
+        pub(crate) fn spill(self: &Arc<Self>, path: PathBuf) -> Spill {
+            let room = Arc::clone(self);
+            Arc::new(move || {
+                let file = Box::new(File::create(&path).unwrap());
+                Some(SpillFile { file, path: "/all".into(), room: Arc::clone(&room) as _ })
+            })
+        }
+    }
+
+    impl SpillRoom for Bound {
+        fn take(&self, wanted: usize) -> usize {
+            let given = wanted.min(self.0.load(Relaxed));
+            self.0.fetch_sub(given, Relaxed);
+            given
+        }
+
+        fn is_gone(&self) -> bool {
+            self.1.load(Relaxed)
+        }
+    }
+}

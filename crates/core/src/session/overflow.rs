@@ -122,27 +122,8 @@ pub struct Finished {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::sync::Arc;
-    use std::sync::atomic::AtomicUsize;
-    use std::sync::atomic::Ordering::Relaxed;
-
     use super::*;
-    use crate::backend::{SpillFile, SpillRoom};
-
-    struct Bound(AtomicUsize);
-
-    impl SpillRoom for Bound {
-        fn take(&self, wanted: usize) -> usize {
-            let given = wanted.min(self.0.load(Relaxed));
-            self.0.fetch_sub(given, Relaxed);
-            given
-        }
-
-        fn is_gone(&self) -> bool {
-            false
-        }
-    }
+    use crate::backend::spill::tests_support::Bound;
 
     #[test]
     fn the_file_is_the_text_of_all_pieces_wherever_they_are_cut() {
@@ -152,12 +133,7 @@ mod tests {
         for size in 1..=stream.len() {
             for bound in [1_000, 14] {
                 let path = folder.path().join(format!("{size}-{bound}"));
-                let made = path.clone();
-                let spill: Spill = Arc::new(move || {
-                    let room = Arc::new(Bound(AtomicUsize::new(bound)));
-                    Some(SpillFile { file: Box::new(File::create(&made).unwrap()), path: "/all".into(), room })
-                });
-                let mut overflow = Overflow::new(spill, 16);
+                let mut overflow = Overflow::new(Bound::new(bound).spill(path.clone()), 16);
                 assert!(!overflow.is_begun() && !path.exists());
                 let mut pieces: Vec<_> = stream.chunks(size).collect();
                 let last = pieces.pop().unwrap();
