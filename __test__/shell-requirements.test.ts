@@ -183,7 +183,7 @@ const PROMISED: Held = [
   ],
   ['the times of TT-12', OUTPUT, 'a_program_that_still_prints_behind_its_input_is_left_to_print'],
   ['cursors', 'crates/core/src/backend/kept.rs', 'positions_stay_valid_and_what_is_gone_is_counted'],
-  ['a cap on scrollback', OUTPUT, 'a_look_at_more_than_is_kept_counts_what_is_gone'],
+  ['a cap on scrollback', OUTPUT, 'a_look_at_more_than_is_kept_counts_what_is_gone_and_names_its_file'],
   ['a cap on scrollback', OUTPUT, 'of_more_than_memory_keeps_both_ends_are_told_and_the_file_is_whole'],
   [
     'a cap on sessions',

@@ -40,7 +40,7 @@ mod undrawn;
 use self::help::{Held, Writing};
 pub use self::help::{Help, Helper, Hold};
 use self::log::{SessionLog, SessionLogs};
-use self::overflow::Overflow;
+use self::overflow::{Older, Overflow};
 pub use self::places::Place;
 use self::terminal::{ShellState, Terminal};
 
@@ -144,6 +144,8 @@ pub struct Fresh {
     pub bytes: Vec<u8>,
     /// Bytes before them that are gone.
     pub dropped: u64,
+    /// Where those of the last command are, all that it printed before its own of these bytes.
+    pub older: Option<Older>,
     /// Whether more is there already.
     pub more: bool,
 }
@@ -155,7 +157,7 @@ impl Session {
         let end = self.process.position();
         let piece = self.process.read(*seen, most);
         *seen = piece.next;
-        Fresh { bytes: piece.bytes, dropped: piece.dropped, more: end > piece.next }
+        Fresh { bytes: piece.bytes, dropped: piece.dropped, older: None, more: end > piece.next }
     }
 
     /// As [`Session::fresh`], but only what commands printed: no prompts, and no echo of what was typed at them.
@@ -172,7 +174,13 @@ impl Session {
         let start = piece.next - piece.bytes.len() as u64;
         let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
         let printed = terminal.printed(start, piece.next).into_iter().map(|(from, to)| &piece.bytes[at(from)..at(to)]);
-        Fresh { bytes: printed.collect::<Vec<_>>().concat(), dropped: piece.dropped, more: end > piece.next }
+        let is_of_command = piece.dropped > 0 && terminal.typed_at().is_some_and(|typed| typed < start);
+        Fresh {
+            bytes: printed.collect::<Vec<_>>().concat(),
+            dropped: piece.dropped,
+            older: if is_of_command { terminal.older() } else { None },
+            more: end > piece.next,
+        }
     }
 
     /// All that commands printed and that was not shown before, parted where the last line was typed. It counts as shown: the

@@ -62,6 +62,12 @@ impl Overflow {
         self.is_begun
     }
 
+    /// Where what was taken lies until now, and how many bytes of it where that is not all.
+    pub fn told(&self) -> Option<Older> {
+        let (file, file_bytes) = self.file.told();
+        Some(Older { file: file?, file_bytes })
+    }
+
     /// Takes the next bytes of output.
     pub fn take(&mut self, bytes: &[u8]) {
         self.is_begun = true;
@@ -105,6 +111,15 @@ impl Overflow {
         let (file, file_bytes) = self.file.told();
         Finished { text: ends.text, dropped: ends.dropped_bytes, file, file_bytes }
     }
+}
+
+/// Where the output is that is gone from a session's memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Older {
+    /// The path of the file.
+    pub file: String,
+    /// Where the file holds only the beginning: so many bytes.
+    pub file_bytes: Option<u64>,
 }
 
 /// What is told of such output.

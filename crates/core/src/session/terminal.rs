@@ -16,7 +16,7 @@ use super::foreground::edits_a_line;
 use super::line::Line;
 use super::log::SessionLog;
 use super::marks::{Kind, Marks};
-use super::overflow::Overflow;
+use super::overflow::{Older, Overflow};
 use super::screen::{Screen, SharedScreen};
 pub use super::shells::HOST_KEY;
 use super::shells::{self, TYPED_BYTES};
@@ -207,6 +207,11 @@ impl Terminal {
     /// What was forgotten of the output of the last command that was typed. Nothing more goes to it.
     pub(super) fn take_overflow(&self) -> Option<Overflow> {
         self.overflow.lock().take().and_then(|overflow| overflow.lock().take())
+    }
+
+    /// Where the output of the last command that was typed lies which is gone from memory.
+    pub(super) fn older(&self) -> Option<Older> {
+        self.overflow.lock().as_ref().and_then(|overflow| overflow.lock().as_ref().and_then(Overflow::told))
     }
 
     /// What it shows.

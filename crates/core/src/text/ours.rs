@@ -6,12 +6,13 @@
 use std::borrow::Cow;
 
 /// How lines begin by which a model is told of commands and sessions.
-const OURS: [&str; 19] = [
+const OURS: [&str; 20] = [
     "--- COMMAND FINISHED",
     "--- SESSION TERMINATED",
     "(The whole output is in",
     "(The first ",
     "(The last ",
+    "(What is older",
     "(More output is there",
     "(Printed in the session before",
     "(It still prints",

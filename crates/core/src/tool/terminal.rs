@@ -17,6 +17,7 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning;
 use crate::lent;
 use crate::path::VirtualPath;
+use crate::session::overflow::Older;
 use crate::session::settle::settle;
 use crate::session::terminal::{Ran, ShellState, Stopped, Terminal};
 use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Session};
@@ -213,9 +214,10 @@ fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolR
             more_of(&fresh)
         )
     };
+    let (file, file_bytes) = older_of(&fresh);
     let data = json!({
         "id": id, "running": true, "exitCode": null, "exitMeaning": null, "output": output, "droppedBytes": fresh.dropped,
-        "more": fresh.more, "timedOut": ran == Ran::Running,
+        "more": fresh.more, "spillPath": file, "spillBytes": file_bytes, "timedOut": ran == Ran::Running,
     });
     ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
 }
@@ -235,9 +237,10 @@ async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> Too
     };
     let text =
         format!("The call was aborted: {what}. Output so far:\n{}{}", or_none(&set_off(&output)), more_of(&fresh));
+    let (file, file_bytes) = older_of(&fresh);
     let data = json!({
         "id": id, "running": stopped == Stopped::Nothing, "sessionEnded": stopped == Stopped::Session, "output": output,
-        "droppedBytes": fresh.dropped, "more": fresh.more,
+        "droppedBytes": fresh.dropped, "more": fresh.more, "spillPath": file, "spillBytes": file_bytes,
     });
     let code = Some(ErrorKind::Aborted.code().to_owned());
     ToolResult { is_error: true, code, truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
@@ -248,8 +251,24 @@ fn or_none(output: &str) -> &str {
 }
 
 /// What is said behind output that is not all there is.
-pub(super) fn more_of(fresh: &Fresh) -> &'static str {
-    if fresh.more { "\n(More output is there: call `shell_view` again.)" } else { "" }
+pub(super) fn more_of(fresh: &Fresh) -> String {
+    let mut text = String::new();
+    if let Some(Older { file, file_bytes }) = &fresh.older {
+        let what = match file_bytes {
+            Some(bytes) => format!("The first {bytes} bytes of what is older are"),
+            None => "What is older is".to_owned(),
+        };
+        text.push_str(&format!("\n({what} in {file}; look into it with `read_file` or `grep`.)"));
+    }
+    if fresh.more {
+        text.push_str("\n(More output is there: call `shell_view` again.)");
+    }
+    text
+}
+
+/// Where older output is, for programs: the path, and how many bytes where that is not all.
+pub(super) fn older_of(fresh: &Fresh) -> (Option<&str>, Option<u64>) {
+    fresh.older.as_ref().map_or((None, None), |older| (Some(older.file.as_str()), older.file_bytes))
 }
 
 /// A new session with a shell that waits for commands; listed by `command`, as one that `tool` opened.

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::background::list;
-use super::terminal::{MAX_WAIT_S, ceiling, more_of, plain, terminal_of, terminated};
+use super::terminal::{MAX_WAIT_S, ceiling, more_of, older_of, plain, terminal_of, terminated};
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::backend::process::{Order, TerminalSize};
@@ -101,7 +101,7 @@ pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> Tool
     let mut text =
         if is_full_screen { screen_text(session).unwrap_or_default() } else { set_off(&plain(fresh)).into_owned() };
     if !is_full_screen {
-        text.push_str(more_of(fresh));
+        text.push_str(&more_of(fresh));
     }
     let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
     if let Some(code) = code {
@@ -110,10 +110,11 @@ pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> Tool
         }
         text.push_str(&format!("--- COMMAND FINISHED (exit code {code}) ---"));
     }
+    let (file, file_bytes) = older_of(fresh);
     let data = json!({
         "id": session.id, "running": session.process.ended().is_none(), "atPrompt": at_prompt, "exitCode": code,
         "fullScreen": is_full_screen, "output": text, "droppedBytes": fresh.dropped, "more": fresh.more,
-        "ceiling": ceiling(session),
+        "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });
     ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+
 use serde_json::json;
 
 use super::*;
@@ -68,25 +69,48 @@ async fn of_more_than_memory_keeps_both_ends_are_told_and_the_file_is_whole() {
     assert_eq!(exec(&toolset, "echo hello").await.text, "hello");
 }
 
+/// The look named no file, though all that was gone lay in one.
 #[tokio::test]
-async fn a_look_at_more_than_is_kept_counts_what_is_gone() {
+async fn a_look_at_more_than_is_kept_counts_what_is_gone_and_names_its_file() {
     let world = World::new();
-    let toolset = terminals(&world);
+    let toolset = terminals_and_files(&world);
+    exec(&toolset, "echo before").await;
     start(&toolset, "seq 1 400000; read x").await;
     until_shown(&toolset, "\n400000").await;
+    let file = "/.gloveport/output-1.txt";
     let look = call(&toolset, "shell_view", json!({ "id": "s" })).await;
-    let (marker, first) = look.text.split_once(" bytes of older output left out] ...\n").unwrap();
+    let (marker, rest) = look.text.split_once(" bytes of older output left out] ...\n").unwrap();
     let dropped: u64 = marker.strip_prefix("... [").unwrap().parse().unwrap();
-    assert_eq!(look.data.unwrap()["droppedBytes"], json!(dropped));
-    assert!(look.truncated && first.ends_with("\n(More output is there: call `shell_view` again.)"), "{first}");
-    // All that is left follows, once.
+    let behind = format!(
+        "\n(What is older is in {file}; look into it with `read_file` or `grep`.)\n(More output is there: call `shell_view` \
+         again.)"
+    );
+    let first = rest.strip_suffix(&behind).unwrap();
+    let data = look.data.unwrap();
+    let facts = (&data["droppedBytes"], &data["spillPath"], &data["spillBytes"]);
+    assert_eq!((facts, look.truncated), ((&json!(dropped), &json!(file), &json!(null)), true));
+    assert!(data["output"] == json!(look.text));
+    // All that is left follows, once, and nothing of that is gone.
     let mut left = first.to_owned();
-    while let Some(more) = left.strip_suffix("\n(More output is there: call `shell_view` again.)") {
-        left = more.to_owned() + &call(&toolset, "shell_view", json!({ "id": "s" })).await.text;
+    loop {
+        let next = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+        let data = next.data.unwrap();
+        assert_eq!((&data["droppedBytes"], &data["spillPath"]), (&json!(0), &json!(null)));
+        match next.text.strip_suffix("\n(More output is there: call `shell_view` again.)") {
+            Some(more) => left.push_str(more),
+            None => {
+                left.push_str(&next.text);
+                break;
+            }
+        }
     }
     let digits: String = left.split_ascii_whitespace().collect();
+    let kept = toolset.scratch().host_path().unwrap().join("output-1.txt");
+    let older: String = fs::read_to_string(kept).unwrap().split_ascii_whitespace().collect();
     let whole: String = (1..=400_000).map(|number| number.to_string()).collect();
-    assert!(whole.ends_with(&digits) && digits.len() > 700_000, "{}", digits.len());
+    assert!(digits.len() > 700_000 && older + &digits == whole, "{}", digits.len());
+    let found = call(&toolset, "grep", json!({ "pattern": "^12345$", "path": file, "output_mode": "count" })).await;
+    assert!(!found.is_error && found.text.contains('1'), "{}", found.text);
 }
 
 /// TT-12: what a program prints without end behind its input is told of after a while, and that it goes on.
