@@ -182,6 +182,17 @@ const PROMISED: Held = [
     'whoever_waits_for_something_else_is_not_taken_for_it',
   ],
   ['the times of TT-12', OUTPUT, 'a_program_that_still_prints_behind_its_input_is_left_to_print'],
+  ['the times of TT-12', OUTPUT, 'a_program_that_says_nothing_to_its_input_is_given_its_time'],
+  [
+    'the times of TT-12',
+    'crates/core/src/session/settle.rs',
+    'before_input_a_program_has_300_ms_of_quiet_and_2_s_at_the_most',
+  ],
+  [
+    'the times of TT-12',
+    'crates/core/src/session/settle.rs',
+    'behind_input_a_program_has_500_ms_of_quiet_and_5_s_at_the_most',
+  ],
   ['cursors', 'crates/core/src/backend/kept.rs', 'positions_stay_valid_and_what_is_gone_is_counted'],
   ['a cap on scrollback', OUTPUT, 'a_look_at_more_than_is_kept_counts_what_is_gone_and_names_its_file'],
   ['a cap on scrollback', OUTPUT, 'of_more_than_memory_keeps_both_ends_are_told_and_the_file_is_whole'],

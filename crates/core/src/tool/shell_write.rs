@@ -5,8 +5,6 @@
 //! and the writing nothing else may be typed. What is left unread at the shell's prompt runs nothing there
 //! (`crate::session::shells`).
 
-use std::time::Duration;
-
 use parking_lot::Mutex;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -18,16 +16,13 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
 use crate::session::keys::{CursorKeys, bytes_of};
 use crate::session::line::{EndedLine, Line};
-use crate::session::settle::{Settled, settle};
+use crate::session::settle::{COLLECT, FLUSH, Settled, settle};
 use crate::session::terminal::{HOST_KEY, ShellState, Terminal};
 use crate::session::{Session, Sessions};
 use crate::text::shown::shown_to_person;
 use crate::tool::shell_input::judged_lines;
-use crate::tool::terminal::COLLECT;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
-/// 0.3 s of quiet, at most 2 s: what a program still prints before it is written to (TT-12).
-const FLUSH: (Duration, Duration) = (Duration::from_millis(300), Duration::from_secs(2));
 /// 64 keys in one call.
 const KEYS: usize = 64;
 /// 64 KiB in one call.

@@ -18,7 +18,7 @@ use crate::exit_code::meaning;
 use crate::lent;
 use crate::path::VirtualPath;
 use crate::session::overflow::Older;
-use crate::session::settle::settle;
+use crate::session::settle::{COLLECT, settle};
 use crate::session::terminal::{Ran, ShellState, Stopped, Terminal};
 use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Session};
 use crate::text::ansi::strip;
@@ -35,8 +35,6 @@ const DEFAULT_TIMEOUT_S: f64 = 20.0;
 pub(super) const MAX_WAIT_S: f64 = 590.0;
 /// 120 columns and 40 rows: what is comfortable to read as text.
 const SIZE: TerminalSize = TerminalSize { columns: 120, rows: 40 };
-/// 0.5 s of quiet, at most 5 s: what a program prints after it was written to (TT-12).
-pub(super) const COLLECT: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
 /// 3 s for a person to be led out of a session when their time is over.
 const LEAVE: Duration = Duration::from_secs(3);
 

@@ -2,9 +2,11 @@
 
 use std::fs;
 
+use std::time::Instant;
 
 use serde_json::json;
 
+use super::super::settle::COLLECT;
 use super::*;
 
 fn terminals_and_files(world: &World) -> Toolset {
@@ -119,11 +121,26 @@ async fn a_program_that_still_prints_behind_its_input_is_left_to_print() {
     let world = World::new();
     let toolset = terminals(&world);
     start(&toolset, "read x; while :; do echo $x; sleep 0.05; done").await;
+    let begin = Instant::now();
     let told = write(&toolset, "on").await;
+    assert!(begin.elapsed() >= COLLECT.most);
     assert!(told.text.starts_with("on\non\non\n"), "{}", told.text);
     assert!(told.text.ends_with("\n\n(It still prints; look again with `shell_view`.)"), "{}", told.text);
     let stopped = finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
     assert!(stopped.ends_with("--- COMMAND FINISHED (exit code 130) ---"), "{stopped}");
+}
+
+/// TT-12.
+#[tokio::test]
+async fn a_program_that_says_nothing_to_its_input_is_given_its_time() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "stty -echo; echo re''ady; read x; sleep 300").await;
+    until_shown(&toolset, "\nready").await;
+    assert_eq!(call(&toolset, "shell_view", json!({ "id": "s" })).await.text, "ready");
+    let begin = Instant::now();
+    assert_eq!(write(&toolset, "on").await.text, "Input sent to session 's' successfully (no output).");
+    assert!(begin.elapsed() >= COLLECT.quiet);
 }
 
 #[tokio::test]

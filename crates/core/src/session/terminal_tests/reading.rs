@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::super::settle::{Settled, settle};
+use super::super::settle::{Settled, Times, settle};
 use super::super::terminal::ShellState;
 use super::*;
 
@@ -18,7 +18,9 @@ async fn settled(command: &str, quiet: Duration) -> Settled {
         until_shown(&toolset, "\nready").await;
     }
     let settled =
-        settle(&session.process, (quiet, 4 * quiet), Some(given), &Deadline::default(), || false).await.unwrap();
+        settle(&session.process, Times { quiet, most: 4 * quiet }, Some(given), &Deadline::default(), || false)
+            .await
+            .unwrap();
     // It is the program that waits, and not the shell at its prompt.
     assert_eq!(session.terminal.as_ref().unwrap().state(), ShellState::Busy, "{command}");
     settled
