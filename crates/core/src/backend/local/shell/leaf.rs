@@ -9,9 +9,10 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -165,9 +166,12 @@ struct Owner {
 impl Owner {
     /// This process.
     fn this() -> Option<Self> {
-        let namespace = fs::metadata("/proc/self/ns/pid").ok()?;
-        let pid = i32::try_from(std::process::id()).ok()?;
-        Some(Self { namespace: std::os::unix::fs::MetadataExt::ino(&namespace), pid, start: start_of(pid)? })
+        static THIS: OnceLock<Option<Owner>> = OnceLock::new();
+        *THIS.get_or_init(|| {
+            let namespace = fs::metadata("/proc/self/ns/pid").ok()?.ino();
+            let pid = i32::try_from(std::process::id()).ok()?;
+            Some(Self { namespace, pid, start: start_of(pid)? })
+        })
     }
 
     fn leaf(self, number: u64) -> String {
@@ -242,9 +246,11 @@ fn find(path: &Path) -> Option<OwnedFd> {
         let (root, point) = (words.next()?, words.next()?);
         // Outside of what is mounted there. A path with `..` begins with no root but the whole tree's.
         let below = path.strip_prefix(root).ok().filter(|_| kind.starts_with("cgroup2 "))?;
-        let is_plain = below.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+        if !below.components().all(|part| matches!(part, Component::Normal(_))) {
+            return None;
+        }
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let directory = openat(CWD, Path::new(point).join(below), flags, Mode::empty()).ok().filter(|_| is_plain)?;
+        let directory = openat(CWD, Path::new(point).join(below), flags, Mode::empty()).ok()?;
         #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "its type is another on each system")]
         let is_cgroup = fstatfs(&directory).is_ok_and(|facts| facts.f_type as i64 == CGROUP2);
         is_cgroup.then_some(directory)
