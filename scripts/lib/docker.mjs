@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DEBIAN_IMAGE, debianObstacle, importDebian } from './debian-image.mjs'
-import { testEngine } from './engines.mjs'
+import { find, testEngine } from './engines.mjs'
 import { guestFile, setUpGuest } from './linux-programs.mjs'
 import { isOnPath } from './programs.mjs'
 import { forget, fromCargoTest, fromJestJson, fromJunit, sum } from './results.mjs'
@@ -147,6 +147,11 @@ async function testOn(name) {
     const unemulated = emulationObstacle()
     if (unemulated) {
       skipped.push(...skip(`no guest of another processor can be run here: ${unemulated}`, tests('emulated.rs')))
+    }
+    if (!find('sshd')) {
+      skipped.push(
+        ...skip('no engine can be reached by ssh here: missing: sshd (Debian: openssh-server)', tests('ssh.rs')),
+      )
     }
     if (!obstacle) await importDebian(engine.docker, engine.host)
     await setUpGuest()

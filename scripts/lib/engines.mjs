@@ -26,7 +26,8 @@ const IMAGE = 'gloveport-test:busybox'
 /** The machine's address on the usual network of an engine that is apart: one that is nobody's (RFC 5737). */
 const GATEWAY = '192.0.2.1'
 
-const find = (program) =>
+/** Where a program is, also of those that are root's alone. */
+export const find = (program) =>
   ['/usr/sbin', '/sbin', ...(process.env.PATH ?? '').split(':')].map((folder) => join(folder, program)).find(existsSync)
 
 /**

@@ -31,6 +31,7 @@ mod run;
 mod runtimes;
 mod scarce;
 mod served;
+mod ssh;
 #[path = "../../../core/tests/contract/steps.rs"]
 mod steps;
 mod two_hosts;

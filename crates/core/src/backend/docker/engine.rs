@@ -52,7 +52,7 @@ pub(super) async fn connect(host: Option<&str>) -> Result<Engine> {
     Err(unreachable(&tried))
 }
 
-async fn hello(candidate: &Candidate) -> Result<Engine, String> {
+async fn hello(candidate: &Candidate) -> Result<Engine, Reason> {
     let address =
         Address::parse(candidate.address.as_deref().map_err(|why| (*why).to_owned())?, candidate.tls.as_ref())?;
     let program = address.program().map(str::to_owned);
@@ -60,13 +60,28 @@ async fn hello(candidate: &Candidate) -> Result<Engine, String> {
     let answered = timeout(most, Engine::hello(address)).await;
     match (answered, program) {
         (Ok(Ok(engine)), _) => Ok(engine),
-        // Its own words went nowhere: they may hold anything.
-        (Ok(Err(Failure::Lost("the connection broke"))), Some(program)) => {
-            Err(format!("`{program}` brought no connection; `docker version` must work there without asking anything"))
-        }
-        (Ok(Err(failure)), Some(program)) => Err(format!("`{program}`: {}", reason(&failure))),
-        (Ok(Err(failure)), None) => Err(reason(&failure)),
-        (Err(_), _) => Err(format!("no answer within {} s", most.as_secs())),
+        (Ok(Err(Failure::Unled(said))), Some(program)) => Err(Reason {
+            said,
+            ..format!("`{program}` brought no connection; `docker version` must work there without asking anything")
+                .into()
+        }),
+        (Ok(Err(failure)), Some(program)) => Err(format!("`{program}`: {}", reason(&failure)).into()),
+        (Ok(Err(failure)), None) => Err(reason(&failure).into()),
+        (Err(_), _) => Err(format!("no answer within {} s", most.as_secs()).into()),
+    }
+}
+
+/// Why an engine was not reached.
+#[derive(Debug)]
+struct Reason {
+    text: String,
+    /// What the program that should lead there complained of. It may hold anything: for the author alone.
+    said: String,
+}
+
+impl From<String> for Reason {
+    fn from(text: String) -> Self {
+        Self { text, said: String::new() }
     }
 }
 
@@ -75,21 +90,25 @@ fn reason(failure: &Failure) -> String {
         Failure::Refused { status, .. } => format!("it answered {status}"),
         Failure::Broken(_) => "it stopped in the middle".to_owned(),
         Failure::Lost(why) => (*why).to_owned(),
+        Failure::Unled(_) => "the program that leads to it ended".to_owned(),
         Failure::Nonsense => "it does not speak the Docker protocol".to_owned(),
     }
 }
 
 /// The addresses go into the details: a model that reads the message has no use for the paths of this machine.
-fn unreachable(tried: &[(&Candidate, String)]) -> Error {
+fn unreachable(tried: &[(&Candidate, Reason)]) -> Error {
     let list: Vec<String> =
-        tried.iter().map(|(candidate, reason)| format!("{}: {}", candidate.source, Shown(reason))).collect();
+        tried.iter().map(|(candidate, reason)| format!("{}: {}", candidate.source, Shown(&reason.text))).collect();
     let details: Vec<Value> = tried
         .iter()
-        .map(
-            |(candidate, reason)| {
-                json!({ "source": candidate.source, "address": candidate.address.as_deref().unwrap_or_default(), "reason": reason })
-            },
-        )
+        .map(|(candidate, Reason { text, said })| {
+            let address = candidate.address.as_deref().unwrap_or_default();
+            let mut told = json!({ "source": candidate.source, "address": address, "reason": text });
+            if !said.is_empty() {
+                told["said"] = said.as_str().into();
+            }
+            told
+        })
         .collect();
     Error::new(
         ErrorKind::BackendUnavailable,
@@ -238,10 +257,14 @@ pub(super) fn refused(doing: &str, failure: &Failure) -> Error {
             Error::new(ErrorKind::BackendUnavailable, format!("The container engine failed to {doing}."))
                 .with_details(json!({ "message": message }))
         }
-        Failure::Lost(_) | Failure::Nonsense => Error::new(
-            ErrorKind::BackendUnavailable,
-            format!("The container engine was lost while it should {doing}: {}.", reason(failure)),
-        ),
+        Failure::Lost(_) | Failure::Unled(_) | Failure::Nonsense => {
+            let text = format!("The container engine was lost while it should {doing}: {}.", reason(failure));
+            let error = Error::new(ErrorKind::BackendUnavailable, text);
+            match failure {
+                Failure::Unled(said) if !said.is_empty() => error.with_details(json!({ "said": said })),
+                _ => error,
+            }
+        }
     }
 }
 
@@ -299,7 +322,7 @@ mod tests {
             assert_eq!(named.is_some(), source.is_some(), "{configuration:?}");
             if let (Some(named), Some(source)) = (named, source) {
                 let reason = hello(&named).await.unwrap_err();
-                assert_eq!(format!("{}: {reason}", named.source), source);
+                assert_eq!(format!("{}: {}", named.source, reason.text), source);
             }
         }
     }

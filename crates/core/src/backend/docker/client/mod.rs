@@ -65,6 +65,8 @@ pub(super) enum Failure {
     Broken(String),
     /// It cannot be reached, or was lost.
     Lost(&'static str),
+    /// The program that leads to it brought no answer, and complained of this, which may name anything.
+    Unled(String),
     /// What answers is no engine.
     Nonsense,
 }
@@ -242,16 +244,22 @@ impl Engine {
             }
             Payload::Archive(bytes) => (Some("application/x-tar"), bytes),
         };
-        let (reader, mut writer) = self.address.connect().await?;
+        let (reader, mut writer, complaint) = self.address.connect().await?;
         let head = http::request(method, path, kind, bytes.len(), upgrade);
-        writer.write_all(head.as_bytes()).await.map_err(lost)?;
-        // An engine that refuses before it has read all may close its end: what it says counts, not that.
-        let written = async {
-            writer.write_all(bytes).await?;
-            writer.flush().await
+        let answered = async {
+            writer.write_all(head.as_bytes()).await.map_err(lost)?;
+            // An engine that refuses before it has read all may close its end: what it says counts, not that.
+            let written = async {
+                writer.write_all(bytes).await?;
+                writer.flush().await
+            };
+            let _: Result<(), std::io::Error> = written.await;
+            Answer::read(reader, writer, upgrade, method == "HEAD").await
         };
-        let _: Result<(), std::io::Error> = written.await;
-        Answer::read(reader, writer, upgrade, method == "HEAD").await
+        match (answered.await, complaint) {
+            (Err(Failure::Lost(_)), Some(complaint)) => Err(Failure::Unled(complaint.text().await)),
+            (answered, _) => answered,
+        }
     }
 }
 

@@ -236,8 +236,18 @@ async fn a_program_speaks_for_us_and_is_ended() {
     assert_eq!(engine.version, (1, 40));
     let missing = Address::Program(vec!["no-such-program-of-gloveport".to_owned()]);
     assert_eq!(Engine::hello(missing).await.err(), Some(Failure::Lost("that program is not installed")));
-    let mute = Address::Program(["sh", "-c", "exit 1"].map(str::to_owned).into());
-    assert_eq!(Engine::hello(mute).await.err(), Some(Failure::Lost("the connection broke")));
+    // What it complains of is kept, not what it dyes it with, and of much the end.
+    let much = "yes 0123456789 | head -n 100000 >&2; echo the end of it >&2";
+    for (script, whole) in
+        [("exit 1", Some("")), ("printf '\\033[31mwhy\\033[m\\n' >&2; exit 1", Some("why")), (much, None)]
+    {
+        let mute = Address::Program(["sh", "-c", script].map(str::to_owned).into());
+        let Err(Failure::Unled(said)) = Engine::hello(mute).await else { panic!("{script}: it answered") };
+        assert!(
+            whole.map_or(said.len() <= 2 << 10 && said.ends_with("\nthe end of it"), |whole| said == whole),
+            "{said}"
+        );
+    }
 }
 
 #[cfg(unix)]

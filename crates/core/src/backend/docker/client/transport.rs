@@ -5,9 +5,14 @@
 //! `docker … system dial-stdio`. No keys and no cryptography in this process.
 
 use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::http::{Reader, Writer};
 use super::{Failure, lost};
+use crate::text::ansi;
 
 /// Where an engine is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +34,24 @@ pub(in crate::backend::docker) struct Tls {
     pub(in crate::backend::docker) folder: PathBuf,
     /// Whether its certificate is checked.
     pub(in crate::backend::docker) verify: bool,
+}
+
+/// 2 KiB of what a program complained of last: `ssh` says why in a line or in twenty.
+const COMPLAINT_BYTES: usize = 2 << 10;
+/// 2 s for the rest of it, once the program has closed its output: it ends then, or leaves another one in its place that says nothing.
+const COMPLAINT: Duration = Duration::from_secs(2);
+
+/// What a program that speaks for us says beside that, as far as it has come.
+#[cfg_attr(not(unix), allow(dead_code, reason = "no program speaks for us there"))]
+pub(super) struct Complaint(watch::Receiver<Vec<u8>>);
+
+impl Complaint {
+    /// The end of it, once the connection has come to nothing; empty where the program said nothing.
+    pub(super) async fn text(mut self) -> String {
+        // It is whole when nobody adds to it any more; what is there counts where that takes too long.
+        let _ = timeout(COMPLAINT, async { while self.0.changed().await.is_ok() {} }).await;
+        ansi::strip(String::from_utf8_lossy(&self.0.borrow()).trim())
+    }
 }
 
 const FORMS: &str = "an address is unix://…, tcp://host:port, ssh://user@host or npipe://…";
@@ -79,12 +102,13 @@ impl Address {
         }
     }
 
-    pub(super) async fn connect(&self) -> Result<(Reader, Writer), Failure> {
+    /// A connection, and what its program complains of where there is one.
+    pub(super) async fn connect(&self) -> Result<(Reader, Writer, Option<Complaint>), Failure> {
         match self {
             #[cfg(unix)]
             Self::Unix(path) => {
                 let (reader, writer) = tokio::net::UnixStream::connect(path).await.map_err(lost)?.into_split();
-                Ok((Box::new(reader), Box::new(writer)))
+                Ok((Box::new(reader), Box::new(writer), None))
             }
             #[cfg(not(unix))]
             Self::Unix(_) => Err(Failure::Lost("this system has no such sockets")),
@@ -92,7 +116,7 @@ impl Address {
             Self::Pipe(name) => {
                 let pipe = tokio::net::windows::named_pipe::ClientOptions::new().open(name).map_err(lost)?;
                 let (reader, writer) = tokio::io::split(pipe);
-                Ok((Box::new(reader), Box::new(writer)))
+                Ok((Box::new(reader), Box::new(writer), None))
             }
             #[cfg(not(windows))]
             Self::Pipe(_) => Err(Failure::Lost("this system has no named pipes")),
@@ -101,7 +125,7 @@ impl Address {
                 // Small questions and answers: waiting for more to send costs 40 ms each.
                 let _ = stream.set_nodelay(true);
                 let (reader, writer) = stream.into_split();
-                Ok((Box::new(reader), Box::new(writer)))
+                Ok((Box::new(reader), Box::new(writer), None))
             }
             #[cfg(unix)]
             Self::Program(words) => program::connect(words.clone()).await,
@@ -188,26 +212,44 @@ mod program {
     use std::sync::Arc;
     use std::task::{Context, Poll};
 
-    use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+    use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
     use tokio::net::unix::pipe;
+    use tokio::sync::watch;
 
     use super::super::http::{Reader, Writer};
     use super::super::{Failure, lost};
+    use super::{COMPLAINT_BYTES, Complaint};
 
     /// Starts a program and speaks through it. It is ended when neither direction is held any more.
-    pub(super) async fn connect(words: Vec<String>) -> Result<(Reader, Writer), Failure> {
+    pub(super) async fn connect(words: Vec<String>) -> Result<(Reader, Writer, Option<Complaint>), Failure> {
         let started = tokio::task::spawn_blocking(move || start(&words)).await;
         let mut child = started.map_err(|_| Failure::Nonsense)?.map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => Failure::Lost("that program is not installed"),
             _ => lost(error),
         })?;
-        let ends = child.stdout.take().zip(child.stdin.take());
+        let ends = child.stdout.take().zip(child.stdin.take()).zip(child.stderr.take());
         let running = Arc::new(Running(Some(child)));
-        let (output, input) = ends.ok_or(Failure::Nonsense)?;
+        let ((output, input), errors) = ends.ok_or(Failure::Nonsense)?;
+        let complaint = heard(pipe::Receiver::from_owned_fd(OwnedFd::from(errors)).map_err(lost)?);
         let reader = pipe::Receiver::from_owned_fd(OwnedFd::from(output)).map_err(lost)?;
         let writer = pipe::Sender::from_owned_fd(OwnedFd::from(input)).map_err(lost)?;
         let reader = From { reader, _running: Arc::clone(&running) };
-        Ok((Box::new(reader), Box::new(To { writer: Some(writer), _running: running })))
+        Ok((Box::new(reader), Box::new(To { writer: Some(writer), _running: running }), Some(complaint)))
+    }
+
+    /// Keeps the end of what comes, until nothing can come any more: a program whose words nobody takes would wait, or die of it.
+    fn heard(mut from: pipe::Receiver) -> Complaint {
+        let (keep, kept) = watch::channel(Vec::new());
+        tokio::spawn(async move {
+            let mut piece = [0; COMPLAINT_BYTES];
+            while let Ok(read @ 1..) = from.read(&mut piece).await {
+                keep.send_modify(|said| {
+                    said.extend_from_slice(&piece[..read]);
+                    said.drain(..said.len().saturating_sub(COMPLAINT_BYTES));
+                });
+            }
+        });
+        Complaint(kept)
     }
 
     fn start(words: &[String]) -> IoResult<Child> {
@@ -216,8 +258,8 @@ mod program {
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // What it complains of would be printed on the application's terminal.
-            .stderr(Stdio::null())
+            // What it complains of is not for the application's terminal.
+            .stderr(Stdio::piped())
             // A Ctrl-C there is not for it.
             .process_group(0)
             .spawn()
