@@ -85,6 +85,9 @@ async fn processors_are_bounded_and_the_capabilities_are_the_ones_that_were_aske
         run(&backend, "grep CapEff /proc/self/status; touch f; chown 1234 f; ls -ln f | tr -s ' ' | cut -d' ' -f3")
             .await;
     assert_eq!(outcome.stdout, "CapEff:\t0000000000000001\n1234\n", "{outcome:?}");
+    // What the kernel holds it to, by either of its interfaces: on a machine that does much else nobody gets more anyway.
+    let quota = "cat /sys/fs/cgroup/cpu.max /sys/fs/cgroup/cpu/cpu.cfs_quota_us 2>/dev/null | cut -d' ' -f1";
+    assert_eq!(run(&backend, quota).await.stdout, "20000\n");
     // Ticks of a hundredth of a second that a spinner had, and how long that took.
     let spin = "cut -d' ' -f1 /proc/uptime; sh -c 'while :; do :; done' & sleep 2; cut -d' ' -f14 /proc/$!/stat; kill -9 $!; \
                 cut -d' ' -f1 /proc/uptime";
