@@ -2,24 +2,20 @@
 
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gloveport_core::backend::guest::{Connection, Lease, Line, Link, Remote, Setup, serve};
+use gloveport_core::backend::guest::{Connection, Lease, Line, Link, Setup, serve};
 use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::process::{Order, Process, ProcessSignal};
-use gloveport_core::backend::{
-    Backend, BoxFuture, Call, CommandLimits, ExecuteRequest, FileSystem, OutputChunk, Shell, Spill, SpillFile,
-    SpillRoom, WritableFileSystem,
-};
+use gloveport_core::backend::{BoxFuture, Call, ExecuteRequest, OutputChunk, Spill, SpillFile};
 use gloveport_core::cancel::CancelToken;
 use gloveport_core::error::{ErrorKind, Result};
-use gloveport_core::limits::Limits;
 use gloveport_core::path::VirtualPath;
 use tokio::sync::OnceCell;
 
 use crate::commands::command_contract;
 use crate::run::{Place, contract};
+use crate::served::{Room, Served, setup, spill};
 
 /// A guest in a thread of this process, connected by a socket.
 struct InProcess {
@@ -55,40 +51,12 @@ fn local(setup: Setup) -> Result<LocalBackend> {
     })
 }
 
-struct GuestBackend(Remote<InProcess>);
-
-impl Backend for GuestBackend {
-    fn id(&self) -> &str {
-        "guest"
-    }
-    fn files(&self) -> &dyn FileSystem {
-        &self.0
-    }
-    fn writer(&self) -> Option<&dyn WritableFileSystem> {
-        Some(&self.0)
-    }
-    fn shell(&self) -> Option<&dyn Shell> {
-        Some(&self.0)
-    }
-    fn close(&self) -> BoxFuture<'_, Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
 fn guest() -> Place {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     let base = VirtualPath::absolute(root.to_str().unwrap()).unwrap();
-    let setup = Setup {
-        working_directory: base.clone(),
-        limits: Limits::default(),
-        command_limits: CommandLimits::default(),
-        environment: Vec::new(),
-        places: Vec::new(),
-    };
-    let link = InProcess { setup, connection: OnceCell::new() };
-    let backend = GuestBackend(Remote::new(link, base.clone(), Limits::default()));
-    Place { backend: Box::new(backend), base, _directory: Some(directory) }
+    let link = InProcess { setup: setup(base.clone()), connection: OnceCell::new() };
+    Place { backend: Box::new(Served::new(link, base.clone())), base, _directory: Some(directory) }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -247,14 +215,7 @@ async fn the_whole_output_of_a_command_of_a_guest_goes_to_a_file_of_the_outside(
     let place = guest();
     let shell = place.backend.shell().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let to_file = |name: &str, bytes| {
-        let path = folder.path().join(name);
-        let spill: Spill = Arc::new(move || {
-            let file = Box::new(std::fs::File::create_new(&path).unwrap());
-            Some(SpillFile { file, path: "/all".to_owned(), room: Arc::new(Room(AtomicUsize::new(bytes))) })
-        });
-        Some(spill)
-    };
+    let to_file = |name: &str, bytes| spill(folder.path().join(name), bytes);
     // Characters of three bytes, which no piece and no bound may tear.
     let command = |name: &str, bytes| ExecuteRequest {
         spill: to_file(name, bytes),
@@ -273,20 +234,6 @@ async fn the_whole_output_of_a_command_of_a_guest_goes_to_a_file_of_the_outside(
     let outcome = shell.execute(short, &Call::default()).await.unwrap();
     assert_eq!((outcome.truncated, outcome.spill_path), (false, None));
     assert!(!folder.path().join("none").exists());
-}
-
-/// Room for so many bytes.
-struct Room(AtomicUsize);
-
-impl SpillRoom for Room {
-    fn take(&self, wanted: usize) -> usize {
-        let given = wanted.min(self.0.load(Ordering::Relaxed));
-        self.0.fetch_sub(given, Ordering::Relaxed);
-        given
-    }
-    fn is_gone(&self) -> bool {
-        false
-    }
 }
 
 /// A disk that takes nothing for as long as the test wants.
@@ -315,7 +262,7 @@ async fn a_command_of_a_guest_ends_with_its_caller_also_where_it_waits_for_an_an
     let stuck = std::sync::Mutex::new(Some(Stuck(gone_on, Some(asked))));
     let spill: Spill = Arc::new(move || {
         let file = Box::new(stuck.lock().unwrap().take().unwrap());
-        Some(SpillFile { file, path: "/all".to_owned(), room: Arc::new(Room(AtomicUsize::new(1 << 30))) })
+        Some(SpillFile { file, path: "/all".to_owned(), room: Room::of(1 << 30) })
     });
     let command = format!("yes; : {}", place.base);
     let request = ExecuteRequest { spill: Some(spill), ..ExecuteRequest::new(command) };
@@ -355,14 +302,7 @@ async fn nonsense_ends_the_connection_and_nothing_hangs() {
             let _ = theirs.write_all(answer).await;
         });
         let (reader, writer) = tokio::net::UnixStream::from_std(ours).unwrap().into_split();
-        let setup = Setup {
-            working_directory: VirtualPath::root(),
-            limits: Limits::default(),
-            command_limits: CommandLimits::default(),
-            environment: Vec::new(),
-            places: Vec::new(),
-        };
-        let error = Connection::open(reader, writer, setup).await.err().unwrap();
+        let error = Connection::open(reader, writer, setup(VirtualPath::root())).await.err().unwrap();
         assert_eq!(error.kind(), ErrorKind::BackendUnavailable, "{answer:?}");
     }
 }

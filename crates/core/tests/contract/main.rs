@@ -10,6 +10,8 @@ mod guest;
 mod remote;
 mod run;
 #[cfg(unix)]
+mod served;
+#[cfg(unix)]
 mod shells;
 mod steps;
 

@@ -8,15 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gloveport_core::backend::guest::{Connection, Lease, Line, Link, Remote, Setup};
-use gloveport_core::backend::{
-    Backend, BoxFuture, Call, CommandLimits, ExecuteRequest, FileSystem, Shell, WritableFileSystem,
-};
+use gloveport_core::backend::guest::{Connection, Lease, Line, Link};
+use gloveport_core::backend::{Backend, BoxFuture, Call, ExecuteRequest};
 use gloveport_core::error::{ErrorKind, Result};
-use gloveport_core::limits::Limits;
 use gloveport_core::path::VirtualPath;
 
 use crate::run::{Place, contract};
+use crate::served::{Served, setup};
 
 /// 2 min to begin: an emulator translates all that it runs.
 const BEGIN: Duration = Duration::from_mins(2);
@@ -26,26 +24,6 @@ struct Emulated(Arc<Connection>);
 impl Link for Emulated {
     fn lease<'a>(&'a self, _call: &'a Call) -> BoxFuture<'a, Result<Lease>> {
         Box::pin(async { Ok(Lease::new(Line::Guest(Arc::clone(&self.0)), None)) })
-    }
-}
-
-struct EmulatedBackend(Remote<Emulated>);
-
-impl Backend for EmulatedBackend {
-    fn id(&self) -> &str {
-        "emulated"
-    }
-    fn files(&self) -> &dyn FileSystem {
-        &self.0
-    }
-    fn writer(&self) -> Option<&dyn WritableFileSystem> {
-        Some(&self.0)
-    }
-    fn shell(&self) -> Option<&dyn Shell> {
-        Some(&self.0)
-    }
-    fn close(&self) -> BoxFuture<'_, Result<()>> {
-        Box::pin(std::future::ready(Ok(())))
     }
 }
 
@@ -64,26 +42,18 @@ async fn the_guest_of_another_processor_keeps_the_contract() {
     let root = VirtualPath::absolute(directory.path().canonicalize().unwrap().to_str().unwrap()).unwrap();
     ours.set_nonblocking(true).unwrap();
     let (reader, writer) = tokio::net::UnixStream::from_std(ours).unwrap().into_split();
-    let setup = Setup {
-        working_directory: root.clone(),
-        limits: Limits::default(),
-        command_limits: CommandLimits::default(),
-        environment: Vec::new(),
-        places: Vec::new(),
-    };
-    let connection = Arc::new(Connection::open_within(reader, writer, setup, BEGIN).await.unwrap());
+    let connection = Arc::new(Connection::open_within(reader, writer, setup(root.clone()), BEGIN).await.unwrap());
     let number = AtomicUsize::new(0);
     contract("emulated", || {
         let base = root.join(&format!("case-{}", number.fetch_add(1, Ordering::Relaxed))).unwrap();
         std::fs::create_dir(base.as_str()).unwrap();
         let link = Emulated(Arc::clone(&connection));
-        let backend = EmulatedBackend(Remote::new(link, base.clone(), Limits::default()));
-        Place { backend: Box::new(backend), base, _directory: None }
+        Place { backend: Box::new(Served::new(link, base.clone())), base, _directory: None }
     })
     .await;
     // Commands are of this machine, and what starts them in the guest is not: where the kernel has no emulator of its own for that, it
     // says so, and nothing hangs.
-    let backend = EmulatedBackend(Remote::new(Emulated(Arc::clone(&connection)), root, Limits::default()));
+    let backend = Served::new(Emulated(Arc::clone(&connection)), root);
     let ran = backend.shell().unwrap().execute(ExecuteRequest::new("echo out; exit 3"), &Call::default()).await;
     match ran {
         Ok(outcome) => assert_eq!((outcome.stdout.as_str(), outcome.exit_code), ("out\n", Some(3))),

@@ -19,6 +19,7 @@ mod emulated;
 mod far;
 mod found;
 mod held;
+mod http;
 mod idle;
 mod life;
 mod mounts;
@@ -30,6 +31,7 @@ mod revived;
 mod run;
 mod runtimes;
 mod scarce;
+#[path = "../../../core/tests/contract/served.rs"]
 mod served;
 mod ssh;
 #[path = "../../../core/tests/contract/steps.rs"]

@@ -7,7 +7,7 @@ use gloveport_core::backend::{Backend, Call, ExecuteRequest};
 use gloveport_core::error::ErrorKind;
 use serde_json::json;
 
-use crate::served::{Page, Served, gateway};
+use crate::http::{Page, Served, gateway};
 use crate::{engine, run, try_run};
 
 const INTERFACES: &str = "tail -n +3 /proc/net/dev | tr -d ' ' | cut -d: -f1 | sort";

@@ -9,7 +9,7 @@ use gloveport_core::backend::docker::{Builder, DockerBackend, DockerOptions, Run
 use gloveport_core::error::ErrorKind;
 use serde_json::{Value, json};
 
-use crate::served::{Page, Served, gateway, made_by};
+use crate::http::{Page, Served, gateway, made_by};
 use crate::{Engine, engine, run};
 
 /// Builds the runtime and runs the command in it.

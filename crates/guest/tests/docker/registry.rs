@@ -9,7 +9,7 @@ use gloveport_core::backend::docker::{BuildProgress, Builder, DockerBackend, Doc
 use gloveport_core::error::ErrorKind;
 use serde_json::{Value, json};
 
-use crate::served::{Page, Served, made_by};
+use crate::http::{Page, Served, made_by};
 use crate::{Engine, engine, run, try_run};
 
 const MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";

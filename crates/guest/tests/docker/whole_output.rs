@@ -1,39 +1,19 @@
 //! All that a command of a container prints, where memory does not hold it: in a file of this machine that the agent's tools read, and
 //! that nothing inside can reach.
 
-use std::fs::File;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gloveport_core::backend::docker::{DockerBackend, DockerOptions, GuestProgram};
-use gloveport_core::backend::{Backend, Call, ExecuteRequest, Spill, SpillFile, SpillRoom};
+use gloveport_core::backend::{Backend, Call, ExecuteRequest, Spill};
 use gloveport_core::tool::ToolResult;
 use gloveport_core::toolset::{Application, CallOptions, Toolset};
 use serde_json::{Value, json};
 
+use crate::served::spill;
 use crate::{Engine, engine};
 
-/// Room for so many bytes.
-struct Room(AtomicUsize);
-
-impl SpillRoom for Room {
-    fn take(&self, wanted: usize) -> usize {
-        let given = wanted.min(self.0.load(Ordering::Relaxed));
-        self.0.fetch_sub(given, Ordering::Relaxed);
-        given
-    }
-
-    fn is_gone(&self) -> bool {
-        false
-    }
-}
-
-fn spill(folder: &tempfile::TempDir, bytes: usize) -> Option<Spill> {
-    let path = folder.path().join("all");
-    Some(Arc::new(move || {
-        let file = Box::new(File::create_new(&path).unwrap());
-        Some(SpillFile { file, path: "/all".to_owned(), room: Arc::new(Room(AtomicUsize::new(bytes))) })
-    }))
+fn into(folder: &tempfile::TempDir, bytes: usize) -> Option<Spill> {
+    spill(folder.path().join("all"), bytes)
 }
 
 /// As it is, and as on an engine with a processor that there is no guest for.
@@ -54,12 +34,12 @@ async fn what_memory_does_not_hold_is_whole_in_a_file_with_a_guest_and_without()
         let shell = backend.shell().unwrap();
         let [short, long, cut] = [(); 3].map(|()| tempfile::tempdir().unwrap());
         let request = |command: &str, spill| ExecuteRequest { spill, ..ExecuteRequest::new(command) };
-        let outcome = shell.execute(request("seq 1 100", spill(&short, 1 << 30)), &Call::default()).await.unwrap();
+        let outcome = shell.execute(request("seq 1 100", into(&short, 1 << 30)), &Call::default()).await.unwrap();
         assert_eq!((outcome.truncated, outcome.spill_path), (false, None));
         assert!(!short.path().join("all").exists());
 
         let command = "seq 1 300000; echo oops >&2; exit 3";
-        let outcome = shell.execute(request(command, spill(&long, 1 << 30)), &Call::default()).await.unwrap();
+        let outcome = shell.execute(request(command, into(&long, 1 << 30)), &Call::default()).await.unwrap();
         assert_eq!(
             (outcome.truncated, outcome.spill_path.as_deref(), outcome.spill_bytes, outcome.exit_code),
             (true, Some("/all"), None, Some(3))
@@ -68,7 +48,7 @@ async fn what_memory_does_not_hold_is_whole_in_a_file_with_a_guest_and_without()
         // Two pipes: which of them is heard first is open.
         assert_eq!(all.replacen("oops\n", "", 1), numbers(1..=300_000));
 
-        let outcome = shell.execute(request("seq 1 300000", spill(&cut, 500_001)), &Call::default()).await.unwrap();
+        let outcome = shell.execute(request("seq 1 300000", into(&cut, 500_001)), &Call::default()).await.unwrap();
         assert_eq!((outcome.spill_path.as_deref(), outcome.spill_bytes), (Some("/all"), Some(500_001)));
         let part = std::fs::read_to_string(cut.path().join("all")).unwrap();
         assert_eq!(part, numbers(1..=300_000)[..500_001]);
@@ -126,7 +106,7 @@ async fn a_background_command_of_a_container_has_its_whole_output_in_a_file_too(
     let engine = engine();
     let backend = engine.backend();
     let folder = tempfile::tempdir().unwrap();
-    let request = ExecuteRequest { spill: spill(&folder, 1 << 30), ..ExecuteRequest::new("seq 1 300000") };
+    let request = ExecuteRequest { spill: into(&folder, 1 << 30), ..ExecuteRequest::new("seq 1 300000") };
     let process = backend.shell().unwrap().start(request, &Call::default()).await.unwrap();
     let outcome = process.over().await;
     assert_eq!((outcome.truncated, outcome.spill_path.as_deref(), outcome.spill_bytes), (true, Some("/all"), None));
