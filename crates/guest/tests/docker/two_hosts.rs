@@ -226,6 +226,12 @@ async fn a_container_with_a_name_goes_on_for_the_second_host_when_the_first_is_k
     assert_eq!(third.run("cat kept"), "kept");
     third.kill();
     assert_eq!(run(&second, "cat kept").await.stdout, "kept\n");
+    // One that finds it still and starts it holds it too: it ends with that one.
+    second.stop(false).await.unwrap();
+    let mut last = Other::new(&name);
+    assert_eq!(last.run("cat kept"), "kept");
+    last.kill();
+    wait(|| engine.docker(&["inspect", "--format={{.State.Running}}", &id]) == "false").await;
     second.stop(true).await.unwrap();
     assert!(!engine.exists(&id));
 }
