@@ -13,7 +13,7 @@ use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
 use gloveport_core::backend::{Backend, Call, ExecuteOutcome, ExecuteRequest};
 use gloveport_core::error::{ErrorKind, Result};
 
-use crate::served::made_by;
+use crate::http::made_by;
 use crate::{engine, read, run, try_run, wait, write};
 
 /// Where the other process finds its keys and settings.
