@@ -64,6 +64,7 @@ const NOT_ON_PODMAN = [
   // It is in the machine's network, where none of these may listen for more than loopback.
   'pip_installs_from_a_private_index_what_was_asked_for',
   'npm_installs_from_a_private_registry_into_the_working_directory',
+  'cargo_installs_from_a_private_registry_what_was_asked_for',
   'on_the_usual_network_a_container_reaches_the_machine_and_without_it_nothing',
   'a_build_has_the_network_that_was_asked_for',
   // It speaks to registries by TLS alone, unless its machine is told otherwise.

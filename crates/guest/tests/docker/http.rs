@@ -111,3 +111,11 @@ pub(crate) fn made_by(program: &str, arguments: &[&str], folder: &std::path::Pat
     assert!(status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&stderr));
     stdout
 }
+
+/// As registries name contents.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("content"), bytes).unwrap();
+    let said = String::from_utf8(made_by("sha256sum", &["content"], folder.path())).unwrap();
+    format!("sha256:{}", said.split(' ').next().unwrap())
+}

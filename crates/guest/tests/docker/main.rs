@@ -14,6 +14,7 @@ mod cases;
 mod command_cases;
 mod commands;
 mod contract;
+mod crates;
 mod debian;
 mod emulated;
 mod far;

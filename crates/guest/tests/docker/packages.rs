@@ -13,7 +13,7 @@ use crate::http::{Page, Served, gateway, made_by};
 use crate::{Engine, engine, run};
 
 /// Builds the runtime and runs the command in it.
-async fn said(engine: &Engine, runtime: &Value, builder: Builder, command: &str) -> String {
+pub(crate) async fn said(engine: &Engine, runtime: &Value, builder: Builder, command: &str) -> String {
     let runtime: Runtime = serde_json::from_value(runtime.clone()).unwrap();
     let options = DockerOptions { image: None, runtime: Some(runtime), builder, ..engine.options() };
     let backend = DockerBackend::new(options, None).unwrap();
@@ -29,14 +29,14 @@ fn debian() -> String {
     std::env::var("GLOVEPORT_TEST_DEBIAN").unwrap()
 }
 
-fn forget(engine: &Engine, name: &str) {
+pub(crate) fn forget(engine: &Engine, name: &str) {
     let reference = format!("reference=gloveport-runtime:{name}-*");
     for image in engine.docker(&["images", "--quiet", "--no-trunc", "--filter", &reference]).lines() {
         engine.docker(&["rmi", "--force", image]);
     }
 }
 
-fn write(path: &Path, text: &str) {
+pub(crate) fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
 }

@@ -9,19 +9,11 @@ use gloveport_core::backend::docker::{BuildProgress, Builder, DockerBackend, Doc
 use gloveport_core::error::ErrorKind;
 use serde_json::{Value, json};
 
-use crate::http::{Page, Served, made_by};
+use crate::http::{Page, Served, digest, made_by};
 use crate::{Engine, engine, run, try_run};
 
 const MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
 const PLAIN: &str = "application/octet-stream";
-
-/// As registries name contents.
-fn digest(bytes: &[u8]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("content"), bytes).unwrap();
-    let said = String::from_utf8(made_by("sha256sum", &["content"], folder.path())).unwrap();
-    format!("sha256:{}", said.split(' ').next().unwrap())
-}
 
 /// An image of a shell and of one file that says which one it is: the digests of its manifest, its description and its layer.
 struct Image {

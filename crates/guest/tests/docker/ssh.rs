@@ -115,7 +115,8 @@ impl Sshd {
 fn serve(settings: &Path, stream: TcpStream) -> Child {
     let found =
         ["/usr/sbin/sshd", "/usr/local/sbin/sshd", "/sbin/sshd"].into_iter().find(|path| Path::new(path).exists());
-    Command::new(found.unwrap_or_else(|| panic!("sshd is missing; Debian has it in openssh-server")))
+    let Some(program) = found else { panic!("sshd is missing (Debian: openssh-server)") };
+    Command::new(program)
         .args(["-i", "-f"])
         .arg(settings)
         .stdin(Stdio::from(OwnedFd::from(stream.try_clone().unwrap())))
