@@ -83,11 +83,11 @@ fn python_mirror() -> Served {
 async fn pip_installs_from_a_private_index_what_was_asked_for() {
     let (engine, mirror) = (engine(), python_mirror());
     let wanted = json!(["greeting[loud]>=1.5,<2", "never-there;python_version<\"3\""]);
+    let set = "pip config --global set global";
     let set_up = json!([
-        format!("pip config --global set global.index-url http://{}:{}/simple", gateway(), mirror.port),
-        format!("pip config --global set global.trusted-host {}", gateway()),
+        format!("{set}.index-url http://{}:{}/simple && {set}.trusted-host {}", gateway(), mirror.port, gateway()),
         // Debian's Python belongs to Debian's packages, unless somebody says otherwise.
-        "pip config --global set global.break-system-packages true",
+        format!("{set}.break-system-packages true"),
     ]);
     let use_it = "python3 -c 'import greeting, loudness; print(loudness.loud(greeting.hello()))'; id -u; ls -a / . | grep = || true";
     for (builder, user) in [(Builder::Auto, None), (Builder::Classic, Some(1234))] {
