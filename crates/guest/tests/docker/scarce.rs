@@ -20,25 +20,28 @@ async fn said(process: Process) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_go_first_and_our_program_stays() {
     let engine = engine();
-    let backend = engine.backend();
-    let shell = backend.shell().unwrap();
-    let call = Call::default();
-    // The second by a supervisor that has run the first.
-    for _ in 0..2 {
-        assert_eq!(run(&backend, SCORE).await.stdout, "1000\n");
+    // Raising it takes no right; the file of it may.
+    for user in [None, Some("1234:1234".to_owned())] {
+        let backend = DockerBackend::new(DockerOptions { user, ..engine.options() }, None).unwrap();
+        let shell = backend.shell().unwrap();
+        let call = Call::default();
+        // The second by a supervisor that has run the first.
+        for _ in 0..2 {
+            assert_eq!(run(&backend, SCORE).await.stdout, "1000\n");
+        }
+        let request = TerminalRequest {
+            command: Some(SCORE.to_owned()),
+            working_directory: None,
+            environment: Vec::new(),
+            size: TerminalSize::new(80, 24).unwrap(),
+            limits: CommandLimits::default(),
+            tap: None,
+        };
+        assert_eq!(said(shell.open_terminal(request, &call).await.unwrap()).await, "1000\r\n");
+        assert_eq!(said(shell.start(ExecuteRequest::new(SCORE), &call).await.unwrap()).await, "1000\n");
+        assert_eq!(run(&backend, OURS).await.stdout, "0\n0\n");
+        backend.close().await.unwrap();
     }
-    let request = TerminalRequest {
-        command: Some(SCORE.to_owned()),
-        working_directory: None,
-        environment: Vec::new(),
-        size: TerminalSize::new(80, 24).unwrap(),
-        limits: CommandLimits::default(),
-        tap: None,
-    };
-    assert_eq!(said(shell.open_terminal(request, &call).await.unwrap()).await, "1000\r\n");
-    assert_eq!(said(shell.start(ExecuteRequest::new(SCORE), &call).await.unwrap()).await, "1000\n");
-    assert_eq!(run(&backend, OURS).await.stdout, "0\n0\n");
-    backend.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -46,7 +49,11 @@ async fn commands_of_a_container_without_a_guest_go_first() {
     let engine = engine();
     let options = || DockerOptions { guest: GuestProgram::default(), ..engine.options() };
     let ceilings = CommandLimits { open_files: Some(99), ..CommandLimits::default() };
-    for options in [options(), DockerOptions { command_limits: ceilings, ..options() }] {
+    for options in [
+        options(),
+        DockerOptions { command_limits: ceilings, ..options() },
+        DockerOptions { user: Some("1234:1234".to_owned()), ..options() },
+    ] {
         let backend = DockerBackend::new(options, None).unwrap();
         let outcome = run(&backend, "cat /proc/self/oom_score_adj /proc/1/oom_score_adj; exit 7").await;
         assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str(), outcome.exit_code), ("1000\n0\n", "", Some(7)));
