@@ -36,8 +36,6 @@ pub(in crate::backend::docker) struct Tls {
     pub(in crate::backend::docker) verify: bool,
 }
 
-/// 2 KiB of what a program complained of last: `ssh` says why in a line or in twenty.
-const COMPLAINT_BYTES: usize = 2 << 10;
 /// 2 s for the rest of it, once the program has closed its output: it ends then, or leaves another one in its place that says nothing.
 const COMPLAINT: Duration = Duration::from_secs(2);
 
@@ -218,7 +216,10 @@ mod program {
 
     use super::super::http::{Reader, Writer};
     use super::super::{Failure, lost};
-    use super::{COMPLAINT_BYTES, Complaint};
+    use super::Complaint;
+
+    /// 2 KiB of what a program complained of last: `ssh` says why in a line or in twenty.
+    const COMPLAINT_BYTES: usize = 2 << 10;
 
     /// Starts a program and speaks through it. It is ended when neither direction is held any more.
     pub(super) async fn connect(words: Vec<String>) -> Result<(Reader, Writer, Option<Complaint>), Failure> {
