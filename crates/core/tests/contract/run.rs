@@ -4,7 +4,7 @@ use gloveport_core::backend::Backend;
 use gloveport_core::path::VirtualPath;
 use tempfile::TempDir;
 
-use crate::cases::CASES;
+use crate::cases::{CASES, Case};
 use crate::steps;
 
 /// An empty backend, and the directory in it where the cases begin.
@@ -17,8 +17,13 @@ pub(crate) struct Place {
 
 /// Runs every case on a backend of its own and compares all answers.
 pub(crate) async fn contract(name: &str, make: impl Fn() -> Place) {
+    contract_of(name, CASES, make).await;
+}
+
+/// The same of some cases.
+pub(crate) async fn contract_of(name: &str, cases: &[Case], make: impl Fn() -> Place) {
     let mut wrong = String::new();
-    for (case, steps) in CASES {
+    for (case, steps) in cases {
         let Place { backend, base, _directory } = make();
         for (step, expected) in *steps {
             let answer = steps::perform(step, &*backend, &base).await;
@@ -27,6 +32,6 @@ pub(crate) async fn contract(name: &str, make: impl Fn() -> Place) {
             }
         }
     }
-    println!("{name}: {} cases", CASES.len());
+    println!("{name}: {} cases", cases.len());
     assert!(wrong.is_empty(), "\n{wrong}");
 }

@@ -10,8 +10,10 @@ use gloveport_core::path::VirtualPath;
 use gloveport_core::sandbox::{Mount, Sandbox};
 use gloveport_core::search::{GlobQuery, GrepQuery};
 
+use crate::cases::{CASES, Case};
 use crate::command_cases::command_contract;
-use crate::run::{Place, contract};
+use crate::run::{Place, contract, contract_of};
+use crate::steps::Step;
 use crate::{engine, run};
 
 /// One container for all cases: each begins in a directory of its own.
@@ -112,11 +114,24 @@ async fn searches_in_a_container_begin_with_what_is_newest() {
     }
 }
 
-/// Files and searches mean the same through the container's shell.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_shell_of_a_container_keeps_the_contract() {
+/// The cases that look for names or lines, or all the others, through the container's shell.
+async fn contract_by_shell(of_searches: bool) {
     let options = DockerOptions { guest: GuestProgram::default(), ..engine().options() };
     let backend = Arc::new(DockerBackend::new(options, None).unwrap());
-    contract("docker, by shell", || in_case(&backend)).await;
+    let searches = |step: &Step| matches!(step, Step::Glob(..) | Step::Grep(..));
+    let is_wanted = |(_, steps): &&Case| steps.iter().any(|(step, _)| searches(step)) == of_searches;
+    let cases: Vec<Case> = CASES.iter().filter(is_wanted).copied().collect();
+    contract_of("docker, by shell", &cases, || in_case(&backend)).await;
     backend.close().await.unwrap();
+}
+
+/// What a search means is no matter of who searches.
+#[tokio::test(flavor = "multi_thread")]
+async fn searches_through_the_shell_of_a_container_keep_the_contract() {
+    contract_by_shell(true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_through_the_shell_of_a_container_keep_the_contract() {
+    contract_by_shell(false).await;
 }
