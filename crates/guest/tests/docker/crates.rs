@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use gloveport_core::backend::docker::Builder;
 use serde_json::json;
 
-use crate::packages::{forget, said, write};
 use crate::http::{Page, Served, digest, gateway, made_by};
+use crate::packages::{forget, said, write};
 use crate::{Engine, engine};
 
 /// Programs for it need no library and no linker of the machine.

@@ -64,7 +64,7 @@ fn an_engine_by_ssh_is_one_like_any_other() {
     let said = far("ssh://me@far:2222", &[("PATH", &path), ("GLOVEPORT_TEST_SSH", told.to_str().unwrap())]);
     assert!(!engine.exists(id(&said)));
     let told = std::fs::read_to_string(told).unwrap();
-    let expected = "-T -o BatchMode=yes -o ConnectTimeout=30 -l me -p 2222 -- far docker system dial-stdio";
+    let expected = "-T -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=3 -l me -p 2222 -- far docker system dial-stdio";
     assert!(told.lines().all(|line| line == expected), "{told}");
 }
 

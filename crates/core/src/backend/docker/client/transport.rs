@@ -52,6 +52,9 @@ impl Complaint {
     }
 }
 
+/// 30 s to connect, and 3 times 15 s without an answer: a machine that went away without a word is lost then, and so is what waits for it.
+const SSH: &str = "ssh -T -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=3";
+
 const FORMS: &str = "an address is unix://…, tcp://host:port, ssh://user@host or npipe://…";
 
 impl Address {
@@ -173,8 +176,7 @@ fn by_ssh(rest: &str) -> Option<Vec<String>> {
         None => (place, None),
     };
     // Nobody is there to be asked for a password.
-    let mut words: Vec<String> =
-        ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=30"].map(str::to_owned).into();
+    let mut words: Vec<String> = SSH.split(' ').map(str::to_owned).collect();
     if let Some(user) = user {
         if !is_host(user) {
             return None;
@@ -339,7 +341,7 @@ mod tests {
             Address::parse("npipe:////./pipe/docker_engine", None),
             Ok(Address::Pipe("\\\\.\\pipe\\docker_engine".to_owned()))
         );
-        let ssh = "ssh -T -o BatchMode=yes -o ConnectTimeout=30";
+        let ssh = "ssh -T -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15 -o ServerAliveCountMax=3";
         assert_eq!(words("ssh://machine"), format!("{ssh} -- machine docker system dial-stdio"));
         assert_eq!(
             words("ssh://me@machine:22/run/user/1/docker.sock"),
