@@ -12,7 +12,6 @@ import { type Held, localBackend, missingTests, project, rejection } from './sup
 
 const SHELL = 'crates/core/src/backend/local/shell/tests.rs'
 const SUPERVISED = 'crates/core/src/backend/local/shell/supervised/tests.rs'
-const LEAF = 'crates/core/src/backend/local/shell/leaf/tests.rs'
 const BACKGROUND = 'crates/core/src/session/tests.rs'
 const TERMINAL = 'crates/core/src/session/terminal_tests/mod.rs'
 const PROGRAMS = 'crates/core/src/session/terminal_tests/programs.rs'
@@ -76,8 +75,6 @@ const HELD: Held = [
   ['R-SH-3', SUPERVISED, 'a_stopped_supervisor_goes_on'],
   ['R-SH-3', SUPERVISED, 'a_killed_or_stopped_supervisor_shields_nobody'],
   ['R-SH-3', SUPERVISED, 'a_supervisor_that_is_stopped_again_and_again_shields_nobody'],
-  ['R-SH-3', LEAF, 'nobody_lives_on_whose_command_killed_its_supervisor_where_there_are_leaves'],
-  ['R-SH-3', LEAF, 'what_a_dead_process_left_is_ended_and_what_is_anybody_elses_is_not'],
   ['R-SH-4', SUPERVISED, 'the_tree_dies_with_its_host'],
   ['R-SH-5', SHELL, 'leaves_nothing_behind_after_many_commands'],
   ['R-SH-7', 'crates/core/src/text/ansi.rs', 'takes_out_every_kind_of_sequence'],

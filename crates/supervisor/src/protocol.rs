@@ -63,9 +63,6 @@ pub struct Limits {
 /// What the supervisor tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Report {
-    /// It goes on under this number: its own if it stays where it was started. Once, before any order, and only where the
-    /// host gave it a cgroup to go on in.
-    Standing(i32),
     /// The command did not start.
     Failed {
         /// At which step.
@@ -283,10 +280,6 @@ impl Report {
                 bytes[0] = 4;
                 bytes[4..8].copy_from_slice(&pid.to_le_bytes());
             }
-            Self::Standing(pid) => {
-                bytes[0] = 5;
-                bytes[4..8].copy_from_slice(&pid.to_le_bytes());
-            }
             Self::Exited { status, peak_bytes } => {
                 bytes[0] = 2;
                 put_status(&mut bytes, *status);
@@ -316,7 +309,6 @@ impl Report {
                 Some(Self::Failed { stage, errno: reader.i32()? })
             }
             4 => Some(Self::Started(reader.i32()?)),
-            5 => Some(Self::Standing(reader.i32()?)),
             2 => Some(Self::Exited { status: status_of(bytes[1], reader.i32()?)?, peak_bytes: reader.u64()? }),
             3 => Some(Self::Ended(Ended {
                 status: status_of(bytes[1], reader.i32()?)?,
@@ -460,7 +452,6 @@ mod tests {
             Report::Failed { stage: Stage::Program, errno: 2 },
             Report::Failed { stage: Stage::Request, errno: 0 },
             Report::Started(123_456),
-            Report::Standing(123_457),
             Report::Exited { status: Status::Signalled(9), peak_bytes: 1 << 40 },
             Report::Ended(ended),
             Report::Ended(Ended { ceiling: Some(Ceiling::Memory), ..ended }),

@@ -65,11 +65,6 @@ impl Supervisor {
     /// Cuts this process off from its host's terminal, signals and descriptors, and makes it the parent of orphans.
     pub(crate) fn prepare() -> rustix::io::Result<Self> {
         let host = sys::host_socket();
-        if sys::is_given_leaf() {
-            // Refused, it goes on where it is: the host sees that by the number.
-            let _ = sys::go_on_in_leaf();
-            let _ = tell(&host, Report::Standing(tree::number_of(rustix::process::getpid())));
-        }
         sys::close_inherited();
         let signals = sys::take_signals()?;
         sys::run_first();
@@ -285,15 +280,11 @@ impl Supervisor {
     }
 
     fn tell(&self, report: Report) -> Result<(), HostGone> {
-        tell(&self.host, report)
-    }
-}
-
-fn tell(host: &OwnedFd, report: Report) -> Result<(), HostGone> {
-    // Far less than a socket's buffer: it goes in one piece, and never waits.
-    match send(host, &report.encode(), SendFlags::NOSIGNAL) {
-        Ok(Report::BYTES) => Ok(()),
-        Ok(_) | Err(_) => Err(HostGone),
+        // Far less than a socket's buffer: it goes in one piece, and never waits.
+        match send(&self.host, &report.encode(), SendFlags::NOSIGNAL) {
+            Ok(Report::BYTES) => Ok(()),
+            Ok(_) | Err(_) => Err(HostGone),
+        }
     }
 }
 

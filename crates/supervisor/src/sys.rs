@@ -1,6 +1,6 @@
 //! The system calls that no safe library offers, each behind a function that is safe to call. All `unsafe` of this
 //! program is here.
-#![allow(unsafe_code, reason = "clone, execve, wait4, signalfd and what is inherited have no safe interface")]
+#![allow(unsafe_code, reason = "clone, execve, wait4, signalfd and the inherited socket have no safe interface")]
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -8,8 +8,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 
-use rustix::fd::{BorrowedFd, FromRawFd, OwnedFd};
-use rustix::fs::FileType;
+use rustix::fd::{FromRawFd, OwnedFd};
 use rustix::io::{Errno, Result};
 use rustix::process::Pid;
 
@@ -20,53 +19,6 @@ pub(crate) fn host_socket() -> OwnedFd {
     // SAFETY: descriptor 0 is open (the host starts this program with the socket there), and nothing else in this
     // program uses standard input.
     unsafe { OwnedFd::from_raw_fd(0) }
-}
-
-/// What the kernel's `clone3` takes (`struct clone_args`), up to the cgroup, which Linux 5.7 added.
-#[repr(C)]
-#[derive(Default)]
-struct CloneArguments {
-    flags: u64,
-    pidfd: u64,
-    child_tid: u64,
-    parent_tid: u64,
-    exit_signal: u64,
-    stack: u64,
-    stack_size: u64,
-    tls: u64,
-    set_tid: u64,
-    set_tid_size: u64,
-    cgroup: u64,
-}
-
-/// Of the kernel's `sched.h`; the C library has it for some systems only.
-const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
-/// `CLONE_PARENT` of the same, as wide as `clone3` takes it.
-const CLONE_PARENT: u64 = 0x8000;
-/// Where the host gives the directory of a leaf.
-const LEAF: c_int = 1;
-
-/// Whether the host gave a directory as standard output, which is a cgroup to go on in.
-pub(crate) fn is_given_leaf() -> bool {
-    // SAFETY: the host starts this program with something there, and nothing in this program closes it.
-    let given = unsafe { BorrowedFd::borrow_raw(LEAF) };
-    rustix::fs::fstat(given).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
-}
-
-/// Goes on in the cgroup of that directory: as a copy of this process, a child of the host as this one is, while this one
-/// ends. A process that moves waits for all processors, milliseconds; one that begins there waits for nothing. To be called
-/// before anything is made that a copy must not have twice. Fails where the system does not do it.
-pub(crate) fn go_on_in_leaf() -> Result<()> {
-    let arguments =
-        CloneArguments { flags: CLONE_PARENT | CLONE_INTO_CGROUP, cgroup: LEAF as u64, ..CloneArguments::default() };
-    // SAFETY: the arguments are as described and outlive the call. The copy has memory of its own, and the one thread that
-    // this process has.
-    match unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<CloneArguments>()) } {
-        0 => Ok(()),
-        // SAFETY: it never returns, and nothing of this process is to be put away.
-        copy if copy > 0 => unsafe { libc::_exit(0) },
-        _ => Err(last_error()),
-    }
 }
 
 /// Closes whatever else was inherited from the host: a descriptor of another library without `O_CLOEXEC` must reach

@@ -33,10 +33,6 @@ mod environment;
 mod exit_watch;
 #[cfg(target_os = "linux")]
 mod kept;
-#[cfg(target_os = "linux")]
-mod leaf;
-#[cfg(target_os = "linux")]
-mod link;
 mod pipes;
 #[cfg(target_os = "linux")]
 mod program;

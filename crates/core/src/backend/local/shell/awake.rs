@@ -6,13 +6,12 @@
 //! command on its list costs no system call but for the first. Who stops a supervisor again and again holds up only the
 //! end of a command that it could also just go on running: [`Awake::wake`] tells whoever must end it by force.
 
+use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-
-use super::link::Process;
 
 /// 1 s between looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -34,7 +33,8 @@ pub(super) struct Awake(Pid);
 
 impl Awake {
     /// Puts a child of this process on the list.
-    pub(super) fn keep(pid: Pid) -> Self {
+    pub(super) fn keep(process: &Child) -> Self {
+        let pid = Pid::from_child(process);
         let mut list = LIST.lock();
         list.supervisors.push(pid);
         if !list.is_watched {
@@ -94,9 +94,9 @@ fn wake(pid: Pid) -> bool {
 }
 
 /// Waits for the end of a supervisor whose socket is closed, and wakes it whenever it is stopped. Blocks for as long as it
-/// has a tree to end. Whether it ended as it should.
-pub(super) fn wait_for(process: &mut Process) -> bool {
-    let pid = process.pid();
+/// has a tree to end.
+pub(super) fn wait_for(process: &mut Child) -> Option<ExitStatus> {
+    let pid = Pid::from_child(process);
     let options = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
     for _ in 0..WAKES {
         match waitid(WaitId::Pid(pid), options) {
@@ -105,8 +105,8 @@ pub(super) fn wait_for(process: &mut Process) -> bool {
             }
             Err(Errno::INTR) => {}
             // It ended, or somebody else reaped it.
-            Ok(_) | Err(_) => return process.wait(),
+            Ok(_) | Err(_) => return process.wait().ok(),
         }
     }
-    false
+    None
 }

@@ -16,7 +16,6 @@ use std::sync::Arc;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
 
-use super::leaf::Leaf;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The supervisor program. Clones share it; it is small enough to keep one for each process.
@@ -24,7 +23,6 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct SupervisorProgram {
     source: Arc<Source>,
     lost: Option<fn()>,
-    has_leaf: bool,
 }
 
 #[derive(Debug)]
@@ -40,7 +38,7 @@ impl SupervisorProgram {
     }
 
     fn of(source: Source) -> Self {
-        Self { source: Arc::new(source), lost: None, has_leaf: true }
+        Self { source: Arc::new(source), lost: None }
     }
 
     /// The same, with what else is to be done when a command has killed or stopped its supervisor: it may have left processes that
@@ -48,17 +46,6 @@ impl SupervisorProgram {
     #[must_use]
     pub fn when_lost(self, lost: fn()) -> Self {
         Self { lost: Some(lost), ..self }
-    }
-
-    /// The same without a cgroup for each supervisor, as on a machine that gives none.
-    #[cfg(test)]
-    pub(crate) fn without_leaf(self) -> Self {
-        Self { has_leaf: false, ..self }
-    }
-
-    /// A cgroup for one supervisor, where there is one to be had.
-    pub(super) fn leaf(&self) -> Option<Leaf> {
-        if self.has_leaf { Leaf::make() } else { None }
     }
 
     /// A supervisor was lost, and what could be found of its command has ended.

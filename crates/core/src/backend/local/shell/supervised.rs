@@ -6,16 +6,16 @@
 //!
 //! A command with the same rights can kill or stop its supervisor. A stopped one is woken ([`Awake`]), and is the parent of
 //! orphans all the same: what descends from it is ended from here when it does not do it ([`Tree::below`]). Of a killed one
-//! what is still in its cgroup ([`super::leaf`]) or found by the mark in its environment is ended ([`Tree::lost`]), and the
-//! outcome says that others may live: what left both is not found.
+//! what can still be found by the mark in its environment is ended ([`Tree::lost`]), and the outcome says that others may live.
 
 use std::ffi::CString;
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::os::unix::net::UnixStream as Socket;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,13 +24,12 @@ use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::awake::Awake;
+use super::awake::{self, Awake};
 use super::child::{OurEnds, check_directory, pipes, random_mark, refused};
-use super::link::{self, Link, Process, end_by_force, reap, retire, unusable, wait_for};
 use super::program::SupervisorProgram;
 use super::room::{Room, watched};
 use super::running::{Ended, Launch};
@@ -66,6 +65,13 @@ struct Ready {
     is_closed: bool,
 }
 
+/// A supervisor that runs nothing. Its socket does not block and belongs to no runtime.
+#[derive(Debug)]
+struct Link {
+    socket: OwnedFd,
+    process: Child,
+}
+
 impl Supervisors {
     /// None yet: the first command starts the first.
     pub(super) fn new(program: SupervisorProgram) -> Arc<Self> {
@@ -99,7 +105,7 @@ impl Supervisors {
                 Some(link) => link,
                 None => {
                     let program = self.program.clone();
-                    blocking(move || link::launch(&program)).await??
+                    blocking(move || launch_supervisor(&program)).await??
                 }
             };
             match hand_over(&link.socket, &order, &beside) {
@@ -120,7 +126,7 @@ impl Supervisors {
         let command = Supervised {
             home: Arc::clone(self),
             mark,
-            awake: Some(Awake::keep(process.pid())),
+            awake: Some(Awake::keep(&process)),
             link: Some((socket, process)),
             frame: [0; Report::BYTES],
             filled: 0,
@@ -145,7 +151,7 @@ impl Supervisors {
         drop(blocking(move || wait_for(links.into_iter().map(|link| (link.process, String::new())).collect())).await);
     }
 
-    fn take_back(&self, socket: AsyncFd<OwnedFd>, process: Process) {
+    fn take_back(&self, socket: AsyncFd<OwnedFd>, process: Child) {
         let link = Link { socket: socket.into_inner(), process };
         let mut ready = self.ready.lock();
         if !ready.is_closed && ready.links.len() < READY {
@@ -161,6 +167,75 @@ impl Drop for Supervisors {
     fn drop(&mut self) {
         retire(std::mem::take(&mut self.ready.get_mut().links));
     }
+}
+
+/// Starts a supervisor. Blocks for the time of a `vfork` and `exec`; it gets one socket, no environment, and by its own
+/// doing no other descriptor.
+fn launch_supervisor(program: &SupervisorProgram) -> Result<Link> {
+    let pair = || -> io::Result<(Socket, Socket)> {
+        let (ours, theirs) = Socket::pair()?;
+        ours.set_nonblocking(true)?;
+        Ok((ours, theirs))
+    };
+    let (socket, theirs) = pair().map_err(|error| refused(Errno::from_io_error(&error)))?;
+    let process = Command::new(program.path())
+        .arg0("gloveport-supervisor")
+        .env_clear()
+        .stdin(OwnedFd::from(theirs))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| match Errno::from_io_error(&error) {
+            busy @ Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => refused(busy),
+            Some(_) | None => unusable(),
+        })?;
+    Ok(Link { socket: socket.into(), process })
+}
+
+fn unusable() -> Error {
+    Error::new(ErrorKind::Unsupported, "Commands cannot run here: the system does not start gloveport's supervisor.")
+}
+
+/// Lets supervisors end, which they do when their sockets close.
+fn retire(links: Vec<Link>) {
+    reap(links.into_iter().map(|link| (link.process, String::new())).collect());
+}
+
+/// Waits for the end of supervisors whose sockets are closed, in a thread of its own: there may be no runtime any more,
+/// and each may have a tree to end before, whose mark stands beside it.
+fn reap(processes: Vec<(Child, String)>) {
+    if processes.is_empty() {
+        return;
+    }
+    // Without a thread they stay zombies until this process ends; nothing else depends on it.
+    drop(std::thread::Builder::new().name("gloveport-reaper".to_owned()).spawn(move || wait_for(processes)));
+}
+
+fn wait_for(processes: Vec<(Child, String)>) {
+    for (mut process, mark) in processes {
+        let is_clean = awake::wait_for(&mut process).is_some_and(|status| status.success());
+        if !is_clean {
+            end_by_force(&mut process, &mark);
+        }
+    }
+}
+
+/// Ends what its supervisor does not, and the supervisor. Returns how many processes that were, and whether others may live:
+/// only where the supervisor was dead before them.
+fn end_by_force(process: &mut Child, mark: &str) -> (u32, bool) {
+    let (mut others, mut is_lost) = (0, true);
+    if matches!(process.try_wait(), Ok(None)) {
+        let mut tree = Tree::below(Pid::from_child(process), mark);
+        others = tree.end();
+        is_lost = !tree.living().is_empty() || !matches!(process.try_wait(), Ok(None));
+        drop(process.kill());
+        drop(process.wait());
+    }
+    // Without a mark it ran nothing.
+    if !mark.is_empty() {
+        others += Tree::lost(mark).end();
+    }
+    (others, is_lost)
 }
 
 fn request(launch: &Launch, mark: &str, has_script: bool) -> Result<Request> {
@@ -223,7 +298,7 @@ fn hand_over(socket: &OwnedFd, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> 
 pub(super) struct Supervised {
     home: Arc<Supervisors>,
     /// `None` once it is ended.
-    link: Option<(AsyncFd<OwnedFd>, Process)>,
+    link: Option<(AsyncFd<OwnedFd>, Child)>,
     mark: String,
     /// Until the process is waited for.
     awake: Option<Awake>,
@@ -407,8 +482,7 @@ impl Supervised {
                 Some(Report::Exited { status, peak_bytes }) => Course::LeftBehind(status, peak_bytes),
                 Some(Report::Ended(ended)) => Course::Ended(ended),
                 Some(Report::Failed { stage, errno }) => Course::Failed { stage, errno },
-                // That was told before any order.
-                Some(Report::Standing(_)) | None => Course::Lost,
+                None => Course::Lost,
             };
         }
     }

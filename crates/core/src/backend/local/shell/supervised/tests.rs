@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -92,7 +91,7 @@ fn is_alive(process: &str) -> bool {
 }
 
 /// Waits until the process is dead; the test runner's own limit ends a test in which it never is.
-pub(crate) async fn wait_for_death(process: &str) {
+async fn wait_for_death(process: &str) {
     while is_alive(process) {
         tokio::task::yield_now().await;
     }
