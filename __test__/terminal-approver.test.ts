@@ -121,7 +121,7 @@ test('nothing that a model wrote can draw on the terminal or pass for a line of 
   }
   await terminalApprover({ input, output, color: false })(hostile, CALL)
   // What follows is readline's own prompt, and on a terminal that can nothing (`TERM=dumb`) the end of its line.
-  const text = shown().split(/\u001B\[1G|Allow\? \[y\]es/)[0]!
+  const text = shown().split('\u001B[1G')[0]!.split('Allow? [y]es')[0]!
   expect(text).toContain('rm\\u{1b}[2J\n  | Allow? yes\\u{202e}\\r')
   // oxlint-disable-next-line no-control-regex
   expect(text).not.toMatch(/[\u0000-\u0008\u000B-\u001F\u007F\u200B\u202E]/)

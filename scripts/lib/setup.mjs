@@ -2,7 +2,8 @@
 // and skips what is fresh.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { digest, isFresh, whenStale } from './fresh.mjs'
 import { buildGuests, buildSupervisor } from './linux-programs.mjs'
@@ -91,9 +92,18 @@ function addonStep(profile, supervisor) {
           '--dts=binding.d.ts',
           ...(profile === 'release' ? ['--release'] : []),
         ],
-        { env: { GLOVEPORT_SUPERVISOR: supervisor } },
+        { env: { GLOVEPORT_SUPERVISOR: supervisor, ...(profile === 'release' ? withoutPlaces() : {}) } },
       ),
   }
+}
+
+/** Has the messages of other people's crates name their files without the folder of this machine that they lie in. */
+function withoutPlaces() {
+  const sources = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'registry/src')
+  const folders = existsSync(sources) ? readdirSync(sources) : []
+  const given = process.env.RUSTFLAGS?.split(' ').filter(Boolean) ?? []
+  const flags = [...given, ...folders.map((folder) => `--remap-path-prefix=${join(sources, folder)}=`)]
+  return { CARGO_ENCODED_RUSTFLAGS: flags.join('\u001F') }
 }
 
 /** Without a profile a fresh addon of either does, and a debug one is built when neither is. */
