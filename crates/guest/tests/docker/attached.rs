@@ -28,7 +28,7 @@ async fn the_variables_of_the_options_are_there_in_a_container_of_others_too() {
     let error = try_run(&DockerBackend::new(options, None).unwrap(), "true").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.message().contains("`pids`"), "{error}");
-    engine.docker(&["kill", &id]);
+    engine.kill(&id);
 }
 
 /// A container that was made with capabilities was opened by options that say none, without a word.

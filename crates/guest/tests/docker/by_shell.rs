@@ -100,7 +100,7 @@ async fn a_container_that_runs_no_new_program_is_used_all_the_same() {
     assert!(said.starts_with("The container takes no program:") && !said.contains('|'), "{said}");
     backend.close().await.unwrap();
     assert!(engine.exists(&id));
-    engine.docker(&["kill", &id]);
+    engine.kill(&id);
 }
 
 /// A shell bounds files, and what it cannot bound is refused rather than run without.

@@ -74,7 +74,7 @@ async fn a_container_that_somebody_else_made_is_used_and_left() {
     assert!(engine.exists(&id));
     // And as it was: nothing of ours stays in it.
     assert_eq!(engine.docker(&["exec", &id, "ls", "-A", "/tmp"]), "");
-    engine.docker(&["kill", &id]);
+    engine.kill(&id);
     let options = DockerOptions { image: None, container: Some("no-such-container".to_owned()), ..engine.options() };
     let error = try_run(&DockerBackend::new(options, None).unwrap(), "true").await.unwrap_err();
     assert_eq!(error.message(), "Container 'no-such-container' not found. Give an image as well to have it made.");
@@ -100,7 +100,7 @@ async fn nobody_elses_container_keeps_a_guest() {
     child.kill().unwrap();
     child.wait().unwrap();
     wait(|| guests() == 0).await;
-    engine.docker(&["kill", &id]);
+    engine.kill(&id);
 }
 
 /// `docker commit` copies labels: an image of an agent's container must not make somebody's container ours.
@@ -281,8 +281,7 @@ async fn a_container_that_ends_is_an_error_and_not_a_new_empty_one() {
     let backend = engine.backend();
     backend.start().await.unwrap();
     let id = backend.container_id().await.unwrap();
-    engine.docker(&["kill", &id]);
-    engine.wait_until_gone(&id);
+    engine.kill(&id);
     let error = try_run(&backend, "true").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BackendUnavailable);
     assert!(error.message().contains("its files are gone"), "{error}");

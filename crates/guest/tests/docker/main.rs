@@ -96,6 +96,13 @@ impl Engine {
         !self.docker(&["ps", "--all", "--quiet", "--no-trunc", "--filter", &filter]).is_empty()
     }
 
+    /// Kills a container that goes with its process, and waits until it is gone. What the client says counts for nothing: Podman
+    /// answers when it has seen the end, and once in some sixty times finds no container to look at any more.
+    fn kill(&self, container: &str) {
+        let _ = Command::new("docker").args(["--host", &self.host, "kill", container]).output().unwrap();
+        self.wait_until_gone(container);
+    }
+
     /// Waits until a container is gone, for as long as the engine may take to notice.
     fn wait_until_gone(&self, container: &str) {
         // `wait` ends with the container; an error says that it is gone already.

@@ -169,7 +169,7 @@ async fn two_hosts_in_a_container_of_others_work_side_by_side_whoever_ends() {
     assert_eq!(run(&ours, "cat /ours").await.stdout, "ours");
     ours.close().await.unwrap();
     wait(|| remains(&engine, &id) == (0, String::new())).await;
-    engine.docker(&["kill", &id]);
+    engine.kill(&id);
 }
 
 /// Each host knew only what it did itself: two that found the same container still both put the guest into it, the second while commands
