@@ -50,6 +50,23 @@ test('a command whose time is over runs on as the same process, with its input o
   await expect(command.write('late')).rejects.toBeInstanceOf(ClosedError)
 })
 
+test('input that nobody waits for in between is read in the order of the calls, and its end is the end', async () => {
+  const given = Array.from({ length: 2_000 }, (_, index) => `${index};`)
+  const left = await backend.execute('cat', { timeout: 50, onTimeout: 'background' })
+  const command = left.process as RunningCommand
+  await Promise.all([...given.map((text) => command.write(text)), command.closeInput()])
+  let read = ''
+  for await (const text of command) read += text
+  expect(read).toBe(given.join(''))
+
+  const terminal = await backend.openTerminal({ command: 'stty raw -echo; echo ready; exec cat' })
+  while (!(await terminal.read()).text.includes('ready\n'));
+  await Promise.all(given.map((text) => terminal.write(text)))
+  const shown = await readUntil(terminal, '', given.join(''))
+  expect(shown).toBe(given.join(''))
+  await terminal.kill()
+})
+
 test('a command in time is a result like any other', async () => {
   const ended = await backend.execute('echo done; exit 3', { onTimeout: 'background' })
   expect(ended).toMatchObject({ output: 'done\n', exitCode: 3, timedOut: false })

@@ -7,7 +7,7 @@ use napi::bindgen_prelude::{Either, Env, Object, Uint8Array};
 use napi_derive::napi;
 
 use crate::convert::{NativeCancel, content_of, token_of};
-use crate::start::start;
+use crate::start::{Begin, start_at};
 
 /// A command that runs. It ends when nothing holds it any more.
 #[napi]
@@ -36,8 +36,10 @@ impl NativeProcess {
         let mut call = Call::default();
         call.deadline.cancel = token_of(cancel);
         let request = Request { method, arguments_json, content: content.map(content_of), on_output: None };
-        let running = self.inner.clone();
-        start(env, async move { process::invoke(&running, request, &call).await.into() })
+        let begin =
+            if process::begins_at_hand(&request) { Begin::Launch.within(request.bytes()) } else { Begin::Apart };
+        let answer = process::invoke(self.inner.clone(), request, call);
+        start_at(env, begin, async move { answer.await.into() })
     }
 }
 

@@ -35,13 +35,13 @@ mod tree;
 #[cfg(target_os = "linux")]
 mod usage;
 
-/// Its whole life; returns what it exits with.
+/// Its whole life; returns what it exits with: nothing but 0 says that nothing is left.
 #[cfg(target_os = "linux")]
 fn run() -> core::ffi::c_int {
     match supervise::Supervisor::prepare() {
         Ok(mut supervisor) => {
-            supervisor.serve();
-            0
+            let is_clean = supervisor.serve();
+            if is_clean { 0 } else { 2 }
         }
         // Nobody to tell: the host sees the socket close.
         Err(_) => 1,

@@ -96,10 +96,10 @@ impl Supervisor {
         })
     }
 
-    /// Runs commands until the host goes away; then nothing that they started is left.
-    pub(crate) fn serve(&mut self) {
+    /// Runs commands until the host goes away, and ends what they started. Whether nothing of it is left.
+    pub(crate) fn serve(&mut self) -> bool {
         while self.serve_one().is_ok() {}
-        self.family.end();
+        self.family.end().survivors == 0
     }
 
     fn serve_one(&mut self) -> Result<(), HostGone> {

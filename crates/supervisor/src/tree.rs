@@ -27,8 +27,10 @@ const STOP_PASSES: u32 = 64;
 const DEATH_WAIT: Duration = Duration::from_millis(20);
 /// 128 bytes: five numbers and their separators take half of that.
 const LOADAVG_BYTES: usize = 128;
-/// 2 s: killed processes end within milliseconds unless the kernel holds them (a dead network file system).
+/// 2 s without a death: killed processes end within milliseconds unless the kernel holds them (a dead network file system).
 const END_WAIT: Duration = Duration::from_secs(2);
+/// 10 s in all, for a tree of thousands on a machine that has more to do.
+const END_LIMIT: Duration = Duration::from_secs(10);
 
 /// The children of this process, the command among them, and what they used.
 pub(crate) struct Family {
@@ -37,6 +39,8 @@ pub(crate) struct Family {
     status: Option<i32>,
     peak_kib: u64,
     cpu_micros: u64,
+    /// How many children were reaped, of this command and of those before.
+    deaths: u64,
     /// Readable after a child changed.
     signals: OwnedFd,
 }
@@ -50,7 +54,7 @@ pub(crate) struct Killed {
 impl Family {
     /// Nobody yet. `signals` is the descriptor of [`sys::take_signals`].
     pub(crate) fn new(signals: OwnedFd) -> Self {
-        Self { command: None, status: None, peak_kib: 0, cpu_micros: 0, signals }
+        Self { command: None, status: None, peak_kib: 0, cpu_micros: 0, deaths: 0, signals }
     }
 
     /// The child `command` was started; forgets the one before.
@@ -92,6 +96,7 @@ impl Family {
                     if Some(pid) == self.command {
                         self.status = Some(status);
                     }
+                    self.deaths = self.deaths.wrapping_add(1);
                     self.peak_kib = self.peak_kib.max(peak_kib);
                     self.cpu_micros = self.cpu_micros.saturating_add(cpu_micros);
                 }
@@ -119,9 +124,9 @@ impl Family {
         }
     }
 
-    /// Kills and reaps every process. Blocks until they are gone, at most [`END_WAIT`].
+    /// Kills and reaps every process. Blocks until they are gone, or as long as [`Patience`] says.
     pub(crate) fn end(&mut self) -> Killed {
-        let give_up = Instant::now().after(END_WAIT);
+        let mut patience = Patience::new(Instant::now(), self.deaths);
         let mut killed = BTreeSet::new();
         let mut refused = BTreeSet::new();
         let mut survivors = 0;
@@ -142,7 +147,7 @@ impl Family {
                 self.wait(settled.remaining());
             }
             let unreachable = || descendants().iter().all(|process| refused.contains(&number_of(process.pid)));
-            if Instant::now() >= give_up || (!refused.is_empty() && unreachable()) {
+            if patience.is_over(Instant::now(), self.deaths) || (!refused.is_empty() && unreachable()) {
                 survivors = if self.reap() { descendants().len() } else { 0 };
                 break;
             }
@@ -166,6 +171,28 @@ impl Family {
             // An interrupted wait is a short one.
             let _ = poll(&mut [PollFd::new(&self.signals, PollFlags::IN)], Some(&time));
         }
+    }
+}
+
+/// How long processes that were killed are waited for: as long as some of them die, within [`END_LIMIT`].
+struct Patience {
+    limit: Instant,
+    give_up: Instant,
+    deaths: u64,
+}
+
+impl Patience {
+    fn new(now: Instant, deaths: u64) -> Self {
+        Self { limit: now.after(END_LIMIT), give_up: now.after(END_WAIT), deaths }
+    }
+
+    /// `deaths` is the count of all until `now`.
+    fn is_over(&mut self, now: Instant, deaths: u64) -> bool {
+        if deaths != self.deaths {
+            self.deaths = deaths;
+            self.give_up = now.after(END_WAIT).min(self.limit);
+        }
+        now >= self.give_up
     }
 }
 
@@ -346,4 +373,38 @@ fn by_parents(own: Pid) -> Vec<Process> {
         next += 1;
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::{Instant, Patience};
+
+    /// Asks at the milliseconds of a table, each with the count of deaths until then; returns the one at which it is over.
+    fn over_at(asked: &[(u64, u64)]) -> Option<u64> {
+        let begin = Instant::now();
+        let mut patience = Patience::new(begin, 7);
+        let mut over = asked
+            .iter()
+            .filter(|(millis, deaths)| patience.is_over(begin.after(Duration::from_millis(*millis)), *deaths));
+        over.next().map(|(millis, _)| *millis)
+    }
+
+    #[test]
+    fn what_does_not_die_is_given_up_after_two_seconds() {
+        assert_eq!(over_at(&[(20, 7), (1_999, 7), (2_000, 7)]), Some(2_000));
+    }
+
+    #[test]
+    fn every_death_gives_two_seconds_more() {
+        assert_eq!(over_at(&[(1_000, 9), (2_999, 9), (3_000, 9)]), Some(3_000));
+        assert_eq!(over_at(&[(1_990, 8), (3_980, 9), (5_970, 10), (7_969, 10), (7_970, 10)]), Some(7_970));
+    }
+
+    #[test]
+    fn a_tree_that_goes_on_dying_is_given_up_after_ten_seconds() {
+        let asked: Vec<(u64, u64)> = (1..20).map(|second| (second * 1_000, 7 + second)).collect();
+        assert_eq!(over_at(&asked), Some(10_000));
+    }
 }

@@ -50,6 +50,7 @@ pub mod remote;
 pub(crate) mod spill;
 pub mod stream;
 mod temp;
+mod turns;
 
 /// A future that a trait object returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -348,8 +349,9 @@ pub trait Shell: Send + Sync {
         false
     }
 
-    /// Whether [`Shell::execute`] starts its command within microseconds when it is first polled, or else gives the thread back,
-    /// and always gives it back while the command runs: it may begin on a thread that is [lent](crate::lent).
+    /// Whether [`Shell::execute`] and [`Shell::open_terminal`] start their command within microseconds when they are first polled,
+    /// or else give the thread back, and always give it back while the command runs: they may begin on a thread that is
+    /// [lent](crate::lent).
     fn starts_at_hand(&self) -> bool {
         false
     }

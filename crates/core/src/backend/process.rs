@@ -17,6 +17,8 @@ use super::kept::Kept;
 pub use super::kept::{Forgotten, Piece};
 pub use super::orders::{Order, ProcessSignal, TerminalSize};
 use super::outlet::Outlet;
+pub use super::turns::Turn;
+use super::turns::Turns;
 use super::{ExecuteOutcome, OutputSink, Stream};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
@@ -39,6 +41,7 @@ pub struct Process {
     orders: mpsc::Sender<Order>,
     input: mpsc::Sender<Vec<u8>>,
     intake: Arc<Intake>,
+    turns: Turns,
 }
 
 /// The backend's half of a process.
@@ -171,7 +174,7 @@ pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Pro
     let intake = Arc::new(Intake::default());
     let recorder = Recorder { output: Arc::clone(&output), outlet: options.sink.map(Outlet::new) };
     let driver = Driver { recorder, orders, input, intake: Arc::clone(&intake) };
-    (Process { output, orders: order, input: give, intake }, driver)
+    (Process { output, orders: order, input: give, intake, turns: Turns::default() }, driver)
 }
 
 impl Process {
@@ -198,6 +201,11 @@ impl Process {
             .clone()
             .unwrap_or_else(|| outcome(state.capture.as_ref().map(Capture::so_far), self.output.begin));
         (known, state.kept.end())
+    }
+
+    /// Whether output is being taken, or looked at, this very moment: whoever asks for it waits.
+    pub fn is_taking(&self) -> bool {
+        self.output.state.is_locked()
     }
 
     /// The position behind the last byte of output.
@@ -257,6 +265,11 @@ impl Process {
     /// Ends when the process ended and all of its output is there.
     pub async fn over(&self) -> ExecuteOutcome {
         self.output.over().await
+    }
+
+    /// A place behind all who give it input now, for whoever gives it some next.
+    pub fn turn(&self) -> Turn {
+        self.turns.take()
     }
 
     /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed.
@@ -513,10 +526,20 @@ mod tests {
 /// Processes for tests of what stands above.
 #[cfg(test)]
 pub(crate) mod tests_support {
-    use super::{Driver, Process, ProcessOptions, process};
+    use super::{Driver, Process, ProcessOptions, Tap, process};
 
     /// A process that does nothing, until its driver is dropped.
     pub(crate) fn idle() -> (Process, Driver) {
         process(None, ProcessOptions::default())
+    }
+
+    /// Has it print on a terminal.
+    pub(crate) fn print(driver: &Driver, bytes: &[u8]) {
+        driver.recorder.take_raw(bytes, &|| true);
+    }
+
+    /// The same with what its output is handed to.
+    pub(crate) fn tapped(tap: Tap) -> (Process, Driver) {
+        process(None, ProcessOptions { tap: Some(tap), ..ProcessOptions::default() })
     }
 }

@@ -110,7 +110,7 @@ pub fn answers_at_once(backend: &dyn Backend, request: &Request) -> bool {
 
 /// Whether that call starts a command when it is first polled and then gives the thread back; see [`Shell::starts_at_hand`].
 pub fn starts_at_hand(backend: &dyn Backend, request: &Request) -> bool {
-    request.method == "execute" && backend.shell().is_some_and(Shell::starts_at_hand)
+    matches!(request.method.as_str(), "execute" | "openTerminal") && backend.shell().is_some_and(Shell::starts_at_hand)
 }
 
 /// Calls one method. An unknown name is `InvalidInput`.

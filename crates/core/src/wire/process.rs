@@ -12,6 +12,7 @@ use crate::backend::Call;
 use crate::backend::process::{Order, Process, ProcessSignal, TerminalSize};
 use crate::blocking::blocking;
 use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::lent;
 use crate::media::terminal;
 use crate::session::Session;
 use crate::session::paint::paint;
@@ -55,6 +56,8 @@ impl Running {
 
 /// 1 MiB is returned by one read.
 const READ_BYTES: usize = 1 << 20;
+/// 64 KiB of output are copied within some ten microseconds.
+const SHORT_BYTES: u64 = 64 << 10;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -86,10 +89,35 @@ pub(super) struct Resize {
     pub(super) rows: u16,
 }
 
+/// Whether that call does what it does within microseconds when it is first polled, and then waits or gives the thread back: it may
+/// begin on a thread that is [lent](crate::lent).
+pub fn begins_at_hand(request: &Request) -> bool {
+    matches!(request.method.as_str(), "read" | "write" | "closeInput" | "signal" | "wait" | "kill")
+}
+
 /// Calls one method: `read`, `write`, `closeInput`, `signal`, `resize`, `screen`, `screenPng`, `painting`, `wait` or `kill`.
-pub async fn invoke(running: &Running, request: Request, call: &Call) -> Result<Reply> {
+/// Input is given in the order in which this was called, whichever call is polled first.
+pub fn invoke(running: Running, request: Request, call: Call) -> impl Future<Output = Result<Reply>> + Send + 'static {
+    let gives_input = matches!(request.method.as_str(), "write" | "closeInput");
+    let turn = gives_input.then(|| running.process.turn());
+    async move {
+        let _turn = match turn {
+            None => None,
+            Some(turn) => tokio::select! {
+                biased;
+                turn = turn.there() => Some(turn),
+                stop = call.deadline.reached() => return Err(stop),
+            },
+        };
+        answer(&running, request, &call).await
+    }
+}
+
+async fn answer(running: &Running, request: Request, call: &Call) -> Result<Reply> {
     let process = &running.process;
     let json = request.arguments_json.as_str();
+    // Output that is just being drawn may take a while.
+    lent::give_back(|| process.is_taking()).await;
     match request.method.as_str() {
         "read" => {
             let Read { position, wait } = decode("read", json)?;
@@ -105,6 +133,7 @@ pub async fn invoke(running: &Running, request: Request, call: &Call) -> Result<
                 () = patience => {}
                 stop = call.deadline.reached() => return Err(stop),
             }
+            lent::give_back(|| process.position().saturating_sub(position) > SHORT_BYTES).await;
             let piece = process.read(position, READ_BYTES);
             // Looked at after the output was taken, so that an end is told only with all of it.
             let is_over = process.ended().is_some() && process.position() == piece.next;
@@ -176,4 +205,87 @@ pub async fn invoke(running: &Running, request: Request, call: &Call) -> Result<
 
 pub(super) fn size(Resize { columns, rows }: Resize) -> Result<TerminalSize> {
     TerminalSize::new(columns, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::backend::process::tests_support::{idle, print, tapped};
+    use crate::wire::Content;
+
+    fn request(method: &str, arguments: &str, content: Option<&str>) -> Request {
+        let content = content.map(|text| Content::Text(text.to_owned()));
+        Request { method: method.to_owned(), arguments_json: arguments.to_owned(), content, on_output: None }
+    }
+
+    /// The outcome of a call that begins on a thread which is lent, where it ends there.
+    fn at_hand(process: &Process, request: Request) -> Poll<Result<Reply>> {
+        assert!(begins_at_hand(&request));
+        let mut call = Box::pin(invoke(Running::piped(process.clone()), request, Call::default()));
+        lent::poll_for(Duration::from_secs(3_600), call.as_mut(), &mut Context::from_waker(Waker::noop()))
+    }
+
+    /// Calls that nobody waited for between them were carried out by several threads, and `abc` was read as `bac`.
+    #[tokio::test]
+    async fn input_is_given_in_the_order_of_the_calls_whichever_is_polled_first() {
+        let (process, mut driver) = idle();
+        let running = Running::piped(process);
+        let given = ["a", "b", "c", "d"].map(|text| request("write", "{}", Some(text)));
+        let mut calls: Vec<_> = given
+            .into_iter()
+            .chain([request("closeInput", "{}", None)])
+            .map(|request| Box::pin(invoke(running.clone(), request, Call::default())))
+            .collect();
+        let context = &mut Context::from_waker(Waker::noop());
+        for call in calls.iter_mut().skip(1).rev() {
+            assert!(call.as_mut().poll(context).is_pending());
+        }
+        // Who gives up lets those behind it pass.
+        drop(calls.remove(2));
+        for call in calls {
+            assert!(call.await.is_ok());
+        }
+        let mut read = Vec::new();
+        while let Ok(piece) = driver.input.try_recv() {
+            read.push(String::from_utf8(piece).unwrap());
+        }
+        assert_eq!(read, ["a", "b", "d", ""]);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_has_what_it_wants_ends_on_the_thread_that_asks_and_a_long_one_elsewhere() {
+        let (process, mut driver) = idle();
+        let read = || at_hand(&process, request("read", r#"{"position":0}"#, None));
+        assert!(read().is_pending());
+        print(&driver, b"text");
+        assert!(matches!(read(), Poll::Ready(Ok(Reply { text: Some(text), .. })) if text == "text"));
+        assert!(at_hand(&process, request("write", "{}", Some("in"))).is_ready());
+        assert_eq!(driver.input.try_recv().unwrap(), b"in");
+        print(&driver, &[b'x'; 64 << 10]);
+        assert!(read().is_pending(), "more than is copied in a moment");
+    }
+
+    /// A thread that is lent waits for nobody who draws.
+    #[tokio::test]
+    async fn while_output_is_being_taken_the_thread_is_given_back() {
+        let (tap_asks, asked) = mpsc::channel::<()>();
+        let (answer, answered) = mpsc::channel();
+        let (process, driver) = tapped(Box::new(move |_, _| {
+            tap_asks.send(()).unwrap();
+            answered.recv_timeout(Duration::from_secs(60)).unwrap()
+        }));
+        let drawing = std::thread::spawn(move || {
+            print(&driver, b"drawn");
+            driver
+        });
+        asked.recv().unwrap();
+        for call in [request("read", r#"{"position":0}"#, None), request("write", "{}", Some("x"))] {
+            assert!(at_hand(&process, call).is_pending());
+        }
+        answer.send(true).unwrap();
+        drop(drawing.join().unwrap());
+    }
 }

@@ -8,48 +8,43 @@
 //! orphans all the same: what descends from it is ended from here when it does not do it ([`Tree::below`]). Of a killed one
 //! what can still be found by the mark in its environment is ended ([`Tree::lost`]), and the outcome says that others may live.
 
-use std::ffi::CString;
-use std::io::{self, IoSlice};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixStream as Socket;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+mod link;
+mod order;
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gloveport_supervisor::{self as wire, MAX_DESCRIPTORS, Order, Report, Request, Stage, Status};
+use gloveport_supervisor::{self as wire, Order, Report, Stage, Status};
 use parking_lot::Mutex;
-use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg};
-use rustix::process::{Pid, Signal};
+use rustix::net::{SendFlags, send};
+use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::awake::{self, Awake};
+use self::link::{Link, end_by_force, reap, retire, unusable, wait_for};
+use self::order::order_of;
+use super::awake::Awake;
+use super::blocking;
 use super::child::{OurEnds, check_directory, pipes, random_mark, refused};
 use super::program::SupervisorProgram;
 use super::room::{Room, watched};
 use super::running::{Ended, Launch};
-use super::tree::{MARK_VARIABLE, Tree};
-use super::{COMMAND_BYTES, blocking};
-use crate::backend::{Background, Ceiling, CommandLimits};
+use super::tree::Tree;
+use crate::backend::Ceiling;
 use crate::error::{Error, ErrorKind, Result};
 
 /// 4 supervisors stand ready: as many commands as an agent runs side by side. Each takes about half a megabyte.
 const READY: usize = 4;
-/// 3 s for the report that a tree is ended: a second more than the supervisor gives itself.
-const REPORT_WAIT: Duration = Duration::from_secs(3);
+/// 11 s for the report that a tree is ended: a second more than the supervisor gives itself where processes go on dying.
+const REPORT_WAIT: Duration = Duration::from_secs(11);
 /// 50 ms between looks at a supervisor that is to end a tree and does not, and 3 times that it is woken: who stops it again
 /// means to, and time is over.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const WAKES: u32 = 3;
-/// Runs a command that is too long for an argument (R-SH-11). The script begins by closing the descriptor that it comes
-/// from, which the shell has opened anew by then, so that no program inherits it.
-const RUN_SCRIPT: &str = ". /proc/self/fd/3";
-const SCRIPT_START: &[u8] = b"exec 3<&-; ";
 
 /// The supervisors of one backend.
 #[derive(Debug)]
@@ -65,13 +60,6 @@ struct Ready {
     is_closed: bool,
 }
 
-/// A supervisor that runs nothing. Its socket does not block and belongs to no runtime.
-#[derive(Debug)]
-struct Link {
-    socket: OwnedFd,
-    process: Child,
-}
-
 impl Supervisors {
     /// None yet: the first command starts the first.
     pub(super) fn new(program: SupervisorProgram) -> Arc<Self> {
@@ -82,10 +70,7 @@ impl Supervisors {
     pub(super) async fn start(self: &Arc<Self>, launch: &Launch) -> Result<(Supervised, Option<OurEnds>)> {
         check_directory(&launch.directory)?;
         let mark = random_mark();
-        let script = if launch.command.len() > COMMAND_BYTES { Some(script_of(&launch.command)?) } else { None };
-        let order = Order::Run(request(launch, &mark, script.is_some())?)
-            .encode()
-            .ok_or_else(|| refused(Some(Errno::TOOBIG)))?;
+        let (order, script) = order_of(launch, &mark)?;
         let piped = if launch.terminal.is_some() { None } else { Some(pipes(launch.with_stdin)?) };
         let mut beside = vec![launch.directory.as_fd()];
         match (&launch.terminal, &piped) {
@@ -105,10 +90,10 @@ impl Supervisors {
                 Some(link) => link,
                 None => {
                     let program = self.program.clone();
-                    blocking(move || launch_supervisor(&program)).await??
+                    blocking(move || Link::launch(&program)).await??
                 }
             };
-            match hand_over(&link.socket, &order, &beside) {
+            match link.hand_over(&order, &beside) {
                 Ok(sent) => break (link, sent),
                 // Somebody killed it while it stood ready.
                 Err(_) if !is_fresh => retire(vec![link]),
@@ -167,131 +152,6 @@ impl Drop for Supervisors {
     fn drop(&mut self) {
         retire(std::mem::take(&mut self.ready.get_mut().links));
     }
-}
-
-/// Starts a supervisor. Blocks for the time of a `vfork` and `exec`; it gets one socket, no environment, and by its own
-/// doing no other descriptor.
-fn launch_supervisor(program: &SupervisorProgram) -> Result<Link> {
-    let pair = || -> io::Result<(Socket, Socket)> {
-        let (ours, theirs) = Socket::pair()?;
-        ours.set_nonblocking(true)?;
-        Ok((ours, theirs))
-    };
-    let (socket, theirs) = pair().map_err(|error| refused(Errno::from_io_error(&error)))?;
-    let process = Command::new(program.path())
-        .arg0("gloveport-supervisor")
-        .env_clear()
-        .stdin(OwnedFd::from(theirs))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| match Errno::from_io_error(&error) {
-            busy @ Some(Errno::AGAIN | Errno::NOMEM | Errno::MFILE | Errno::NFILE) => refused(busy),
-            Some(_) | None => unusable(),
-        })?;
-    Ok(Link { socket: socket.into(), process })
-}
-
-fn unusable() -> Error {
-    Error::new(ErrorKind::Unsupported, "Commands cannot run here: the system does not start gloveport's supervisor.")
-}
-
-/// Lets supervisors end, which they do when their sockets close.
-fn retire(links: Vec<Link>) {
-    reap(links.into_iter().map(|link| (link.process, String::new())).collect());
-}
-
-/// Waits for the end of supervisors whose sockets are closed, in a thread of its own: there may be no runtime any more,
-/// and each may have a tree to end before, whose mark stands beside it.
-fn reap(processes: Vec<(Child, String)>) {
-    if processes.is_empty() {
-        return;
-    }
-    // Without a thread they stay zombies until this process ends; nothing else depends on it.
-    drop(std::thread::Builder::new().name("gloveport-reaper".to_owned()).spawn(move || wait_for(processes)));
-}
-
-fn wait_for(processes: Vec<(Child, String)>) {
-    for (mut process, mark) in processes {
-        let is_clean = awake::wait_for(&mut process).is_some_and(|status| status.success());
-        if !is_clean {
-            end_by_force(&mut process, &mark);
-        }
-    }
-}
-
-/// Ends what its supervisor does not, and the supervisor. Returns how many processes that were, and whether others may live:
-/// only where the supervisor was dead before them.
-fn end_by_force(process: &mut Child, mark: &str) -> (u32, bool) {
-    let (mut others, mut is_lost) = (0, true);
-    if matches!(process.try_wait(), Ok(None)) {
-        let mut tree = Tree::below(Pid::from_child(process), mark);
-        others = tree.end();
-        is_lost = !tree.living().is_empty() || !matches!(process.try_wait(), Ok(None));
-        drop(process.kill());
-        drop(process.wait());
-    }
-    // Without a mark it ran nothing.
-    if !mark.is_empty() {
-        others += Tree::lost(mark).end();
-    }
-    (others, is_lost)
-}
-
-fn request(launch: &Launch, mark: &str, has_script: bool) -> Result<Request> {
-    let text = |bytes: Vec<u8>| CString::new(bytes).map_err(|_| Error::internal("A NUL was let through to a command."));
-    let command = if has_script { RUN_SCRIPT } else { &launch.command };
-    let pair = |name: &[u8], value: &[u8]| text([name, b"=", value].concat());
-    let mut environment = launch
-        .environment
-        .iter()
-        .map(|(name, value)| pair(name.as_bytes(), value.as_bytes()))
-        .collect::<Result<Vec<_>>>()?;
-    environment.push(pair(MARK_VARIABLE.as_bytes(), mark.as_bytes())?);
-    Ok(Request {
-        // A command that begins with a dash is no option of the shell.
-        arguments: vec![c"/bin/sh".to_owned(), c"-c".to_owned(), c"--".to_owned(), text(command.into())?],
-        environment,
-        limits: limits(launch.limits),
-        keep: launch.background == Background::Keep,
-        has_stdin: launch.with_stdin || launch.terminal.is_some(),
-        has_script,
-        is_terminal: launch.terminal.is_some(),
-        is_announced: launch.is_announced,
-    })
-}
-
-fn limits(limits: CommandLimits) -> wire::Limits {
-    let CommandLimits { memory_bytes, cpu_time, processes, file_bytes, open_files } = limits;
-    // Part of a second counts as a whole one: a limit of none at all would end everything.
-    let cpu_seconds = cpu_time.map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0));
-    wire::Limits { memory_bytes, cpu_seconds, processes, file_bytes, open_files }
-}
-
-fn script_of(command: &str) -> Result<OwnedFd> {
-    let write = || -> rustix::io::Result<OwnedFd> {
-        let script = memfd_create("command", MemfdFlags::CLOEXEC)?;
-        for part in [SCRIPT_START, command.as_bytes()] {
-            let mut rest = part;
-            while !rest.is_empty() {
-                let written = rustix::io::write(&script, rest)?;
-                rest = &rest[written..];
-            }
-        }
-        seek(&script, SeekFrom::Start(0))?;
-        Ok(script)
-    };
-    write().map_err(|error| refused(Some(error)))
-}
-
-/// Sends the beginning of an order with the descriptors beside it; returns how much of it went.
-fn hand_over(socket: &OwnedFd, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> rustix::io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
-    let mut beside = SendAncillaryBuffer::new(&mut space);
-    if !beside.push(SendAncillaryMessage::ScmRights(descriptors)) {
-        return Err(Errno::INVAL);
-    }
-    sendmsg(socket, &[IoSlice::new(order)], &mut beside, SendFlags::NOSIGNAL)
 }
 
 /// A command under a supervisor.

@@ -2,13 +2,15 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::*;
 use crate::backend::local::shell::{CommandRunner, Environment, SCRIPT_BYTES};
-use crate::backend::{Call, ExecuteOutcome, ExecuteRequest, OutputChunk};
+use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, OutputChunk};
 
 /// The program, built as it is shipped; `GLOVEPORT_SUPERVISOR` names one that is built already.
 pub(crate) fn program() -> SupervisorProgram {
