@@ -122,6 +122,8 @@ pub struct Ended {
     pub cpu_micros: u64,
     /// The ceiling that the supervisor killed it for.
     pub ceiling: Option<Ceiling>,
+    /// Whether this supervisor can start no other command: somebody changed its own limits.
+    pub is_spent: bool,
 }
 
 /// A ceiling that the supervisor itself watches.
@@ -289,6 +291,7 @@ impl Report {
                 bytes[0] = 3;
                 put_status(&mut bytes, ended.status);
                 bytes[2] = ended.ceiling.map_or(0, |ceiling| ceiling as u8);
+                bytes[3] = ended.is_spent.into();
                 bytes[8..12].copy_from_slice(&ended.others.to_le_bytes());
                 bytes[12..16].copy_from_slice(&ended.survivors.to_le_bytes());
                 bytes[16..24].copy_from_slice(&ended.peak_bytes.to_le_bytes());
@@ -319,6 +322,7 @@ impl Report {
                 ceiling: [Ceiling::Processes, Ceiling::Memory, Ceiling::CpuTime]
                     .into_iter()
                     .find(|ceiling| *ceiling as u8 == bytes[2]),
+                is_spent: bytes[3] != 0,
             })),
             _ => None,
         }
@@ -447,6 +451,7 @@ mod tests {
             peak_bytes: 1 << 40,
             cpu_micros: 5,
             ceiling: Some(Ceiling::Processes),
+            is_spent: true,
         };
         for report in [
             Report::Failed { stage: Stage::Program, errno: 2 },
@@ -456,7 +461,7 @@ mod tests {
             Report::Ended(ended),
             Report::Ended(Ended { ceiling: Some(Ceiling::Memory), ..ended }),
             Report::Ended(Ended { ceiling: Some(Ceiling::CpuTime), ..ended }),
-            Report::Ended(Ended { status: Status::Signalled(15), ceiling: None, ..ended }),
+            Report::Ended(Ended { status: Status::Signalled(15), ceiling: None, is_spent: false, ..ended }),
         ] {
             assert_eq!(Report::decode(&report.encode()), Some(report));
         }

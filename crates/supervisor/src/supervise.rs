@@ -12,7 +12,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, recvmsg, send};
 use rustix::process::{
-    DumpableBehavior, Pid, Signal, set_child_subreaper, set_dumpable_behavior, set_parent_process_death_signal,
+    DumpableBehavior, Pid, Resource, Rlimit, Signal, getrlimit, set_child_subreaper, set_dumpable_behavior,
+    set_parent_process_death_signal,
 };
 
 use crate::clock::Instant;
@@ -32,6 +33,10 @@ const RECOUNT_EVERY: Duration = Duration::from_secs(1);
 /// A tenth of the time at the most goes into looks at a large tree.
 const LOOK_SHARE: u32 = 10;
 
+/// What a command can take from this program, having the same rights.
+const OWN_LIMITS: [Resource; 6] =
+    [Resource::Nofile, Resource::Nproc, Resource::Cpu, Resource::As, Resource::Data, Resource::Fsize];
+
 /// The host went away, or says what makes no sense: the end of this program.
 struct HostGone;
 
@@ -44,6 +49,8 @@ pub(crate) struct Supervisor {
     score: Option<Score>,
     family: Family,
     tasks: Tasks,
+    /// Limits of this program as it had them at first.
+    own_limits: [Rlimit; OWN_LIMITS.len()],
     stack: Stack,
     inbox: Vec<u8>,
     arrived: Vec<OwnedFd>,
@@ -89,6 +96,7 @@ impl Supervisor {
             score,
             family: Family::new(signals),
             tasks: Tasks::new(),
+            own_limits: OWN_LIMITS.map(getrlimit),
             stack: Stack::new(),
             inbox: Vec::new(),
             arrived: Vec::new(),
@@ -189,7 +197,8 @@ impl Supervisor {
                     Rest::Wait => {}
                 }
             }
-            if let Some(census) = &mut census
+            if any_left
+                && let Some(census) = &mut census
                 && let Some(ceiling) = census.exceeded(&self.tasks, &self.family)
             {
                 let peak = census.peak_bytes;
@@ -226,6 +235,7 @@ impl Supervisor {
             peak_bytes: peak.max(self.family.peak_bytes()),
             cpu_micros: self.family.cpu_micros(),
             ceiling,
+            is_spent: OWN_LIMITS.map(getrlimit) != self.own_limits,
         })
     }
 
@@ -305,7 +315,7 @@ impl Census {
     }
 
     /// Counts the tree only when the machine has grown by half of the limit since the start, or when it is time: reading one
-    /// number is cheap, visiting every process is not. `family` knows what the dead have used.
+    /// number is cheap, visiting every process is not. `family` knows what the dead have used. Some live, or are not reaped.
     fn exceeded(&mut self, tasks: &Tasks, family: &Family) -> Option<Ceiling> {
         let is_due = self.next.remaining().is_zero();
         if !is_due && !self.has_grown(tasks) {
@@ -314,7 +324,8 @@ impl Census {
         let begin = Instant::now();
         let most = self.limits.processes.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX));
         let processes = tree::offspring(most.saturating_add(1));
-        if processes.len() > most {
+        // What there is and cannot be counted is too many.
+        if processes.len() > most || processes.is_empty() {
             return Some(Ceiling::Processes);
         }
         if !is_due {

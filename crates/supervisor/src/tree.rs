@@ -5,6 +5,10 @@
 //! until there is no child. A process is signalled through a handle on it, after a look that it is still whose child
 //! it was found as: a recycled number never gets a signal. The first of a process group to be stopped holds the
 //! group's number, so that one call stops all the rest, however fast they multiply.
+//!
+//! A command has the rights to take the descriptors of this program away (`prlimit`). Then its own children are all that is
+//! seen, in a file that is open from the beginning, and they are signalled by their numbers, which are theirs until they are
+//! reaped here. The children of those that die become ours.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -14,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal};
 
 use crate::clock::Instant;
 use crate::proc;
@@ -27,6 +31,8 @@ const STOP_PASSES: u32 = 64;
 const DEATH_WAIT: Duration = Duration::from_millis(20);
 /// 128 bytes: five numbers and their separators take half of that.
 const LOADAVG_BYTES: usize = 128;
+/// 4 KiB: what `/proc` gives at a time.
+const READ_BYTES: usize = 4 << 10;
 /// 2 s without a death: killed processes end within milliseconds unless the kernel holds them (a dead network file system).
 const END_WAIT: Duration = Duration::from_secs(2);
 /// 10 s in all, for a tree of thousands on a machine that has more to do.
@@ -43,6 +49,8 @@ pub(crate) struct Family {
     deaths: u64,
     /// Readable after a child changed.
     signals: OwnedFd,
+    /// The kernel's list of the children of this process, where it keeps one.
+    children: Option<OwnedFd>,
 }
 
 /// What [`Family::end`] did.
@@ -54,7 +62,10 @@ pub(crate) struct Killed {
 impl Family {
     /// Nobody yet. `signals` is the descriptor of [`sys::take_signals`].
     pub(crate) fn new(signals: OwnedFd) -> Self {
-        Self { command: None, status: None, peak_kib: 0, cpu_micros: 0, deaths: 0, signals }
+        // One thread, which has the number of the process.
+        let own = number_of(rustix::process::getpid());
+        let children = proc::opened(format_args!("/proc/self/task/{own}/children"), OFlags::empty());
+        Self { command: None, status: None, peak_kib: 0, cpu_micros: 0, deaths: 0, signals, children }
     }
 
     /// The child `command` was started; forgets the one before.
@@ -109,7 +120,7 @@ impl Family {
     /// Asks every process to end, the command's group first: a shell must not see its child end and go on.
     pub(crate) fn terminate(&self) {
         self.signal_group(Signal::TERM);
-        for process in descendants() {
+        for process in self.descendants() {
             // The command itself has had it with its group.
             if Some(process.pid) != self.command {
                 process.signal(Signal::TERM);
@@ -132,7 +143,7 @@ impl Family {
         let mut survivors = 0;
         while self.reap() {
             self.signal_group(Signal::STOP);
-            let (found, groups) = stop_all(&mut refused);
+            let (found, groups) = self.stop_all(&mut refused);
             // Their members are stopped or dead, and not reaped while their parents are stopped or this program.
             for group in groups {
                 let _ = kill_process_group(group, Signal::KILL);
@@ -146,9 +157,10 @@ impl Family {
             while self.reap() && Instant::now() < settled {
                 self.wait(settled.remaining());
             }
-            let unreachable = || descendants().iter().all(|process| refused.contains(&number_of(process.pid)));
+            let unreachable = || self.descendants().iter().all(|process| refused.contains(&number_of(process.pid)));
             if patience.is_over(Instant::now(), self.deaths) || (!refused.is_empty() && unreachable()) {
-                survivors = if self.reap() { descendants().len() } else { 0 };
+                // One at least, though nothing may be seen of it.
+                survivors = if self.reap() { self.descendants().len().max(1) } else { 0 };
                 break;
             }
         }
@@ -163,6 +175,70 @@ impl Family {
             // It fails only when every member belongs to another user (a set-id program).
             let _ = kill_process_group(command, signal);
         }
+    }
+
+    /// Stops all descendants until a look finds no new one. Returns them with the process groups of theirs that are stopped
+    /// whole. What may not be signalled is added to `refused` and left out.
+    fn stop_all(&self, refused: &mut BTreeSet<i32>) -> (Vec<Process>, Vec<Pid>) {
+        let session = rustix::process::getsid(None).map_or(0, number_of);
+        let mut stopped = BTreeSet::new();
+        let mut groups = BTreeSet::new();
+        let mut found = Vec::new();
+        for _ in 0..STOP_PASSES {
+            found = self.descendants();
+            found.retain(|process| !refused.contains(&number_of(process.pid)));
+            let mut is_new = false;
+            for process in &found {
+                if !stopped.insert(number_of(process.pid)) {
+                    continue;
+                }
+                is_new = true;
+                match process.signal(Signal::STOP) {
+                    Sent::Yes => {}
+                    Sent::Gone => continue,
+                    Sent::Refused => {
+                        refused.insert(number_of(process.pid));
+                        continue;
+                    }
+                }
+                // Looked at after it was stopped: it cannot change its group any more. A group lies within one session,
+                // and all of a session descends from its leader, so that but for our own all sessions are the command's.
+                let Some(facts) = Facts::of(process.pid) else { continue };
+                if facts.session != session
+                    && let Some(group) = Pid::from_raw(facts.group)
+                    && groups.insert(facts.group)
+                {
+                    let _ = kill_process_group(group, Signal::STOP);
+                }
+            }
+            if !is_new {
+                break;
+            }
+        }
+        found.retain(|process| !refused.contains(&number_of(process.pid)));
+        (found, groups.into_iter().filter_map(Pid::from_raw).collect())
+    }
+
+    /// All living descendants of this process, parents before their children; of one that cannot be looked at its children alone.
+    fn descendants(&self) -> Vec<Process> {
+        let mut found = offspring(usize::MAX);
+        if found.is_empty() {
+            found = self.known_children();
+        }
+        // A child that cannot be looked at lives until it is reaped.
+        found.retain(|process| Facts::of(process.pid).map_or(process.is_own(), |facts| facts.is_alive()));
+        found
+    }
+
+    /// The children of this process by the file that is open.
+    fn known_children(&self) -> Vec<Process> {
+        let Some(children) = &self.children else { return Vec::new() };
+        let (mut listed, mut buffer) = (Vec::new(), [0; READ_BYTES]);
+        while let Ok(count @ 1..) = rustix::io::pread(children, &mut buffer, listed.len() as u64) {
+            listed.extend_from_slice(&buffer[..count]);
+        }
+        let own = number_of(rustix::process::getpid());
+        processes(&listed, own).collect()
     }
 
     /// Waits for a change among the children, at most `time`.
@@ -214,48 +290,6 @@ impl Tasks {
     }
 }
 
-/// Stops all descendants until a look finds no new one. Returns them with the process groups of theirs that are stopped
-/// whole. What may not be signalled is added to `refused` and left out.
-fn stop_all(refused: &mut BTreeSet<i32>) -> (Vec<Process>, Vec<Pid>) {
-    let session = rustix::process::getsid(None).map_or(0, number_of);
-    let mut stopped = BTreeSet::new();
-    let mut groups = BTreeSet::new();
-    let mut found = Vec::new();
-    for _ in 0..STOP_PASSES {
-        found = descendants();
-        found.retain(|process| !refused.contains(&number_of(process.pid)));
-        let mut is_new = false;
-        for process in &found {
-            if !stopped.insert(number_of(process.pid)) {
-                continue;
-            }
-            is_new = true;
-            match process.signal(Signal::STOP) {
-                Sent::Yes => {}
-                Sent::Gone => continue,
-                Sent::Refused => {
-                    refused.insert(number_of(process.pid));
-                    continue;
-                }
-            }
-            // Looked at after it was stopped: it cannot change its group any more. A group lies within one session,
-            // and all of a session descends from its leader, so that but for our own all sessions are the command's.
-            let Some(facts) = Facts::of(process.pid) else { continue };
-            if facts.session != session
-                && let Some(group) = Pid::from_raw(facts.group)
-                && groups.insert(facts.group)
-            {
-                let _ = kill_process_group(group, Signal::STOP);
-            }
-        }
-        if !is_new {
-            break;
-        }
-    }
-    found.retain(|process| !refused.contains(&number_of(process.pid)));
-    (found, groups.into_iter().filter_map(Pid::from_raw).collect())
-}
-
 /// A process as it was found.
 pub(crate) struct Process {
     pub(crate) pid: Pid,
@@ -272,18 +306,38 @@ enum Sent {
     Refused,
 }
 
+impl Sent {
+    fn of(sent: rustix::io::Result<()>) -> Self {
+        match sent {
+            Ok(()) => Self::Yes,
+            Err(Errno::PERM) => Self::Refused,
+            Err(_) => Self::Gone,
+        }
+    }
+}
+
 impl Process {
     fn signal(&self, signal: Signal) -> Sent {
-        let Ok(handle) = pidfd_open(self.pid, PidfdFlags::empty()) else { return Sent::Gone };
+        let Ok(handle) = pidfd_open(self.pid, PidfdFlags::empty()) else { return self.signal_child(signal) };
         // With the handle open the number cannot be recycled: what is seen now is what gets the signal.
-        if !Facts::of(self.pid).is_some_and(|facts| facts.is_alive() && facts.parent == self.parent) {
+        let is_it = match Facts::of(self.pid) {
+            Some(facts) => facts.is_alive() && facts.parent == self.parent,
+            None => self.is_own(),
+        };
+        if !is_it {
             return Sent::Gone;
         }
-        match pidfd_send_signal(&handle, signal) {
-            Ok(()) => Sent::Yes,
-            Err(Errno::PERM) => Sent::Refused,
-            Err(_) => Sent::Gone,
-        }
+        Sent::of(pidfd_send_signal(&handle, signal))
+    }
+
+    /// Without a handle: the number of a child is its own until it is reaped, which happens between looks alone.
+    fn signal_child(&self, signal: Signal) -> Sent {
+        if self.is_own() { Sent::of(kill_process(self.pid, signal)) } else { Sent::Gone }
+    }
+
+    /// Whether it is a child of this process, which is there until it is reaped.
+    fn is_own(&self) -> bool {
+        self.parent == number_of(rustix::process::getpid())
     }
 }
 
@@ -314,13 +368,6 @@ pub(crate) fn number_of(pid: Pid) -> i32 {
     pid.as_raw_nonzero().get()
 }
 
-/// All living descendants of this process, parents before their children.
-fn descendants() -> Vec<Process> {
-    let mut found = offspring(usize::MAX);
-    found.retain(|process| Facts::of(process.pid).is_some_and(|facts| facts.is_alive()));
-    found
-}
-
 /// Descendants, living or not reaped (they too take a place in the table of the system), parents before their children; a
 /// few more than `enough` end the search.
 pub(crate) fn offspring(enough: usize) -> Vec<Process> {
@@ -346,12 +393,16 @@ fn children_of(parent: Pid, found: &mut Vec<Process>) -> bool {
     let mut listed = false;
     for thread in threads {
         let Some(children) = proc::read(format_args!("/proc/{parent}/task/{thread}/children")) else { continue };
-        let Ok(children) = core::str::from_utf8(&children) else { continue };
         listed = true;
-        let numbers = children.split_ascii_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?));
-        found.extend(numbers.map(|pid| Process { pid, parent }));
+        found.extend(processes(&children, parent));
     }
     listed
+}
+
+/// The processes of a list of the kernel's.
+fn processes(listed: &[u8], parent: i32) -> impl Iterator<Item = Process> {
+    let words = listed.split(u8::is_ascii_whitespace).filter_map(|word| core::str::from_utf8(word).ok());
+    words.filter_map(move |word| Some(Process { pid: Pid::from_raw(word.parse().ok()?)?, parent }))
 }
 
 /// The same for a kernel without `CONFIG_PROC_CHILDREN`: by a look at every process of the machine.

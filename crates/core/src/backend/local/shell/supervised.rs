@@ -275,18 +275,21 @@ impl Supervised {
         }
         // Off the list before anybody waits for the process.
         self.awake = None;
-        let Some((socket, mut process)) = self.link.take() else { return Ok(Ended::UNKNOWN) };
+        let Some((socket, process)) = self.link.take() else { return Ok(Ended::UNKNOWN) };
         match self.course {
             Course::Ended(ended) => {
-                if ended.survivors == 0 {
-                    self.home.take_back(socket, process);
+                let (mut others, mut supervisor_lost) = (ended.others, false);
+                if ended.survivors > 0 {
+                    let (more, is_lost) = self.end_by_force(socket, process).await?;
+                    (others, supervisor_lost) = (others + more, is_lost);
+                } else if ended.is_spent {
+                    retire(vec![Link { socket: socket.into_inner(), process }]);
                 } else {
-                    drop(socket);
-                    reap(vec![(process, std::mem::take(&mut self.mark))]);
+                    self.home.take_back(socket, process);
                 }
                 Ok(Ended {
                     status: Some(exit_status(ended.status)),
-                    others: ended.others,
+                    others,
                     peak_memory: Some(ended.peak_bytes),
                     ceiling: ended.ceiling.map(|ceiling| match ceiling {
                         wire::Ceiling::Processes => Ceiling::Processes,
@@ -294,26 +297,37 @@ impl Supervised {
                         wire::Ceiling::CpuTime => Ceiling::CpuTime,
                     }),
                     kept: Vec::new(),
-                    supervisor_lost: false,
+                    supervisor_lost,
                 })
             }
             Course::Failed { stage, errno } => {
-                self.home.take_back(socket, process);
+                match stage {
+                    Stage::Directory | Stage::Program => self.home.take_back(socket, process),
+                    // It may be the supervisor that can start nothing any more.
+                    Stage::Request | Stage::Process | Stage::Setup => {
+                        retire(vec![Link { socket: socket.into_inner(), process }]);
+                    }
+                }
                 Err(not_started(stage, errno))
             }
             Course::Running | Course::LeftBehind(..) | Course::Lost => {
-                let mark = std::mem::take(&mut self.mark);
-                let (others, supervisor_lost) = blocking(move || {
-                    // Its end of the socket stays open until the tree is gone: closed, a supervisor that goes on would end.
-                    let ended = end_by_force(&mut process, &mark);
-                    drop(socket);
-                    ended
-                })
-                .await?;
+                let (others, supervisor_lost) = self.end_by_force(socket, process).await?;
                 self.home.program.lose();
                 Ok(Ended { others, supervisor_lost, ..Ended::UNKNOWN })
             }
         }
+    }
+
+    /// Ends what the supervisor does not, and the supervisor; as [`end_by_force`].
+    async fn end_by_force(&mut self, socket: AsyncFd<OwnedFd>, mut process: Child) -> Result<(u32, bool)> {
+        let mark = std::mem::take(&mut self.mark);
+        blocking(move || {
+            // Its end of the socket stays open until the tree is gone: closed, a supervisor that goes on would end.
+            let ended = end_by_force(&mut process, &mark);
+            drop(socket);
+            ended
+        })
+        .await
     }
 
     /// Takes the next report, whole or in part. Loses nothing when it is dropped.
@@ -387,12 +401,12 @@ fn exit_status(status: Status) -> ExitStatus {
 }
 
 fn not_started(stage: Stage, errno: i32) -> Error {
-    let errno = Errno::from_raw_os_error(errno);
     match stage {
         Stage::Directory => {
             Error::new(ErrorKind::Io, "The command was not started: its working directory may not be entered.")
         }
-        Stage::Process | Stage::Program => refused(Some(errno)),
+        // No number is given where none was.
+        Stage::Process | Stage::Program => refused((errno > 0).then(|| Errno::from_raw_os_error(errno))),
         Stage::Request | Stage::Setup => {
             Error::new(ErrorKind::Io, "The command was not started: the system refused one of its limits.")
         }

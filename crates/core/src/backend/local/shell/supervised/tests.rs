@@ -323,6 +323,31 @@ async fn a_killed_or_stopped_supervisor_shields_nobody() {
     assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n");
 }
 
+/// What a command left lived on where it had taken the descriptors of its supervisor away, and no command ran there any more.
+#[tokio::test]
+async fn a_supervisor_that_may_open_nothing_shields_nobody() {
+    // What it cannot count is too much.
+    let blind = Some(Ceiling::Processes);
+    for (limit, ceiling) in [("nofile=0:0", blind), ("nofile=0:9999", blind), ("nproc=0:0", None)] {
+        let runner = runner();
+        let command = format!("prlimit --pid $PPID --{limit}; {DAEMON} daemon; (daemon; sleep 300) & wait $!");
+        let outcome = run_by(&runner, within(&command, 500)).await;
+        assert_eq!((outcome.ceiling, outcome.supervisor_lost), (ceiling, false), "{limit}: {outcome:?}");
+        let daemons: Vec<&str> = outcome.stdout.lines().collect();
+        assert_eq!(daemons.len(), 2, "{limit}: {outcome:?}");
+        for daemon in daemons {
+            assert!(!is_alive(daemon), "{limit}");
+        }
+        let left =
+            run_by(&runner, within(&format!("prlimit --pid $PPID --{limit}; {DAEMON} daemon; wait"), 30_000)).await;
+        assert_eq!((left.exit_code, left.processes_left, left.supervisor_lost), (Some(0), Some(1), false), "{limit}");
+        assert!(!is_alive(&left.stdout), "{limit}");
+        for _ in 0..3 {
+            assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n", "{limit}");
+        }
+    }
+}
+
 /// What has no mark was left alone where its supervisor could not be asked: it is found by its descent from it.
 #[tokio::test]
 async fn a_supervisor_that_is_stopped_again_and_again_shields_nobody() {
@@ -397,7 +422,8 @@ async fn keeps_what_is_left_until_the_end_of_the_backend() {
 const HOST: &str = "GLOVEPORT_TEST_HOST";
 
 /// What the command does last in the host that is given its name.
-const HOSTS: [(&str, &str); 2] = [("plain", ""), ("stopped", "kill -STOP $PPID;")];
+const HOSTS: [(&str, &str); 3] =
+    [("plain", ""), ("stopped", "kill -STOP $PPID;"), ("bereft", "prlimit --pid $PPID --nofile=0:0;")];
 
 /// A supervisor that its command had stopped slept on when the host was dead, and all that was below it lived.
 #[tokio::test]
