@@ -308,8 +308,11 @@ impl Process {
     }
 
     /// Lets it read to the end of its input.
-    pub async fn close_input(&self) -> Result<()> {
-        let room = self.input.reserve().await.map_err(|_| over())?;
+    pub async fn close_input(&self, deadline: &Deadline) -> Result<()> {
+        let room = tokio::select! {
+            room = self.input.reserve() => room.map_err(|_| over())?,
+            stop = deadline.reached() => return Err(stop),
+        };
         self.intake.queue(|| room.send(Vec::new()));
         let mut state = self.output.state.lock();
         // On a terminal it is a key.

@@ -119,11 +119,13 @@ fn wait_of(pid: u32, terminal: (u32, u32)) -> Option<Wait> {
 
 #[cfg(target_os = "linux")]
 fn is_terminal(pid: u32, descriptor: u64, terminal: (u32, u32)) -> bool {
-    // Looks through the link at what is open; opens nothing.
-    std::fs::metadata(format!("/proc/{pid}/fd/{descriptor}")).is_ok_and(|open| {
-        let device = (rustix::fs::major(open.rdev()), rustix::fs::minor(open.rdev()));
-        open.file_type().is_char_device() && (device == terminal || device == OWN_TERMINAL)
-    })
+    // A name is enough, and asks no file system that may not answer, as a look through the link at what is open would.
+    let Ok(name) = std::fs::read_link(format!("/proc/{pid}/fd/{descriptor}")) else { return false };
+    name.starts_with("/dev/")
+        && std::fs::symlink_metadata(name).is_ok_and(|file| {
+            let device = (rustix::fs::major(file.rdev()), rustix::fs::minor(file.rdev()));
+            file.file_type().is_char_device() && (device == terminal || device == OWN_TERMINAL)
+        })
 }
 
 /// The descriptors that a call (`number first second …`, or `running`) waits to read. `memory` reads so many bytes of its process.

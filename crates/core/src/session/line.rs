@@ -37,6 +37,11 @@ impl Line {
         self.text.is_empty() && self.is_known
     }
 
+    /// Whether characters were typed.
+    pub fn has_text(&self) -> bool {
+        !self.text.is_empty()
+    }
+
     /// Takes text, whose line ends are returns. The lines that end in it.
     pub fn write(&mut self, text: &str) -> Vec<EndedLine> {
         let mut buffer = [0; 4];

@@ -165,7 +165,10 @@ impl Marks {
                 } else if open == ACCEPTED {
                     self.open = None;
                     let from = self.position - ACCEPTED.len() as u64 - 1;
-                    self.remember(Mark { kind: Kind::Accepted, from, to: self.position });
+                    // Where nothing was typed it is a program that says so.
+                    if self.is_typed {
+                        self.remember(Mark { kind: Kind::Accepted, from, to: self.position });
+                    }
                 }
             }
             rest = &rest[1..];

@@ -4,7 +4,8 @@
 //! is shown once. All of them end with the toolset. Nothing here decides whether a command may run.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -48,6 +49,10 @@ use self::terminal::{ShellState, Terminal};
 const RUNNING: usize = 100;
 /// 50 that ended are remembered (TS-31); the oldest is forgotten first.
 const ENDED: usize = 50;
+/// 64 KiB of output are news, whatever they are.
+const NEWS_BYTES: usize = 64 << 10;
+/// 300 ms between looks of whoever waits for output: what is an echo shows by time as well.
+const LOOK: Duration = Duration::from_millis(300);
 /// In place of the command line of a session that a person began, which may be a secret.
 pub const OF_A_PERSON: &str = "(a person's command)";
 /// 40 characters of an id.
@@ -119,6 +124,8 @@ pub struct Session {
     seen: Mutex<u64>,
     /// Marks of its shell up to here were told.
     told: Mutex<u64>,
+    /// Whether its end was told.
+    end_told: AtomicBool,
     held: Held,
     writing: Writing,
 }
@@ -211,14 +218,47 @@ impl Session {
         output
     }
 
-    /// Ends when there is output that was not shown, when the session ended, or after `time`.
+    /// Ends when there is output that was not shown, when the session or a command in it ended, or after `time`.
     pub async fn wait_for_fresh(&self, time: Duration, deadline: &Deadline) -> Result<()> {
-        let seen = *self.seen.lock();
-        tokio::select! {
-            () = self.process.changed(seen) => Ok(()),
-            () = tokio::time::sleep(time) => Ok(()),
-            stop = deadline.reached() => Err(stop),
+        let give_up = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
+        let mut position = *self.seen.lock();
+        while Instant::now() < give_up {
+            tokio::select! {
+                () = self.process.changed(position) => {}
+                // What may be an echo is known by and by.
+                () = tokio::time::sleep_until(give_up.min(Instant::now() + LOOK).into()) => {}
+                stop = deadline.reached() => return Err(stop),
+            }
+            if self.process.ended().is_some() || self.has_news() {
+                return Ok(());
+            }
+            position = self.process.position().max(position);
         }
+        Ok(())
+    }
+
+    /// Whether a look shows something that was not shown.
+    fn has_news(&self) -> bool {
+        let (seen, end) = (*self.seen.lock(), self.process.position());
+        let Some(terminal) = &self.terminal else { return end > seen };
+        let is_drawn = || end > seen && terminal.screen().lock().is_alternate();
+        self.has_untold_end(terminal) || is_drawn() || self.has_printed(terminal, seen)
+    }
+
+    /// Whether more than line ends was printed behind `seen`: the shell ends the line that it was given.
+    fn has_printed(&self, terminal: &Terminal, seen: u64) -> bool {
+        let most = usize::try_from(terminal.known_until().saturating_sub(seen)).unwrap_or(usize::MAX);
+        let piece = self.process.read(seen, most.min(NEWS_BYTES));
+        let start = piece.next - piece.bytes.len() as u64;
+        let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
+        let is_news = |part: &[u8]| part.iter().any(|byte| !b"\r\n".contains(byte));
+        piece.bytes.len() == NEWS_BYTES
+            || terminal.printed(start, piece.next).into_iter().any(|(from, to)| is_news(&piece.bytes[at(from)..at(to)]))
+    }
+
+    /// Notes that its end is told; whether it was told before.
+    pub fn tells_end(&self) -> bool {
+        self.end_told.swap(true, Ordering::Relaxed)
     }
 
     /// The code of the last command that ended and was not told of. It counts as told. Nothing is told before the prompt

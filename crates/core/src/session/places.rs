@@ -2,6 +2,7 @@
 //! sessions alike.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 
@@ -80,6 +81,7 @@ impl Place<'_> {
             terminal,
             seen: Mutex::new(seen),
             told: Mutex::default(),
+            end_told: AtomicBool::default(),
             held: Held::default(),
             writing: Writing::default(),
         });

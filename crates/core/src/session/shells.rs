@@ -8,6 +8,8 @@
 //! bash is told by its own means. A plain `sh` (dash, busybox) has no hook before a command and takes no paste, so that what
 //! is typed at it is one line that says where the command begins, and holds the command as a text to evaluate.
 
+use std::borrow::Cow;
+
 /// 16 KiB are typed: the shell echoes every character. Longer is a script.
 pub(super) const TYPED_BYTES: usize = 16 << 10;
 /// 700 bytes of one line typed at a plain shell: the line editor of busybox takes 1,024 and loses the rest.
@@ -109,6 +111,26 @@ _{word} 0
 printf '\033]133;N;{word}\007'
 {word}"#
     )
+}
+
+/// What bash is given to run `command`. Of several lines a Ctrl-C ends the one that runs alone, and the shell goes on with the next: so they
+/// are one text that it evaluates.
+pub(super) fn whole(command: &str) -> Cow<'_, str> {
+    if !command.contains('\n') {
+        return Cow::Borrowed(command);
+    }
+    let mut text = String::with_capacity(command.len() + 16);
+    text.push_str("eval $'");
+    for character in command.chars() {
+        match character {
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            '\'' | '\\' => text.extend(['\\', character]),
+            _ => text.push(character),
+        }
+    }
+    text.push('\'');
+    Cow::Owned(text)
 }
 
 /// What is typed at bash to run `command`: a paste, which is literal up to its end, and the key that runs it.

@@ -1,8 +1,12 @@
-//! Bounds the control strings that a screen is given.
+//! Bounds the control strings and the numbers that a screen is given.
 //!
 //! The parser of escape sequences keeps the text of an operating system command (`ESC ]` up to its end) until it ends, however
 //! long it is: a program that never ends one would fill the memory of the host. So no more than so many of its bytes reach the
-//! parser. All else passes as it came, in the same pieces. The other strings (DCS, APC, PM, SOS) are not kept by it.
+//! parser. The other strings (DCS, APC, PM, SOS) are not kept by it.
+//!
+//! It draws a character again as often as a sequence says (`ESC [ 65535 b`): eight bytes for minutes of somebody's time. No number of a
+//! sequence that draws needs more than three digits, so that those behind the third do not pass. All else passes as it came, in the same
+//! pieces.
 
 /// Where in a stream. A sequence begins with an escape wherever it stands.
 #[derive(Debug, Clone, Copy, Default)]
@@ -13,7 +17,12 @@ enum Within {
     Escape,
     /// In the text of a command, of which so many bytes may still pass.
     Command { left: usize },
+    /// In a sequence, behind so many digits of a number that count. Numbers of private sequences are names.
+    Sequence { digits: u8, is_private: bool },
 }
+
+/// 3 digits: a screen has 500 columns and rows at the most.
+const DIGITS: u8 = 3;
 
 /// Leaves out what is too long of a stream.
 #[derive(Debug)]
@@ -43,11 +52,29 @@ impl Strings {
                 Within::Escape => {
                     self.within = match byte {
                         b']' => Within::Command { left: self.most },
+                        b'[' => Within::Sequence { digits: 0, is_private: false },
                         // Cancelled.
                         0x18 | 0x1A => Within::Other,
                         // Controls are carried out behind an escape, and what is no character is nothing there.
                         0..b' ' | 0x7F.. => Within::Escape,
                         _ => Within::Other,
+                    };
+                    at += 1;
+                }
+                Within::Sequence { digits, is_private } => {
+                    if byte.is_ascii_digit() && digits == DIGITS && !is_private {
+                        let rest = &bytes[at..];
+                        let number = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+                        return (&bytes[..at], &rest[number..]);
+                    }
+                    self.within = match byte {
+                        0x1B => Within::Escape,
+                        0x18 | 0x1A | b'@'..=b'~' => Within::Other,
+                        b'0' if digits == 0 => self.within,
+                        b'0'..=b'9' => Within::Sequence { digits: (digits + 1).min(DIGITS), is_private },
+                        b':' | b';' => Within::Sequence { digits: 0, is_private },
+                        b'<'..=b'?' => Within::Sequence { digits, is_private: true },
+                        _ => self.within,
                     };
                     at += 1;
                 }
@@ -95,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_of_a_command_is_left_out_wherever_the_stream_is_cut() {
-        let table: [(&[u8], &[u8]); 9] = [
+        let table: [(&[u8], &[u8]); 11] = [
             (b"plain \x1b[31mred", b"plain \x1b[31mred"),
             (b"\x1b]2;title\x07x", b"\x1b]2;tit\x07x"),
             (b"\x1b]2;title\x1b\\x", b"\x1b]2;tit\x1b\\x"),
@@ -105,6 +132,8 @@ mod tests {
             // Not cut short by controls, and no command where the escape was one of another kind.
             (b"\x1b\r\n\xFF]2;title", b"\x1b\r\n\xFF]2;tit"),
             (b"\x1b(]2;title]\x1b\x1a]2;title", b"\x1b(]2;title]\x1b\x1a]2;title"),
+            (b"\x1b[65535bx\x1b[00012345;7654H9999", b"\x1b[655bx\x1b[000123;765H9999"),
+            (b"\x1b[?1049h\x1b[38;2;255;1;2m\x1b[1234\x18567", b"\x1b[?1049h\x1b[38;2;255;1;2m\x1b[123\x18567"),
             (b"\x1bPlong text\x1b\\\x1b_long text\x1b\\", b"\x1bPlong text\x1b\\\x1b_long text\x1b\\"),
         ];
         for (stream, expected) in table {

@@ -62,14 +62,31 @@ pub struct Typist {
 impl Typist {
     /// What a person typed, as their program or shell reads it; it is to be written next.
     pub fn of_person(&self, typed: Vec<u8>) -> Vec<u8> {
+        self.keys(typed, &self.marks.lock())
+    }
+
+    /// The same for what they answer to what they saw when they were `asked`; `None` where that is over.
+    pub fn of_answer(&self, typed: Vec<u8>, asked: Asked) -> Option<Vec<u8>> {
+        let marks = self.marks.lock();
+        let is_over = ended_since(&marks, asked.marks).is_some() || state_of(&marks) != asked.state;
+        (!is_over).then(|| self.keys(typed, &marks))
+    }
+
+    fn keys(&self, typed: Vec<u8>, marks: &Marks) -> Vec<u8> {
         self.unread.store(true, Ordering::Release);
         self.line.lock().write(&String::from_utf8_lossy(&typed));
-        let marks = self.marks.lock();
-        match state_of(&marks) {
+        match state_of(marks) {
             ShellState::AtPrompt | ShellState::Continuing if !marks.is_plain() => shells::accepted(&typed),
             ShellState::AtPrompt | ShellState::Continuing | ShellState::Starting | ShellState::Busy => typed,
         }
     }
+}
+
+/// What a session was at when a person was asked for help.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    state: ShellState,
+    marks: u64,
 }
 
 /// 300 µs behind a typed command, whoever typed it looks on: what a shell does itself is over then. As long as commands of a
@@ -80,6 +97,9 @@ const QUICK: Duration = Duration::from_micros(500);
 
 /// 3 s for a shell to give the terminal to a command that it was typed. As long as an echo is waited for.
 const BEGIN: Duration = Duration::from_secs(3);
+
+/// Goes back to the screen that is no full-screen program's.
+const OTHER_SCREEN: &[u8] = b"\x1b[?1049l";
 
 /// Ctrl-C.
 const INTERRUPT: u8 = 3;
@@ -150,16 +170,22 @@ impl Terminal {
         let tap: Tap = Box::new({
             let (screen, marks, echo) = (Arc::clone(&screen), Arc::clone(&marks), Arc::clone(&echo));
             move |bytes, leads| {
-                let (is_marked, shown) = {
+                let (is_marked, is_at_prompt, shown) = {
                     let mut marks = marks.lock();
                     let (before, position) = (marks.count(), marks.position());
                     let is_marked = marks.take(bytes, leads);
-                    (is_marked, echo.lock().shown(bytes, position, marks.since(before)))
+                    let shown = echo.lock().shown(bytes, position, marks.since(before));
+                    (is_marked, is_marked && state_of(&marks) == ShellState::AtPrompt, shown)
                 };
                 if let Some(log) = &mut log {
                     log.take(&shown);
                 }
-                screen.lock().draw(&shown);
+                let mut screen = screen.lock();
+                screen.draw(&shown);
+                // A full-screen program that was killed left its screen behind.
+                if is_at_prompt && screen.is_alternate() {
+                    screen.draw(OTHER_SCREEN);
+                }
                 is_marked
             }
         });
@@ -248,8 +274,24 @@ impl Terminal {
 
     /// The code of the last command that ended after the first `count` marks.
     pub fn ended_since(&self, count: u64) -> Option<i32> {
+        ended_since(&self.marks.lock(), count)
+    }
+
+    /// What it is at now, for the answer of a person who sees it.
+    pub fn asked(&self) -> Asked {
         let marks = self.marks.lock();
-        marks.since(count).filter_map(|mark| if let Kind::End(code) = mark.kind { Some(code) } else { None }).last()
+        Asked { state: state_of(&marks), marks: marks.count() }
+    }
+
+    /// Deletes what stands at the shell's prompt, where something was typed that no program may have read: the line that is typed there
+    /// next is nothing but that.
+    pub async fn clear_prompt(&self, process: &Process, deadline: &Deadline) -> Result<()> {
+        let is_at_prompt = matches!(self.state(), ShellState::AtPrompt | ShellState::Continuing);
+        if is_at_prompt && self.typist.unread.load(Ordering::Acquire) {
+            process.write(shells::cleared(self.is_plain()).as_bytes(), deadline).await?;
+            self.typed_whole();
+        }
+        Ok(())
     }
 
     /// How many marks there are, for [`Terminal::ended_since`].
@@ -270,9 +312,11 @@ impl Terminal {
     /// Notes that the line that runs `command` is typed now at the prompt: its echo is no output.
     pub fn typed(&self, command: &str) {
         let mut marks = self.marks.lock();
-        marks.typed(command);
         if marks.is_plain() {
+            marks.typed(command);
             self.echo.lock().hold_back(command);
+        } else {
+            marks.typed(&shells::whole(command));
         }
     }
 
@@ -296,7 +340,8 @@ impl Terminal {
     pub fn line(&self, command: &str) -> String {
         let marks = self.marks.lock();
         let is_plain = marks.is_plain();
-        let line = if is_plain { shells::evaluated(command, marks.word()) } else { shells::pasted(command) };
+        let line =
+            if is_plain { shells::evaluated(command, marks.word()) } else { shells::pasted(&shells::whole(command)) };
         if self.typist.unread.load(Ordering::Acquire) { shells::cleared(is_plain).to_owned() + &line } else { line }
     }
 
@@ -458,6 +503,10 @@ impl Terminal {
     fn last_is_end(&self) -> bool {
         self.marks.lock().last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)))
     }
+}
+
+fn ended_since(marks: &Marks, count: u64) -> Option<i32> {
+    marks.since(count).filter_map(|mark| if let Kind::End(code) = mark.kind { Some(code) } else { None }).last()
 }
 
 fn state_of(marks: &Marks) -> ShellState {

@@ -277,7 +277,7 @@ async fn input_can_be_ended() {
     call(&toolset, "run_in_background", json!({ "command": "cat | wc -c" })).await;
     let session = toolset.sessions().find("bg_1").unwrap();
     session.process.write(&vec![b'x'; 300_000], &Deadline::default()).await.unwrap();
-    session.process.close_input().await.unwrap();
+    session.process.close_input(&Deadline::default()).await.unwrap();
     assert_eq!(read_to_end(&toolset, "bg_1").await.0.trim(), "300000");
 }
 

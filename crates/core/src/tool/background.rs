@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
 use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
+use crate::text::ours::set_off;
 use crate::text::shown::shown_to_person;
 use crate::tool::execute::{SUPERVISOR_LOST, command_access, over};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -123,6 +124,9 @@ impl Tool for ReadOutput {
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let session = find(view, &self.shell_id)?;
+            if session.terminal.is_some() {
+                return Err(Error::invalid(format!("'{}' is a terminal session: look with `shell_view`.", session.id)));
+            }
             if let Some(seconds) = self.wait.filter(|seconds| *seconds > 0.0) {
                 session.wait_for_fresh(Duration::from_secs_f64(seconds), &view.call.deadline).await?;
             }
@@ -170,7 +174,11 @@ pub(super) fn shown(fresh: &Fresh) -> String {
         0 => String::new(),
         dropped => format!("... [{dropped} bytes of older output left out] ...\n"),
     };
-    if text.is_empty() && marker.is_empty() { "(no new output)".to_owned() } else { format!("{marker}{text}") }
+    if text.is_empty() && marker.is_empty() {
+        "(no new output)".to_owned()
+    } else {
+        format!("{marker}{}", set_off(text))
+    }
 }
 
 /// The input of `kill_shell`.

@@ -141,7 +141,7 @@ impl Tool for ShellInput {
                 if !lines.is_empty() {
                     process.write(lines.as_bytes(), &deadline).await?;
                 }
-                if self.closes() { process.close_input().await } else { Ok(()) }
+                if self.closes() { process.close_input(&deadline).await } else { Ok(()) }
             };
             tokio::select! {
                 given = given => given,

@@ -96,6 +96,7 @@ impl Tool for ShellExec {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
+            let mut last = None;
             let session = match view.sessions.find(&self.id) {
                 Some(session) if session.process.ended().is_none() => {
                     if self.cwd.is_some() {
@@ -107,7 +108,17 @@ impl Tool for ShellExec {
                     }
                     session
                 }
-                Some(_) | None => open(view, &self.id, &self.command, self.cwd.as_deref(), Self::SPEC.name).await?,
+                Some(session) if session.terminal.is_none() => {
+                    return Err(Error::invalid(format!(
+                        "'{}' is a command in the background that has ended: read it with `read_output`, and use another id.",
+                        session.id
+                    )));
+                }
+                ended => {
+                    let session = open(view, &self.id, &self.command, self.cwd.as_deref(), Self::SPEC.name).await?;
+                    last = ended.and_then(|ended| last_words(view, &ended));
+                    session
+                }
             };
             session.check_free()?;
             let terminal = terminal_of(&session)?;
@@ -132,9 +143,30 @@ impl Tool for ShellExec {
                 );
                 return Ok(ToolResult::new(text, json!({ "id": id, "running": true, "pid": session.process.pid() })));
             }
-            Ok(self.shape(view, &session, ran, seconds).await)
+            let mut result = self.shape(view, &session, ran, seconds).await;
+            if let Some(last) = last {
+                result.text.insert_str(0, &last);
+            }
+            Ok(result)
         })
     }
+}
+
+/// What is told of a session whose place a new one takes, where nobody was told that it had ended: what it printed last, and that
+/// directory and variables went with it.
+fn last_words(view: &View<'_>, session: &Session) -> Option<String> {
+    let how = terminated(session);
+    if session.tells_end() {
+        return None;
+    }
+    let output = plain(&session.fresh_printed(view.limits.output_bytes));
+    let gap = if output.is_empty() { "" } else { "\n" };
+    Some(format!(
+        "(The shell of session '{}' had ended; this is a new one, without its directory and variables. Printed there and not shown:)\n{}\
+         {gap}{how}\n(In the new one:)\n",
+        session.id,
+        set_off(&output)
+    ))
 }
 
 impl ShellExec {
@@ -142,13 +174,13 @@ impl ShellExec {
         let id = &session.id;
         let code = match ran {
             Ran::Ended(code) => Some(code),
-            Ran::ShellEnded => None,
+            Ran::ShellEnded => session.process.ended().and_then(|outcome| outcome.exit_code),
             Ran::Running | Ran::Incomplete | Ran::Silent => return going_on(view, session, ran, seconds),
         };
         let told = match &session.terminal {
             Some(terminal) => {
                 let output = session.printed_around_command(terminal);
-                if code.is_some() {
+                if ran != Ran::ShellEnded {
                     session.told_end(terminal);
                 }
                 tell(output, view.limits.output_bytes, view.spill()).await
@@ -157,13 +189,17 @@ impl ShellExec {
         };
         let exit_meaning = code.and_then(|code| meaning(&self.command, code));
         let text = told.text(|output| match code {
+            _ if ran == Ran::ShellEnded => {
+                session.tells_end();
+                format!("{output}\n{}", terminated(session))
+            }
             Some(0) if output.is_empty() => "Command executed successfully (no output).".to_owned(),
             Some(0) => output.to_owned(),
             Some(code) => {
                 let reason = exit_meaning.map_or_else(String::new, |meaning| format!(": {meaning}"));
                 format!("Command ended with exit code {code}{reason}.\n{}", or_none(output))
             }
-            None => format!("{output}\n{}", terminated(session)),
+            None => output.to_owned(),
         });
         let data = json!({
             "id": id, "running": false, "exitCode": code, "exitMeaning": exit_meaning, "output": told.output,
@@ -181,7 +217,11 @@ pub(super) fn ceiling(session: &Session) -> Option<Ceiling> {
 
 /// What is said behind the output of a session that ended, with the reason where it was ended for one.
 pub(super) fn terminated(session: &Session) -> String {
-    let reason = ceiling(session).map_or_else(String::new, |ceiling| format!(" ({})", over(ceiling)));
+    let code = || session.process.ended().and_then(|outcome| outcome.exit_code).filter(|code| *code != 0);
+    let reason = match ceiling(session) {
+        Some(ceiling) => format!(" ({})", over(ceiling)),
+        None => code().map_or_else(String::new, |code| format!(" (exit code {code})")),
+    };
     let is_lost = session.process.ended().is_some_and(|outcome| outcome.supervisor_lost);
     format!("--- SESSION TERMINATED{reason} ---{}", if is_lost { SUPERVISOR_LOST } else { "" })
 }
@@ -229,6 +269,7 @@ async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> Too
     let what = match stopped {
         Stopped::Command => format!("the command was ended with Ctrl-C, and session '{id}' is open"),
         Stopped::Session => {
+            session.tells_end();
             format!("the command did not end at Ctrl-C, and session '{id}' was ended with all that ran in it")
         }
         Stopped::Nothing => format!("a person has session '{id}', and the command goes on there"),
@@ -344,6 +385,7 @@ impl Tool for ShellKill {
             // What they do in it is theirs to end.
             session.check_free()?;
             session.process.end().await;
+            session.tells_end();
             let text = format!("Process in session '{}' has been terminated.", session.id);
             Ok(ToolResult::new(text, json!({ "id": session.id, "running": false })))
         })
@@ -392,6 +434,19 @@ impl Tool for ShellHelp {
                 Some(session) => Some(Hold::take(session, deadline).await?),
                 None => None,
             };
+            if let Some(session) = &session {
+                // What a model typed before must not be the beginning of what a person types.
+                let terminal = terminal_of(session)?;
+                terminal.clear_prompt(&session.process, deadline).await?;
+                if terminal.open_line().has_text() && !terminal.screen().lock().is_alternate() {
+                    return Err(Error::invalid(format!(
+                        "Something was typed into session '{}' whose line has not ended: end it with `enter` before a person \
+                         types behind it.",
+                        session.id
+                    )));
+                }
+            }
+            let asked = session.as_deref().and_then(|session| session.terminal.as_ref()).map(Terminal::asked);
             let shown = match &session {
                 Some(session) => super::terminal_view::screen_text(session)?,
                 None => String::new(),
@@ -438,7 +493,14 @@ impl Tool for ShellHelp {
             };
             let mut typed = answer.into_bytes();
             typed.push(b'\r');
-            let typed = terminal_of(&session)?.typist().of_person(typed);
+            let typist = terminal_of(&session)?.typist();
+            let typed = asked.and_then(|asked| typist.of_answer(typed, asked)).ok_or_else(|| {
+                let text = format!(
+                    "What asked in session '{}' was over when the person answered, and nothing was typed. Look with `shell_view`.",
+                    session.id
+                );
+                Error::new(ErrorKind::Busy, text)
+            })?;
             let given = session.process.position();
             session.process.write(&typed, &view.call.deadline).await?;
             settle(&session.process, COLLECT, Some(given), &view.call.deadline, || false).await?;

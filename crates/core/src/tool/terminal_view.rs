@@ -77,6 +77,7 @@ impl Tool for ShellView {
             let fresh = session.fresh_printed(view.limits.output_bytes);
             let mut result = shown(&session, &fresh, code);
             if ended {
+                session.tells_end();
                 let marker = if result.text.is_empty() && ceiling(&session).is_none() {
                     "--- SESSION TERMINATED (no new output) ---".to_owned()
                 } else {
@@ -97,13 +98,13 @@ impl Tool for ShellView {
 /// New output of a session as a result; the screen of a full-screen program instead. `code` is that of a command that
 /// ended meanwhile.
 pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
+    let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
     let is_full_screen = session.terminal.as_ref().is_some_and(|terminal| terminal.screen().lock().is_alternate());
     let mut text =
         if is_full_screen { screen_text(session).unwrap_or_default() } else { set_off(&plain(fresh)).into_owned() };
     if !is_full_screen {
         text.push_str(&more_of(fresh));
     }
-    let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
     if let Some(code) = code {
         if !text.is_empty() {
             text.push('\n');

@@ -29,7 +29,8 @@ mod stream;
 use self::process::{Resize, Running};
 pub use self::stream::{Reading, Writing};
 use arguments::{
-    EditArguments, Execute, Find, FromTo, Glob, Grep, Ls, OnTimeout, OpenTerminal, PathOnly, Read, Remove, decode,
+    EditArguments, Execute, ExecuteBackground, Find, FromTo, Glob, Grep, Ls, OnTimeout, OpenTerminal, PathOnly, Read,
+    Remove, decode,
 };
 
 /// 120 columns and 40 rows: what is comfortable to read as text.
@@ -264,6 +265,14 @@ async fn execute(
 ) -> Result<Reply> {
     let shell =
         backend.shell().ok_or_else(|| Error::new(ErrorKind::Unsupported, backend.no_shell_reason().to_owned()))?;
+    if matches!(arguments.background, Some(ExecuteBackground::Keep))
+        && arguments.on_timeout == Some(OnTimeout::Background)
+    {
+        return Err(Error::invalid(
+            "`background: 'keep'` lets what a command leaves behind live on, and `onTimeout: 'background'` the command itself when its \
+             time is over: give one of them.",
+        ));
+    }
     let directory = |cwd: &str| VirtualPath::parse(cwd, backend.files().working_directory());
     let request = ExecuteRequest {
         command: arguments.command,

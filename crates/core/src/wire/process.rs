@@ -151,7 +151,7 @@ async fn answer(running: &Running, request: Request, call: &Call) -> Result<Repl
             Ok(Reply::default())
         }
         "closeInput" => {
-            process.close_input().await?;
+            process.close_input(&call.deadline).await?;
             Ok(Reply::default())
         }
         "signal" => {

@@ -8,7 +8,7 @@ use gloveport_core::backend::guest::{Connection, Lease, Line, Link, Setup, serve
 use gloveport_core::backend::local::{LocalBackend, LocalOptions};
 use gloveport_core::backend::process::{Order, Process, ProcessSignal};
 use gloveport_core::backend::{BoxFuture, Call, ExecuteRequest, OutputChunk, Spill, SpillFile};
-use gloveport_core::cancel::CancelToken;
+use gloveport_core::cancel::{CancelToken, Deadline};
 use gloveport_core::error::{ErrorKind, Result};
 use gloveport_core::path::VirtualPath;
 use tokio::sync::OnceCell;
@@ -175,7 +175,7 @@ async fn a_command_of_a_guest_runs_beside_its_caller() {
     process.write(&large, &Call::default().deadline).await.unwrap();
     let other = shell.execute(ExecuteRequest::new("echo other"), &Call::default()).await.unwrap();
     assert_eq!(other.stdout, "other\n");
-    process.close_input().await.unwrap();
+    process.close_input(&Deadline::default()).await.unwrap();
     let outcome = process.over().await;
     assert_eq!((outcome.exit_code, outcome.stderr.as_str()), (Some(3), "oops\n"));
     assert_eq!(process.position(), "got one\ngot \noops\n".len() as u64 + 300_000);

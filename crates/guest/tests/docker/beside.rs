@@ -5,6 +5,7 @@ use std::time::Duration;
 use gloveport_core::backend::docker::{DockerBackend, DockerOptions};
 use gloveport_core::backend::process::{Order, Process, ProcessSignal, TerminalSize};
 use gloveport_core::backend::{Backend, Call, CommandLimits, ExecuteRequest, TerminalRequest};
+use gloveport_core::cancel::Deadline;
 use gloveport_core::error::ErrorKind;
 
 use crate::{engine, run};
@@ -52,7 +53,7 @@ async fn a_command_runs_in_the_background_and_keeps_the_container_busy() {
     assert_eq!(other.over().await.stdout, "done\n");
     assert_eq!(backend.idle(), Duration::ZERO);
     let id = backend.container_id().await.unwrap();
-    process.close_input().await.unwrap();
+    process.close_input(&Deadline::default()).await.unwrap();
     let outcome = process.over().await;
     assert_eq!((outcome.exit_code, outcome.stderr.as_str()), (Some(3), "oops\n"));
     engine.wait_until_gone(&id);

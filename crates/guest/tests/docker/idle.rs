@@ -10,6 +10,7 @@ use gloveport_core::backend::process::TerminalSize;
 use gloveport_core::backend::{
     Backend, BoxFuture, Call, CommandLimits, ExecuteRequest, Missing, TerminalRequest, Window, stream,
 };
+use gloveport_core::cancel::Deadline;
 use gloveport_core::error::Result;
 use gloveport_core::path::VirtualPath;
 use gloveport_core::sandbox::{Mount, Sandbox};
@@ -128,7 +129,7 @@ const BESIDE: &[(&str, Operate)] = &[
         Box::pin(async move {
             let process = backend.shell().unwrap().start(ExecuteRequest::new("read line"), call).await?;
             assert_eq!(backend.idle(), Duration::ZERO);
-            process.close_input().await?;
+            process.close_input(&Deadline::default()).await?;
             process.over().await;
             Ok(())
         })

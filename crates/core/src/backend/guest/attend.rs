@@ -53,7 +53,7 @@ async fn feed(line: &Line, process: &Process, mut inputs: Receiver<Vec<u8>>) {
     while let Some(bytes) = inputs.recv().await {
         // Nobody reads what is given to one that has ended.
         let _ = match bytes.is_empty() {
-            true => process.close_input().await,
+            true => process.close_input(&Deadline::default()).await,
             false => process.write(&bytes, &Deadline::default()).await,
         };
         line.say(ToHost::Taken).await;

@@ -18,6 +18,7 @@ use crate::cancel::Deadline;
 use crate::tool::{Part, ToolResult};
 use crate::toolset::{Application, CallOptions, Toolset};
 
+mod between;
 mod ceilings;
 mod marks;
 mod output;
@@ -134,7 +135,8 @@ async fn a_session_keeps_directory_variables_functions_and_history_also_after_fa
     let given_up = finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
     assert!(given_up.contains("--- COMMAND FINISHED (exit code 130) ---"), "{given_up}");
     let ended = exec(&toolset, "exit 3").await;
-    assert!(ended.text.ends_with("--- SESSION TERMINATED ---"), "{}", ended.text);
+    assert!(ended.text.ends_with("--- SESSION TERMINATED (exit code 3) ---"), "{}", ended.text);
+    assert_eq!(ended.data.unwrap()["exitCode"], json!(3));
     assert_eq!(exec(&toolset, "pwd").await.text, root, "an id whose session ended begins anew");
 }
 

@@ -8,6 +8,23 @@ use super::*;
 use crate::cancel::CancelToken;
 use crate::error::Error;
 
+/// Bash went on with the second line of a paste when the first was ended, and the model was told that its command had ended.
+#[tokio::test]
+async fn a_command_of_several_lines_ends_as_one() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let lines = "echo re''ady; sleep 300\ntouch second\nsleep 300\ntouch third";
+    let (error, _) = aborted(&toolset, lines).await;
+    let text = error.details().unwrap()["partial"]["text"].as_str().unwrap().replace("^C^C", "^C");
+    assert!(text.ends_with("session 's' is open. Output so far:\nready\n^C"), "{text}");
+    assert_eq!(exec(&toolset, "clear; ls").await.text, "Command executed successfully (no output).");
+    start(&toolset, lines).await;
+    until_shown(&toolset, "\nready").await;
+    let ended = finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
+    assert!(ended.ends_with("--- COMMAND FINISHED (exit code 130) ---"), "{ended}");
+    assert_eq!(exec(&toolset, "clear; ls").await.text, "Command executed successfully (no output).");
+}
+
 /// Aborts a call of `shell_exec` when its command has printed `ready`.
 async fn aborted(toolset: &Toolset, command: &str) -> (Error, Duration) {
     let cancel = CancelToken::new();

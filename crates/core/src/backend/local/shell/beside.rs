@@ -120,7 +120,9 @@ impl CommandRunner {
         };
         let (running, ends) = self.start(launch).await?;
         let running = running.started().await?;
-        let pipes = Pipes::of(ends, request.stdin.unwrap_or_default(), true)?;
+        // Who gives input gives all of it; without any it can be written later.
+        let stays_open = request.stdin.is_none();
+        let pipes = Pipes::of(ends, request.stdin.unwrap_or_default(), stays_open)?;
         let capture = Capture::new(self.output_bytes, None, request.spill);
         let options = ProcessOptions { sink: request.on_output, tap: None };
         let (process, driver) = process(Some(capture), options);
