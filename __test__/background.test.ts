@@ -116,3 +116,15 @@ test('the tools start, read, list and end; the end is told; close waits until al
     .poll(() => events.filter((event) => event.type === 'session-ended'))
     .toMatchObject([{ sessionId: 'bg_1', callId: 'one', tool: 'run_in_background', exitCode: null, signal: 'SIGTERM' }])
 })
+
+/** What was no string was a TypeError of the inner workings. */
+test.each([
+  ['a number', 15, '`signal` must be a string, not a number.'],
+  ['nothing', undefined, '`signal` must be a string, not undefined.'],
+  ['null', null, '`signal` must be a string, not null.'],
+])('a signal that is %s is refused with what it is', async (_name, signal, message) => {
+  const left = await backend.execute('cat', { timeout: 50, onTimeout: 'background' })
+  const command = left.process as RunningCommand
+  await expect(command.signal(signal as never)).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
+  await command.kill()
+})

@@ -108,6 +108,7 @@ test('no agent hands its task on, and none outlives its call', async () => {
 test.each<[string, unknown]>([
   ['no agents', { agents: {} }],
   ['an unknown option', { ...AGENTS, model: 'x' }],
+  ['an agent whose description is no text', { agents: { a: { description: 5, run: () => '' } } }],
   ['an agent that does nothing', { agents: { a: { description: 'A.' } } }],
   ['an agent with an unknown option', { agents: { a: { description: 'A.', run: () => '', model: 'x' } } }],
   ['tools that are no list', { agents: { a: { description: 'A.', run: () => '', tools: 'ls' } } }],

@@ -25,8 +25,9 @@ export function encodeJson(value: unknown, name: string): string {
   }
 }
 
-/** A string that survives the way to UTF-8, or an error. */
-export function checkText(text: string, name: string): string {
+/** A string that survives the way to UTF-8, or an error that says what is wrong with it. */
+export function checkText(text: unknown, name: string): string {
+  if (typeof text !== 'string') throw new InvalidInputError(`\`${name}\` must be a string, not ${describe(text)}.`)
   if (!text.isWellFormed()) {
     throw new InvalidInputError(
       `\`${name}\` holds half a surrogate pair, which no encoding can carry; send whole characters.`,

@@ -2,7 +2,7 @@
 // `editFormat: 'hashline'`, without a file. Pure; tags, formats and edits are the core's.
 
 import type { LineEdit } from './backend/types.js'
-import { checkOptions, checkText, describe, encodeJson } from './encode.js'
+import { checkOptions, checkText, encodeJson } from './encode.js'
 import { errorFromNative } from './errors/from-native.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
 import * as native from './native.js'
@@ -33,7 +33,7 @@ export interface HashlineResult {
  * @throws {InvalidInputError} the text holds a line feed, or half a character
  */
 export function lineHash(line: string): string {
-  return answer(native.lineHash(textOf(line, 'line'))).text ?? ''
+  return answer(native.lineHash(checkText(line, 'line'))).text ?? ''
 }
 
 /**
@@ -49,7 +49,7 @@ export function formatHashlineOutput(content: string, window?: HashlineWindow): 
   const [name] = Object.keys(unknown)
   if (name !== undefined) throw new InvalidInputError(`\`window\` has no field '${name}'; it takes offset and limit.`)
   const numbers = [countOf(offset, 'window.offset'), countOf(limit, 'window.limit')] as const
-  return answer(native.formatHashlineOutput(textOf(content, 'content'), ...numbers)).text ?? ''
+  return answer(native.formatHashlineOutput(checkText(content, 'content'), ...numbers)).text ?? ''
 }
 
 /**
@@ -64,13 +64,8 @@ export function formatHashlineOutput(content: string, window?: HashlineWindow): 
 export function applyHashlineEdit(content: string, edit: LineEdit | readonly LineEdit[]): HashlineResult {
   const edits = encodeJson(Array.isArray(edit) ? edit : [edit], 'edit')
   return JSON.parse(
-    answer(native.applyHashlineEdit(textOf(content, 'content'), edits)).value ?? 'null',
+    answer(native.applyHashlineEdit(checkText(content, 'content'), edits)).value ?? 'null',
   ) as HashlineResult
-}
-
-function textOf(value: unknown, name: string): string {
-  if (typeof value !== 'string') throw new InvalidInputError(`\`${name}\` must be a string, not ${describe(value)}.`)
-  return checkText(value, name)
 }
 
 function countOf(value: number | undefined, name: string): number | null {

@@ -1,4 +1,4 @@
-import { checkFunction, checkOptions, checkText, describe, encodeJson } from './encode.js'
+import { checkFunction, checkOptions, checkText, encodeJson } from './encode.js'
 import { ApprovalRequiredError } from './errors/approval-required-error.js'
 import { errorFromNative } from './errors/from-native.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
@@ -39,8 +39,6 @@ export function createRuleset(options?: CreateRulesetOptions): PermissionRuleset
  * read from `/`, which is the strictest reading (`rm x` then removes a top directory, and is denied).
  */
 export function analyzeCommand(command: string, context?: CommandContext): CommandAnalysis {
-  if (typeof command !== 'string')
-    throw new InvalidInputError(`\`command\` must be a string, not ${describe(command)}.`)
   return decode(analyze(checkText(command, 'command'), encodeJson(checkOptions(context, 'context'), 'context')))
 }
 
@@ -72,11 +70,7 @@ export class PermissionChecker {
    * without them, and the stricter answer counts.
    */
   check(operation: Operation, target: string): Verdict {
-    for (const [name, value] of Object.entries({ operation, target })) {
-      if (typeof value !== 'string')
-        throw new InvalidInputError(`\`${name}\` must be a string, not ${describe(value)}.`)
-    }
-    return decode(this.#native.check(operation, checkText(target, 'target')))
+    return decode(this.#native.check(checkText(operation, 'operation'), checkText(target, 'target')))
   }
 
   /**
