@@ -117,6 +117,25 @@ test('the tools start, read, list and end; the end is told; close waits until al
     .toMatchObject([{ sessionId: 'bg_1', callId: 'one', tool: 'run_in_background', exitCode: null, signal: 'SIGTERM' }])
 })
 
+/** What was gone was thrown away: 5,000,000 bytes were some 1,050,000 without a word. */
+test('a loop over the output of a command that prints faster than it reads is told how many bytes are gone', async () => {
+  const left = await backend.execute('read go; head -c 5000000 /dev/zero | tr "\\0" a', {
+    timeout: 50,
+    onTimeout: 'background',
+  })
+  const command = left.process as RunningCommand
+  await command.write('go\n')
+  await command.wait()
+  const pieces: string[] = []
+  for await (const text of command) pieces.push(text)
+  const gone = /^\n\.\.\. \[(\d+) bytes were not read in time and are gone\] \.\.\.\n$/
+  expect(pieces[0]).toMatch(gone)
+  const printed = pieces.slice(1).join('')
+  expect(printed).toMatch(/^a+$/)
+  expect(printed.length).toBe(1 << 20)
+  expect(Number(gone.exec(pieces[0] ?? '')?.[1]) + printed.length).toBe(5_000_000)
+})
+
 /** What was no string was a TypeError of the inner workings. */
 test.each([
   ['a number', 15, '`signal` must be a string, not a number.'],

@@ -89,10 +89,14 @@ export class RunningCommand {
     return decode<{ killed: boolean }>(await this.invoke('kill', {}, undefined)).killed
   }
 
-  /** Its output as it comes, to the end. */
+  /**
+   * Its output as it comes, to the end. Of what is not read 1 MiB is kept: where a program printed more than the loop took, a line
+   * `... [N bytes were not read in time and are gone] ...` stands in place of what is gone.
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<string, void, void> {
     for (;;) {
-      const { text, ended } = await this.read()
+      const { text, dropped, ended } = await this.read()
+      if (dropped > 0) yield `\n... [${dropped} bytes were not read in time and are gone] ...\n`
       if (text) yield text
       if (ended) return
     }
