@@ -136,6 +136,48 @@ test('a loop over the output of a command that prints faster than it reads is to
   expect(Number(gone.exec(pieces[0] ?? '')?.[1]) + printed.length).toBe(5_000_000)
 })
 
+/** Reads stood in a line that nobody could leave: the second one hung for as long as the first. */
+test('a read behind another one answers within its own wait, and rejects at its own abort', async () => {
+  const left = await backend.execute('cat', { timeout: 50, onTimeout: 'background' })
+  const command = left.process as RunningCommand
+  const front = command.read()
+  const nothing = { text: '', dropped: 0, ended: false }
+  expect(await command.read({ wait: 0 })).toEqual(nothing)
+  expect(await command.read({ wait: 50 })).toEqual(nothing)
+  const controller = new AbortController()
+  const aborted = command.read({ signal: controller.signal })
+  const reason = new Error('enough')
+  controller.abort(reason)
+  await expect(aborted).rejects.toMatchObject({ name: 'AbortError', code: 'ABORTED', cause: reason })
+  await expect(command.read({ signal: controller.signal })).rejects.toMatchObject({ name: 'AbortError' })
+  for (const wrong of [{ wait: '5' }, { wait: -1 }, { wait: 0.5 }, { wait: NaN }, { signal: 5 }, { timeout: 5 }]) {
+    await expect(command.read(wrong as never)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await command.write('a\n')
+  expect(await front).toEqual({ text: 'a\n', dropped: 0, ended: false })
+  await command.kill()
+})
+
+test('reads that wait behind one another get the output in order, each piece once, whoever gives up', async () => {
+  const left = await backend.execute('cat', { timeout: 50, onTimeout: 'background' })
+  const command = left.process as RunningCommand
+  const controller = new AbortController()
+  const front = command.read({ signal: controller.signal })
+  const leaves = command.read({ wait: 20 })
+  const second = command.read({ wait: 2_147_483_648 })
+  const third = command.read()
+  expect((await leaves).text).toBe('')
+  controller.abort()
+  await expect(front).rejects.toMatchObject({ name: 'AbortError' })
+  await command.write('one\n')
+  expect((await second).text).toBe('one\n')
+  await command.write('two\n')
+  expect((await third).text).toBe('two\n')
+  const last = [command.read(), command.read({ wait: 30_000 })]
+  await command.closeInput()
+  expect(await Promise.all(last)).toEqual(Array.from({ length: 2 }, () => ({ text: '', dropped: 0, ended: true })))
+})
+
 /** What was no string was a TypeError of the inner workings. */
 test.each([
   ['a number', 15, '`signal` must be a string, not a number.'],

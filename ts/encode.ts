@@ -42,6 +42,14 @@ export function checkString(value: unknown, name: string): string {
   throw new InvalidInputError(`\`${name}\` must be a string of whole characters, not ${describe(value)}.`)
 }
 
+/** The caller's milliseconds, or an error; `undefined` where there are none. */
+export function checkMilliseconds(value: unknown, name: string): number | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  const given = typeof value === 'number' ? value : describe(value)
+  throw new InvalidInputError(`\`${name}\` must be a whole number of milliseconds from 0 on, not ${given}.`)
+}
+
 /** The caller's function, or an error. */
 export function checkFunction<F>(value: F | undefined, name: string): F | undefined {
   if (value === undefined || value === null) return undefined
@@ -57,6 +65,20 @@ export function checkOptions<T extends object>(options: T | undefined, name = 'o
     throw new InvalidInputError(`\`${name}\` must be an object, not ${describe(options)}.`)
   }
   return options
+}
+
+/** The caller's options, or an error that names the ones that there are. One that is `undefined` is not there. */
+export function checkKnown<T extends object>(
+  options: T | undefined,
+  known: readonly (keyof T & string)[],
+  name = 'options',
+): Partial<T> {
+  const given = checkOptions(options, name)
+  for (const [key, value] of Object.entries(given)) {
+    if (value === undefined || known.some((one) => one === key)) continue
+    throw new InvalidInputError(`\`${name}.${key.toWellFormed()}\` is not known; there are ${known.join(', ')}.`)
+  }
+  return given
 }
 
 class Check {

@@ -1,9 +1,10 @@
 // A command that runs beside its caller. What it does is decided in the core; here is the position of the reader.
 
-import { checkOptions, checkText, describe, encodeJson } from '../encode.js'
+import { checkKnown, checkMilliseconds, checkOptions, checkText, describe, encodeJson } from '../encode.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
-import { type NativeCallOptions, runNative } from '../native-call.js'
+import { checkSignal, type NativeCallOptions, refuseAborted, runNative } from '../native-call.js'
 import type { NativeOutcome, NativeProcess } from '../native.js'
+import { Turns } from './turns.js'
 import type { CallSignal, ExecuteResult } from './types.js'
 
 /** A signal that can be sent. */
@@ -45,7 +46,7 @@ export class RunningCommand {
   readonly pid: number | undefined
   readonly #native: NativeProcess
   #position: number
-  #reading: Promise<unknown> = Promise.resolve()
+  readonly #turns = new Turns()
 
   /** For this package: `position` is up to where its output was handed out already. */
   constructor(native: NativeProcess, position: number) {
@@ -64,11 +65,23 @@ export class RunningCommand {
     await this.invoke('closeInput', {}, options)
   }
 
-  /** Output that was not read before. Nothing comes twice, also when several read. */
+  /**
+   * Output that was not read before. Nothing comes twice, also when several read: they get it in the order of their calls. One that
+   * waits behind another and has nothing after its `wait` is told so: no text, and not ended.
+   */
   async read(options?: ReadOutputOptions): Promise<OutputPiece> {
-    const read = this.#reading.then(() => this.#readNow(options))
-    this.#reading = read.catch(() => {})
-    return read
+    const given = checkKnown(options, ['wait', 'signal'])
+    const wait = checkMilliseconds(given.wait, 'wait')
+    const signal = checkSignal(given.signal)
+    refuseAborted(signal)
+    const began = performance.now()
+    if (!(await this.#turns.take(wait, signal))) return { text: '', dropped: 0, ended: false }
+    try {
+      const left = wait === undefined ? undefined : Math.max(0, wait - Math.round(performance.now() - began))
+      return await this.#readNow({ wait: left, signal })
+    } finally {
+      this.#turns.pass()
+    }
   }
 
   /** How it ended, once it has. */
@@ -106,7 +119,7 @@ export class RunningCommand {
     await this.kill()
   }
 
-  async #readNow(options: ReadOutputOptions | undefined): Promise<OutputPiece> {
+  async #readNow(options: ReadOutputOptions): Promise<OutputPiece> {
     const outcome = await this.invoke('read', { position: this.#position }, options)
     const { next, dropped, ended } = decode<{ next: number; dropped: number; ended: boolean }>(outcome)
     this.#position = next
