@@ -2,7 +2,7 @@ import { readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { AbortError, ClosedError, LocalBackend, PathNotInSandboxError } from 'gloveport'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 import { localBackend, project, rejection } from './support.js'
 
@@ -134,6 +134,44 @@ test('an error of onOutput ends the command and reaches the caller as itself', a
     }),
   )
   expect(error).toBe(mine)
+})
+
+/** A promise of it that rejected was nobody's, which ends a Node process. */
+test('a promise of onOutput that rejects ends the command and reaches the caller as itself', async () => {
+  const backend = await localBackend()
+  const mine = new Error('mine')
+  const chunks: string[] = []
+  const error = await rejection(
+    backend.execute('echo x; exec sleep 60', {
+      onOutput: async ({ text }) => {
+        await Promise.resolve()
+        chunks.push(text)
+        throw mine
+      },
+    }),
+  )
+  expect(error).toBe(mine)
+  expect(chunks).toEqual(['x\n'])
+  const last = await rejection(backend.execute('echo x', { onOutput: async () => Promise.reject(mine) }))
+  expect(last).toBe(mine)
+})
+
+test('a promise of onOutput that rejects when the call is over hurts nobody', async () => {
+  const backend = await localBackend()
+  const unhandled: unknown[] = []
+  const note = (error: unknown): void => void unhandled.push(error)
+  process.on('unhandledRejection', note)
+  onTestFinished(() => void process.off('unhandledRejection', note))
+  let fail: (reason: Error) => void = () => {}
+  const late = new Promise<void>((_resolve, reject) => {
+    fail = reject
+  })
+  const ended = await backend.execute('echo x', { onOutput: () => late })
+  expect(ended.stdout).toBe('x\n')
+  fail(new Error('late'))
+  // Node looks for rejections that nobody handles when the turn ends.
+  for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate)
+  expect(unhandled).toEqual([])
 })
 
 /** The time of a command was not looked at while output waited for JavaScript, and timers came every few seconds. */
