@@ -4,7 +4,15 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import { createToolset, LocalBackend, RunningCommand, Terminals, TerminalSession, type ToolResult } from 'gloveport'
+import {
+  createToolset,
+  InvalidInputError,
+  LocalBackend,
+  RunningCommand,
+  Terminals,
+  TerminalSession,
+  type ToolResult,
+} from 'gloveport'
 import { afterAll, expect, test } from 'vitest'
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gloveport-terminals-')))
@@ -117,4 +125,56 @@ test("a helper that fails is the application's own error", async () => {
   })
   await expect(toolset.call('shell_ask_user_for_help', { id: 'h', prompt: 'x' })).rejects.toThrow('mine')
   await toolset.close()
+})
+
+const wrong = (options: object): never => options as never
+
+/** They were swallowed, and a time of `'5'` was one of 5 ms. */
+test.each<[string, (terminals: Terminals) => Promise<unknown>, RegExp]>([
+  ['exec: onOutput', (all) => all.exec('o', 'true', wrong({ onOutput: () => {} })), /`options\.onOutput`.*`view`/],
+  ['list: onOutput', (all) => all.list(wrong({ onOutput: () => {} })), /`options\.onOutput`.*`view`/],
+  [
+    'exec: columns',
+    (all) => all.exec('o', 'true', wrong({ columns: 80 })),
+    /`options\.columns` is not known; there are block, timeout, cwd, callId, signal, context, approval\./,
+  ],
+  ['exec: env', (all) => all.exec('o', 'true', wrong({ env: { A: '1' } })), /`options\.env` is not known/],
+  ['exec: text as timeout', (all) => all.exec('o', 'true', wrong({ timeout: '5' })), /`timeout`.*not a string/],
+  ['exec: NaN as timeout', (all) => all.exec('o', 'true', { timeout: NaN }), /`timeout`.*not NaN/],
+  ['exec: a time before now', (all) => all.exec('o', 'true', { timeout: -5 }), /`timeout`.*not -5/],
+  ['exec: no object', (all) => all.exec('o', 'true', wrong(['block'])), /`options` must be an object/],
+  ['view: timeout', (all) => all.view('o', wrong({ timeout: 5 })), /`options\.timeout`.*there are wait, callId/],
+  ['view: text as wait', (all) => all.view('o', wrong({ wait: '5' })), /`wait`.*not a string/],
+  ['write: key', (all) => all.write('o', 'x', wrong({ key: 'up' })), /`options\.key`.*there are enter, keys, callId/],
+  ['screen: png', (all) => all.screen('o', wrong({ png: true })), /`options\.png`.*there are image, callId/],
+  ['kill: signal by another name', (all) => all.kill('o', wrong({ abort: 1 })), /`options\.abort`.*there are callId/],
+  ['resize: columns', (all) => all.resize('o', 80, 24, wrong({ columns: 80 })), /`options\.columns` is not known/],
+  ['list: bogus', (all) => all.list(wrong({ bogus: 1 })), /`options\.bogus` is not known/],
+  ['askForHelp: bogus', (all) => all.askForHelp('o', 'x', wrong({ bogus: 1 })), /`options\.bogus` is not known/],
+])('an option of a terminal that is not right is refused in words (%s)', async (_name, call, message) => {
+  const terminals = new Terminals({ backend, requireExecuteApproval: false })
+  const error = await call(terminals).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  expect(error).toBeInstanceOf(InvalidInputError)
+  expect((error as Error).message).toMatch(message)
+  expect((await terminals.list()).text).not.toMatch(/^o /m)
+  await terminals.close()
+})
+
+/** A `timeout` of null was one of 0 s, so that the call did not wait. */
+test('an option of a terminal that is null is the default, and nothing is no option', async () => {
+  const terminals = new Terminals({ backend, requireExecuteApproval: false })
+  const nothing = wrong({ timeout: null, block: null, cwd: null, onOutput: null, bogus: undefined })
+  expect((await terminals.exec('main', 'sleep 0.2; echo waited', nothing)).text).toBe('waited')
+  const looks = [await terminals.view('main', wrong({ wait: null })), await terminals.view('main')]
+  expect(looks.map(({ isError, text }) => [isError, text])).toEqual([
+    [false, looks[1]?.text],
+    [false, looks[0]?.text],
+  ])
+  expect((await terminals.write('main', 'true', wrong({ enter: null, keys: null }))).isError).toBe(false)
+  expect((await terminals.screen('main', wrong({ image: null }))).parts).toBeUndefined()
+  expect((await terminals.list(null as never)).isError).toBe(false)
+  await terminals.close()
 })

@@ -72,7 +72,15 @@ export {
   type UserInput,
 } from './toolset/custom-tool.js'
 export type { AuditEvent, CallVerdict, EventError } from './toolset/events.js'
-export { type TerminalExecOptions, Terminals, type TerminalsOptions } from './terminals.js'
+export {
+  type TerminalCallOptions,
+  type TerminalExecOptions,
+  Terminals,
+  type TerminalScreenOptions,
+  type TerminalsOptions,
+  type TerminalViewOptions,
+  type TerminalWriteOptions,
+} from './terminals.js'
 export type { Subagent, Subagents, SubagentTask } from './toolset/subagents.js'
 export type { StandardProps, StandardResult } from './toolset/standard-schema.js'
 export { createToolset } from './toolset/create-toolset.js'

@@ -1,5 +1,7 @@
 // The terminal tools as methods, for programs.
 
+import { checkKnown, checkMilliseconds, checkOptions } from './encode.js'
+import { InvalidInputError } from './errors/invalid-input-error.js'
 import { createToolset } from './toolset/create-toolset.js'
 import type { Toolset } from './toolset/toolset.js'
 import type { CallOptions, ToolResult, ToolsetOptions } from './toolset/types.js'
@@ -7,7 +9,10 @@ import type { CallOptions, ToolResult, ToolsetOptions } from './toolset/types.js
 /** What {@link Terminals} takes: what a toolset does, except for the choice of tools. */
 export type TerminalsOptions = Omit<ToolsetOptions, 'tools' | 'names' | 'profile' | 'descriptions' | 'editFormat'>
 
-export interface TerminalExecOptions extends CallOptions {
+/** What may be said about one call. There is no `onOutput`: a session prints on when the call is over, and `view` tells what. */
+export type TerminalCallOptions = Omit<CallOptions, 'onOutput'>
+
+export interface TerminalExecOptions extends TerminalCallOptions {
   /** Whether to wait for the end; default true. */
   readonly block?: boolean | undefined
   /** Milliseconds to wait; then the command goes on in its session. Default 20,000. */
@@ -16,9 +21,27 @@ export interface TerminalExecOptions extends CallOptions {
   readonly cwd?: string | undefined
 }
 
+export interface TerminalViewOptions extends TerminalCallOptions {
+  /** Milliseconds to wait for new output or the end; default 0, which does not wait. */
+  readonly wait?: number | undefined
+}
+
+export interface TerminalWriteOptions extends TerminalCallOptions {
+  /** Whether a return follows the text; default true. */
+  readonly enter?: boolean | undefined
+  /** Keys to press after the text: `enter`, `tab`, `escape`, `up`, `ctrl-c`, `alt-x`, `f5`, or single characters. */
+  readonly keys?: readonly string[] | undefined
+}
+
+export interface TerminalScreenOptions extends TerminalCallOptions {
+  /** Whether a PNG of it comes along; default false. */
+  readonly image?: boolean | undefined
+}
+
 /**
  * The tools of the group `terminal` as methods, with the same rules, approvals and hooks: shells on terminals, one a
- * session, that keep directory, variables and history from call to call.
+ * session, that keep directory, variables and history from call to call. A failure that a model could act on is a result with
+ * `isError`; an option that is not known, and a time that is none, reject with `InvalidInputError`.
  *
  * @example
  * await using terminals = new Terminals({ backend, requireExecuteApproval: false })
@@ -33,52 +56,51 @@ export class Terminals {
   }
 
   /** Runs a command in the shell of a session. */
-  async exec(id: string, command: string, options: TerminalExecOptions = {}): Promise<ToolResult> {
-    const { block, timeout, cwd, ...call } = options
-    const seconds = timeout === undefined ? undefined : timeout / 1_000
-    return this.#toolset.call('shell_exec', defined({ id, command, block, timeout: seconds, cwd }), call)
+  async exec(id: string, command: string, options?: TerminalExecOptions): Promise<ToolResult> {
+    const { block, timeout, cwd, ...call } = checkCall(options, ['block', 'timeout', 'cwd'])
+    return this.#toolset.call(
+      'shell_exec',
+      defined({ id, command, block, timeout: seconds(timeout, 'timeout'), cwd }),
+      call,
+    )
   }
 
-  /** What a session printed since the last look; `wait` is milliseconds. */
-  async view(id: string, options: CallOptions & { readonly wait?: number | undefined } = {}): Promise<ToolResult> {
-    const { wait, ...call } = options
-    return this.#toolset.call('shell_view', defined({ id, wait: wait === undefined ? undefined : wait / 1_000 }), call)
+  /** What a session printed since the last look. */
+  async view(id: string, options?: TerminalViewOptions): Promise<ToolResult> {
+    const { wait, ...call } = checkCall(options, ['wait'])
+    return this.#toolset.call('shell_view', defined({ id, wait: seconds(wait, 'wait') }), call)
   }
 
   /** Types text and a return (unless `enter` is false), then presses keys. */
-  async write(
-    id: string,
-    text: string | undefined,
-    options: CallOptions & { readonly enter?: boolean | undefined; readonly keys?: readonly string[] | undefined } = {},
-  ): Promise<ToolResult> {
-    const { enter, keys, ...call } = options
+  async write(id: string, text: string | undefined, options?: TerminalWriteOptions): Promise<ToolResult> {
+    const { enter, keys, ...call } = checkCall(options, ['enter', 'keys'])
     return this.#toolset.call('shell_write_to_process', defined({ id, command: text, enter, keys }), call)
   }
 
   /** Ends a session with all its processes. */
-  async kill(id: string, options?: CallOptions): Promise<ToolResult> {
-    return this.#toolset.call('shell_kill_process', { id }, options)
+  async kill(id: string, options?: TerminalCallOptions): Promise<ToolResult> {
+    return this.#toolset.call('shell_kill_process', { id }, checkCall(options))
   }
 
   /** What a session shows; `data` is a `TerminalScreen`. With `image` its first part is a PNG of it. */
-  async screen(id: string, options: CallOptions & { readonly image?: boolean | undefined } = {}): Promise<ToolResult> {
-    const { image, ...call } = options
+  async screen(id: string, options?: TerminalScreenOptions): Promise<ToolResult> {
+    const { image, ...call } = checkCall(options, ['image'])
     return this.#toolset.call('shell_screen', defined({ id, image }), call)
   }
 
   /** Gives a session another size. */
-  async resize(id: string, columns: number, rows: number, options?: CallOptions): Promise<ToolResult> {
-    return this.#toolset.call('shell_resize', { id, columns, rows }, options)
+  async resize(id: string, columns: number, rows: number, options?: TerminalCallOptions): Promise<ToolResult> {
+    return this.#toolset.call('shell_resize', { id, columns, rows }, checkCall(options))
   }
 
   /** The sessions. */
-  async list(options?: CallOptions): Promise<ToolResult> {
-    return this.#toolset.call('shell_list', {}, options)
+  async list(options?: TerminalCallOptions): Promise<ToolResult> {
+    return this.#toolset.call('shell_list', {}, checkCall(options))
   }
 
   /** Hands a session to a person; see `onHelp`. */
-  async askForHelp(id: string, prompt: string, options?: CallOptions): Promise<ToolResult> {
-    return this.#toolset.call('shell_ask_user_for_help', { id, prompt }, options)
+  async askForHelp(id: string, prompt: string, options?: TerminalCallOptions): Promise<ToolResult> {
+    return this.#toolset.call('shell_ask_user_for_help', { id, prompt }, checkCall(options))
   }
 
   /** Ends all sessions. */
@@ -91,6 +113,27 @@ export class Terminals {
   }
 }
 
+/** The options of a method that has `own` ones, or an error. */
+function checkCall<T extends TerminalCallOptions>(
+  options: T | undefined,
+  own: readonly (keyof T & string)[] = [],
+): Partial<T> {
+  const { onOutput, ...given } = checkOptions<object>(options) as Partial<T> & { readonly onOutput?: unknown }
+  if (onOutput !== undefined && onOutput !== null) {
+    throw new InvalidInputError(
+      '`options.onOutput` is not there for terminals: a session prints on when the call is over. `view` tells what is new.',
+    )
+  }
+  return checkKnown(given as Partial<T>, [...own, 'callId', 'signal', 'context', 'approval'])
+}
+
+/** The tools count in seconds. */
+function seconds(milliseconds: unknown, name: string): number | undefined {
+  const checked = checkMilliseconds(milliseconds, name)
+  return checked === undefined ? undefined : checked / 1_000
+}
+
+/** What is absent, or null, is the tool's default. */
 function defined(input: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined))
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined && value !== null))
 }

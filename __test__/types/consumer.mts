@@ -19,6 +19,7 @@ import {
   ShellBackend,
   StateBackend,
   terminalApprover,
+  type Terminals,
   Toolset,
   type ToolResult,
   type UserBackend,
@@ -112,6 +113,8 @@ export const wrongOption = new LocalBackend({ rot: '.' })
 createToolset({ backend, tools: ['nope'] })
 // @ts-expect-error hooks are named by our tools
 createToolset({ backend, hooks: { tools: { nope: {} } } })
+// @ts-expect-error a session prints on when its call is over
+export const wrongOutput = (terminals: Terminals): unknown => terminals.exec('a', 'true', { onOutput: () => {} })
 // @ts-expect-error results are readonly
 export const assign = (result: ToolResult): unknown => (result.text = 'x')
 // @ts-expect-error a toolset is made by createToolset
