@@ -129,7 +129,22 @@ test.each([
   ['a call id that is no string', 'ls', wrong({ callId: 5 })],
   ['a signal that is none', 'ls', wrong({ signal: 'x' })],
   ['a grant that is no object', 'ls', wrong({ approval: true })],
+  ['an option that is not known', 'ls', wrong({ timeout: 1 })],
 ])('a call with %s rejects with InvalidInputError', async (_name, name, options) => {
   const toolset = await toolsetOver({})
   expect(await rejection(toolset.call(name, {}, options))).toMatchObject({ code: 'INVALID_INPUT' })
+})
+
+/** They were swallowed: a call with a `timeout` ran as long as it took. */
+test('an option of a call, of an answer and of what is around them that is not known is refused with those there are', async () => {
+  const failures: unknown[] = []
+  const toolset = await toolsetOver({}, { onError: (error) => failures.push(error) })
+  const message = '`options.timeout` is not known; there are callId, signal, context, approval, onOutput.'
+  expect(await rejection(toolset.call('ls', {}, wrong({ timeout: 1 })))).toMatchObject({ message })
+  expect((await toolset.answer('ls', {}, wrong({ timeout: 1 }))).isError).toBe(true)
+  expect(failures).toMatchObject([{ code: 'INVALID_INPUT', message }])
+  expect(await toolset.call('ls', {}, wrong({ timeout: undefined }))).toMatchObject({ isError: false })
+  expect(await rejection(toolset.refresh(wrong({ timeout: 1 })))).toMatchObject({ code: 'INVALID_INPUT' })
+  expect(await rejection(toolset.resume([], [], wrong({ timeout: 1 })))).toMatchObject({ code: 'INVALID_INPUT' })
+  expect(() => toolset.subset(['ls'], wrong({ autoinherit: true }))).toThrow(/`options\.autoinherit` is not known/)
 })

@@ -4,7 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 
 import { checkContent } from '../backend/native-files.js'
-import { checkOptions, checkString, describe, encodeJson } from '../encode.js'
+import { checkKnown, checkOptions, checkString, describe, encodeJson } from '../encode.js'
 import { AbortError } from '../errors/abort-error.js'
 import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
@@ -31,6 +31,9 @@ import type {
   ToolResult,
   ToolSpec,
 } from './types.js'
+
+/** What may be said about one call. */
+const CALL_OPTIONS = ['callId', 'signal', 'context', 'approval', 'onOutput'] as const satisfies (keyof CallOptions)[]
 
 /** See {@link createToolset}. */
 export class Toolset {
@@ -103,7 +106,7 @@ export class Toolset {
    * @throws {ClosedError} the toolset was closed meanwhile
    */
   async refresh(options?: RefreshOptions): Promise<void> {
-    const signal = checkSignal(checkOptions(options).signal)
+    const signal = checkSignal(checkKnown(options, ['signal']).signal)
     refuseAborted(signal)
     await this.#host.refresh(signal)
   }
@@ -141,7 +144,7 @@ export class Toolset {
    * @throws {ApprovalRequiredError} somebody must say yes and there is no approver
    * @throws {AbortError} the signal aborted; what was done until then is in `details`
    * @throws {ClosedError} the toolset is closed
-   * @throws {InvalidInputError} a name or an option has the wrong type
+   * @throws {InvalidInputError} a name or an option has the wrong type, or an option is not known
    * @throws what a hook threw, as itself, and what `isControlFlow` knows, whoever threw it
    */
   async call(name: string, input: unknown, options?: CallOptions): Promise<ToolResult> {
@@ -154,7 +157,7 @@ export class Toolset {
     options: CallOptions | undefined,
     metadata: Readonly<Record<string, unknown>>,
   ): Promise<ToolResult> {
-    const given = checkOptions(options)
+    const given = checkKnown(options, CALL_OPTIONS)
     checkString(name, 'name')
     const signal = checkSignal(given.signal)
     refuseAborted(signal)
@@ -247,14 +250,14 @@ export class Toolset {
    * `answer`, it throws for nothing else but an abort.
    *
    * @returns the results by `callId`
-   * @throws {InvalidInputError} a call or an answer is not right; no call ran then
+   * @throws {InvalidInputError} a call, an answer or an option is not right; no call ran then
    */
   async resume(
     pending: readonly PendingCall[],
     answers: readonly PendingAnswer[],
     options?: ResumeOptions,
   ): Promise<ReadonlyMap<string, ToolResult>> {
-    const { context, signal } = checkOptions(options)
+    const { context, signal } = checkKnown(options, ['context', 'signal'])
     return resumeCalls(pending, answers, {
       custom: (tool) => this.#host.custom(this.#ours(tool)),
       look: async ({ tool, input, callId }) => void (await this.assess(tool, input, { callId, signal })),
@@ -280,7 +283,7 @@ export class Toolset {
    * this one, hooks and approvals too, and also its end. A tool that is `mainOnly` is never in it.
    */
   subset(names: readonly string[] | null, options?: SubsetOptions): Toolset {
-    const { autoInherit = false } = checkOptions(options)
+    const { autoInherit = false } = checkKnown(options, ['autoInherit'])
     const isMainOnly = (name: string): boolean => this.#host.custom(this.#ours(name))?.definition.mainOnly === true
     const inherits = (name: string): boolean => this.#host.custom(this.#ours(name))?.definition.autoInherit === true
     const named = names === null ? [] : checkNames(names)
