@@ -352,7 +352,10 @@ export interface ExecuteLimits {
 
 /** How a command ended. Captured output is bounded: head and tail are kept, with an honest marker between. */
 export interface ExecuteResult {
-  /** Both streams in the order of their arrival. */
+  /**
+   * Both streams as they arrived. They are two pipes: the order within each is exact, the order between the two is near, and what
+   * is printed to both within a moment may change places. `2>&1` in the command makes one of them.
+   */
   readonly output: string
   readonly stdout: string
   readonly stderr: string
