@@ -154,7 +154,7 @@ test('a slow terminal is given no more than it takes, however much a program dra
 
 test('it ends with the session, with the end of the input, and with the call', async () => {
   const ended = await taken(`${READY}; read x; exit 3`, (_session, { input }) => void input.write('go\r'))
-  expect(ended.told.text).toMatch(/--- SESSION TERMINATED ---$/)
+  expect(ended.told.text).toMatch(/--- SESSION TERMINATED \(exit code 3\) ---$/)
   const hungUp = await taken(`${READY}; cat`, (_session, { input }) => void input.end())
   expect(hungUp.told.text).toContain('gave it back')
   expect(hungUp.raw).toEqual([true, false])

@@ -114,6 +114,78 @@ test('a person answers for the model, in their own words and with the session be
   await toolset.close()
 })
 
+/** A toolset whose person answers with `answer`, when `before` is done. */
+function helped(answer: string, before: () => Promise<unknown> = async () => {}) {
+  const requests: HelpRequest[] = []
+  const toolset = createToolset({
+    backend,
+    tools: ['terminal'],
+    requireExecuteApproval: false,
+    permissions: { execute: { default: 'allow', rules: [{ pattern: 'touch *', action: 'deny' }] } },
+    onHelp: async (request) => {
+      requests.push(request)
+      await before()
+      return answer
+    },
+  })
+  return { toolset, requests }
+}
+
+test('nothing that a model typed before stands in the line of a person who answers', async () => {
+  const { toolset, requests } = helped('echo mine')
+  const call = async (tool: string, input: object) => toolset.call(tool, { id: 'h', ...input })
+  await call('shell_exec', { command: 'read x; stty -echo; sleep 0.3', block: false })
+  // Its line ends what `read` reads; what follows is read by nobody, and hidden from whoever looks.
+  await call('shell_write_to_process', { command: 'go' })
+  await call('shell_write_to_process', { command: 'echo theirs; ', enter: false })
+  await expect.poll(async () => (await call('shell_view', {})).data).toMatchObject({ atPrompt: true })
+  const answered = await call('shell_ask_user_for_help', { prompt: 'Which branch?' })
+  const told = await shownUntil(async () => call('shell_view', { wait: 30 }), answered, 'mine')
+  expect(told).not.toContain('theirs')
+  expect(requests).toMatchObject([{ runsAnswer: true }])
+  await toolset.close()
+})
+
+test('a person is asked for nothing where a line is open in the program that runs', async () => {
+  const { toolset, requests } = helped('yes')
+  const call = async (tool: string, input: object) => toolset.call(tool, { id: 'h', ...input })
+  await call('shell_exec', { command: 'read x; echo "got $x."', block: false })
+  await call('shell_write_to_process', { command: 'begun ', enter: false })
+  const refused = await call('shell_ask_user_for_help', { prompt: 'Go on?' })
+  expect(refused).toMatchObject({ isError: true, code: 'INVALID_INPUT' })
+  expect(refused.text).toContain('end it with `enter`')
+  expect(requests).toEqual([])
+  await toolset.close()
+})
+
+test('a person is shown no name of a session that is none', async () => {
+  const { toolset, requests } = helped('yes')
+  const asked = await toolset.call('shell_ask_user_for_help', { id: '\u001b]52;c;eA==\u0007', prompt: 'x' })
+  expect(asked).toMatchObject({ isError: true, code: 'INVALID_INPUT' })
+  expect(requests).toEqual([])
+  await toolset.close()
+})
+
+test('a folder for logs of sessions that is not there is refused before anything is not logged', () => {
+  const options = { backend, tools: ['terminal'] as const, sessionLogs: { directory: join(root, 'none') } }
+  expect(() => createToolset(options)).toThrow('`sessionLogs.directory` is no directory')
+})
+
+test('an answer to what is over is typed nowhere', async () => {
+  let over: () => Promise<unknown>
+  const { toolset } = helped('s3cret; echo ran', async () => over())
+  const call = async (tool: string, input: object) => toolset.call(tool, { id: 'h', ...input })
+  await call('shell_exec', { command: 'printf "Password: "; until [ -e gone ]; do sleep 0.01; done', block: false })
+  over = async () => {
+    await backend.write('gone', '')
+    await expect.poll(async () => (await call('shell_screen', {})).text).toMatch(/^Password: [#$]/m)
+  }
+  const answered = await call('shell_ask_user_for_help', { prompt: 'Type the password.' })
+  expect(answered).toMatchObject({ isError: true, code: 'BUSY' })
+  expect((await call('shell_exec', { command: 'echo on' })).text).not.toMatch(/s3cret|ran/)
+  await toolset.close()
+})
+
 test("a helper that fails is the application's own error", async () => {
   const toolset = createToolset({
     backend,

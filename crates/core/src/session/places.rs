@@ -23,6 +23,12 @@ impl Sessions {
     /// A place for a session of that name; `AlreadyExists` while another of that name runs or is started, `Busy` when there
     /// are too many.
     pub fn place(&self, id: &str) -> Result<Place<'_>> {
+        Self::check_id(id)?;
+        self.take_place(Some(id.to_owned()))
+    }
+
+    /// `InvalidInput` for what cannot name a session.
+    pub fn check_id(id: &str) -> Result<()> {
         let is_id = !id.is_empty()
             && id.len() <= ID_CHARS
             && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
@@ -32,7 +38,7 @@ impl Sessions {
                 Shown(id)
             )));
         }
-        self.take_place(Some(id.to_owned()))
+        Ok(())
     }
 
     /// A place for a session under the next number: `bg_1`, `bg_2`, …; `Busy` when there are too many.

@@ -20,7 +20,7 @@ use crate::path::VirtualPath;
 use crate::session::overflow::Older;
 use crate::session::settle::{COLLECT, settle};
 use crate::session::terminal::{Ran, ShellState, Stopped, Terminal};
-use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Session};
+use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Session, Sessions};
 use crate::text::ansi::strip;
 use crate::text::ours::set_off;
 use crate::text::progress::last_states;
@@ -429,6 +429,7 @@ impl Tool for ShellHelp {
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let deadline = &view.call.deadline;
+            Sessions::check_id(&self.id)?;
             let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
             let _hold = match &session {
                 Some(session) => Some(Hold::take(session, deadline).await?),

@@ -160,6 +160,11 @@ impl Toolset {
                 "Give `allowedCommands` or `allowCommand`, not both: the function takes the place of the list.",
             ));
         }
+        if options.session_logs.as_ref().is_some_and(|logs| !logs.directory.is_dir()) {
+            return Err(Error::invalid(
+                "`sessionLogs.directory` is no directory: make it first, logs are written into it.",
+            ));
+        }
         let id = match options.id.clone() {
             Some(id) if exposed::is_name(&id) => id,
             Some(_) => return Err(Error::invalid("`id` must be 1 to 64 letters, digits, '_' and '-'.")),
