@@ -2,18 +2,29 @@
 //!
 //! Nobody can tell what reads it: another shell may. A line is judged when it ends, and it may have been typed in pieces, with
 //! keys, and over several calls. Most keys that are no characters recall, complete or change a line, or move about in it;
-//! what it is then only its reader knows.
+//! what it is then only its reader knows. A key that interrupts takes away what was not read yet, and a shell drops its line at
+//! it, or does not: what the line may be then is told beside it, so that what is denied stays denied.
 
 /// 64 KiB of one line are remembered; of a longer one it is not known what it is.
 const LINE_BYTES: usize = 64 << 10;
+/// 16 more texts that a line may be. Each is judged.
+const OTHERS: usize = 16;
 
 /// A line that was not ended yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// Its characters, in the order in which they were typed.
     text: String,
-    /// Whether it is nothing but these.
+    /// What it may be besides, where keys took some of them away.
+    others: Vec<String>,
+    /// Whether it is nothing but its characters.
     is_known: bool,
+    /// What it was, or may have been, when the call began that types now: its reader may have that.
+    before: Vec<String>,
+    /// Whether that call ended a line.
+    has_ended: bool,
+    /// Whether that call interrupted. A reader may still be at that, and lose what the call types behind it.
+    has_interrupted: bool,
 }
 
 /// A line at its end.
@@ -21,13 +32,22 @@ pub struct Line {
 pub struct EndedLine {
     /// Its characters.
     pub text: String,
-    /// Whether it is nothing but these.
+    /// What it may be besides, where keys took some of them away.
+    pub others: Vec<String>,
+    /// Whether it is nothing but its characters.
     pub is_known: bool,
 }
 
 impl Default for Line {
     fn default() -> Self {
-        Self { text: String::new(), is_known: true }
+        Self {
+            text: String::new(),
+            others: Vec::new(),
+            is_known: true,
+            before: Vec::new(),
+            has_ended: false,
+            has_interrupted: false,
+        }
     }
 }
 
@@ -37,9 +57,19 @@ impl Line {
         self.text.is_empty() && self.is_known
     }
 
-    /// Whether characters were typed.
+/// Whether characters were typed.
     pub fn has_text(&self) -> bool {
         !self.text.is_empty()
+    }
+
+    /// Notes that another call types now: what was typed so far may have been read.
+    pub fn begin_call(&mut self) {
+        if self.has_interrupted {
+            self.may_be(String::new());
+        }
+        self.before = [std::slice::from_ref(&self.text), &self.others].concat();
+        self.has_ended = false;
+        self.has_interrupted = false;
     }
 
     /// Takes text, whose line ends are returns. The lines that end in it.
@@ -69,12 +99,20 @@ impl Line {
             // Ctrl-E goes to the end of a line; behind an escape it expands the commands in it.
             [0x05] if self.is_known => None,
             [0x05] => self.so_far(),
-            // Ctrl-C, Ctrl-L, Ctrl-Z and Ctrl-\: whatever they do, they add nothing to a line.
-            [0x03 | 0x0C | 0x1A | 0x1C] => None,
+            // Ctrl-C, Ctrl-Z and Ctrl-\.
+            [0x03 | 0x1A | 0x1C] => {
+                self.interrupt();
+                None
+            }
+            // Ctrl-L: whatever it does, it adds nothing to a line.
+            [0x0C] => None,
             // Backspace, Ctrl-U and Ctrl-W find nothing to delete.
             [0x08 | 0x15 | 0x17 | 0x7F] if self.is_empty() => None,
             [0x1B, rest @ ..] => {
                 self.is_known = false;
+                if rest.iter().any(|byte| matches!(byte, 0x03 | 0x1A | 0x1C)) {
+                    self.interrupt();
+                }
                 if rest.contains(&0x05) { self.so_far() } else { None }
             }
             [0..=0x1F | 0x7F, ..] => {
@@ -82,24 +120,57 @@ impl Line {
                 None
             }
             character => {
-                if self.text.len() + character.len() > LINE_BYTES {
+                if self.has_interrupted {
                     self.is_known = false;
-                } else {
-                    self.text.push_str(&String::from_utf8_lossy(character));
+                    self.may_be(String::new());
+                }
+                let character = String::from_utf8_lossy(character);
+                for text in std::iter::once(&mut self.text).chain(&mut self.others) {
+                    if text.len() + character.len() > LINE_BYTES {
+                        self.is_known = false;
+                    } else {
+                        text.push_str(&character);
+                    }
                 }
                 None
             }
         }
     }
 
+    /// The terminal takes away what was not read yet, line ends too, and its reader drops what it has of a line, or keeps it.
+    fn interrupt(&mut self) {
+        if self.has_ended || !self.is_empty() {
+            self.is_known = false;
+            self.may_be(String::new());
+            for before in std::mem::take(&mut self.before) {
+                self.may_be(before);
+            }
+        }
+        self.has_interrupted = true;
+    }
+
+    fn may_be(&mut self, text: String) {
+        if text != self.text && !self.others.contains(&text) && self.others.len() < OTHERS {
+            self.others.push(text);
+        }
+    }
+
     fn end(&mut self) -> Option<EndedLine> {
         let line = self.so_far();
-        *self = Self::default();
+        *self = Self {
+            // The end itself may be lost behind an interrupt.
+            is_known: line.is_none() || !self.has_interrupted,
+            before: std::mem::take(&mut self.before),
+            has_ended: self.has_ended || line.is_some(),
+            has_interrupted: self.has_interrupted,
+            ..Self::default()
+        };
         line
     }
 
     fn so_far(&self) -> Option<EndedLine> {
-        (!self.is_empty()).then(|| EndedLine { text: self.text.clone(), is_known: self.is_known })
+        let Self { text, others, is_known, .. } = self;
+        (!self.is_empty()).then(|| EndedLine { text: text.clone(), others: others.clone(), is_known: *is_known })
     }
 }
 
@@ -111,11 +182,15 @@ mod tests {
     #[test]
     fn lines_end_where_a_reader_may_end_them_and_are_known_while_only_characters_were_typed() {
         type Case<'a> = (&'a [&'a str], &'a [(&'a str, bool)]);
-        let table: [Case<'_>; 16] = [
+        let table: [Case<'_>; 20] = [
             (&["r", "m", " ", "x", "enter"], &[("rm x", true)]),
             (&["enter", "enter"], &[]),
             (&["r", "m", "ctrl-j", "é", "ctrl-m"], &[("rm", true), ("é", true)]),
-            (&["a", "ctrl-c", "ctrl-l", "ctrl-z", "b", "enter"], &[("ab", true)]),
+            (&["ctrl-c", "ctrl-l", "ctrl-z", "ctrl-\\", "b", "enter"], &[("b", true)]),
+            (&["a", "ctrl-c", "b", "enter", "c", "enter"], &[("ab", false), ("c", true)]),
+            (&["a", "ctrl-z", "b", "enter"], &[("ab", false)]),
+            (&["a", "ctrl-\\", "b", "enter"], &[("ab", false)]),
+            (&["a", "enter", "ctrl-c", "b", "enter"], &[("a", true), ("b", true)]),
             (&["ctrl-u", "backspace", "ctrl-w", "a", "enter"], &[("a", true)]),
             (&["a", "backspace", "enter", "b", "enter"], &[("a", false), ("b", true)]),
             (&["a", "ctrl-u", "b", "enter"], &[("ab", false)]),
@@ -131,19 +206,54 @@ mod tests {
         ];
         for (keys, expected) in table {
             let mut line = Line::default();
-            let ended: Vec<_> =
-                keys.iter().filter_map(|key| line.press(&bytes_of(key, CursorKeys::Normal).unwrap())).collect();
-            let expected: Vec<_> = expected
-                .iter()
-                .map(|(text, is_known)| EndedLine { text: (*text).to_owned(), is_known: *is_known })
-                .collect();
+            let ended = keys.iter().filter_map(|key| {
+                line.begin_call();
+                line.press(&bytes_of(key, CursorKeys::Normal).unwrap())
+            });
+            let ended: Vec<_> = ended.map(|line| (line.text, line.is_known)).collect();
+            let expected: Vec<_> = expected.iter().map(|(text, is_known)| ((*text).to_owned(), *is_known)).collect();
             assert_eq!(ended, expected, "{keys:?}");
         }
     }
 
+    /// A program within a session had another line than the one that was judged.
+    #[test]
+    fn behind_an_interrupt_a_line_may_be_what_was_typed_before_it_or_behind_it_or_both() {
+        type Case<'a> = (&'a [&'a [&'a str]], &'a [&'a [&'a str]]);
+        let table: [Case<'_>; 9] = [
+            (&[&["a", "ctrl-c"], &["b", "enter"]], &[&["ab", "b"]]),
+            (&[&["a"], &["b", "ctrl-z"], &["c", "enter"]], &[&["abc", "c", "ac"]]),
+            (&[&["a"], &["enter", "ctrl-\\"], &["b", "enter"]], &[&["a"], &["b", "ab"]]),
+            (&[&["a", "enter", "ctrl-c"], &["b", "enter"]], &[&["a"], &["b"]]),
+            (&[&["a", "ctrl-c", "b", "ctrl-z", "c"], &["d", "enter"]], &[&["abcd", "bcd", "cd", "d"]]),
+            (&[&["ctrl-c", "a", "b"], &["c", "enter"]], &[&["abc", "bc", "c"]]),
+            (&[&["ctrl-c", "a", "enter"], &["b", "enter"]], &[&["a"], &["b"]]),
+            (&[&["a", "alt-ctrl-c"], &["b", "enter"]], &[&["ab", "b"]]),
+            (&[&["a", "ctrl-c"], &["ctrl-c"], &["enter"]], &[&["a", ""]]),
+        ];
+        for (calls, expected) in table {
+            let mut line = Line::default();
+            let mut ended = Vec::new();
+            for keys in calls {
+                line.begin_call();
+                ended.extend(keys.iter().filter_map(|key| line.press(&bytes_of(key, CursorKeys::Normal).unwrap())));
+            }
+            assert!(!ended.last().unwrap().is_known, "{calls:?}");
+            let ended: Vec<_> = ended.into_iter().map(|line| [vec![line.text], line.others].concat()).collect();
+            assert_eq!(ended, expected, "{calls:?}");
+        }
+        let mut line = Line::default();
+        line.begin_call();
+        for _ in 0..100 {
+            line.write("ab");
+            line.press(&[0x03]);
+        }
+        assert_eq!(line.press(b"\r").unwrap().others.len(), OTHERS);
+    }
+
     #[test]
     fn text_goes_on_with_what_was_typed_before() {
-        let known = |text: &str| EndedLine { text: text.to_owned(), is_known: true };
+        let known = |text: &str| EndedLine { text: text.to_owned(), others: Vec::new(), is_known: true };
         let mut line = Line::default();
         assert_eq!(line.write("r"), []);
         assert_eq!(line.write("m x\nsecond\rthi"), [known("rm x"), known("second")]);

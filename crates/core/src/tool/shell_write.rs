@@ -62,6 +62,7 @@ struct Typed {
 impl Typed {
     /// Puts it behind an open line. The lines that it ends.
     fn behind(&self, line: &mut Line) -> Vec<EndedLine> {
+        line.begin_call();
         let mut ended = line.write(&self.text);
         ended.extend(self.keys.iter().filter_map(|key| line.press(key)));
         ended
@@ -202,8 +203,8 @@ impl Tool for ShellWrite {
             let is_judged = |line: &str| self.command.iter().flat_map(|text| text.lines()).any(|judged| judged == line);
             for line in typed.behind(&mut before.clone()) {
                 is_known &= line.is_known;
-                if !is_judged(&line.text) {
-                    accesses.extend(judged_lines(&line.text, &self.id, working_directory));
+                for text in std::iter::once(&line.text).chain(&line.others).filter(|text| !is_judged(text)) {
+                    accesses.extend(judged_lines(text, &self.id, working_directory));
                 }
             }
         }

@@ -140,6 +140,79 @@ async fn a_line_that_keys_made_asks_where_rules_bind_commands_and_is_never_remem
     assert_eq!(key.code.as_deref(), Some("INVALID_INPUT"));
 }
 
+/// Whether a call may type only after somebody said yes.
+async fn asks(toolset: &Toolset, mut input: Value) -> bool {
+    input["id"] = json!("s");
+    let called = toolset.call("shell_write_to_process", input, CallOptions::default()).await;
+    called
+        .is_err_and(|error| error.kind() == ErrorKind::ApprovalRequired && error.message().contains("cannot be judged"))
+}
+
+/// `#`, Ctrl-C and `touch bad` were judged as a comment; the shell within the session had dropped the `#`, and ran the rest.
+#[tokio::test]
+async fn what_follows_an_interrupt_is_judged_by_itself_and_behind_what_was_typed_before() {
+    let world = World::new();
+    let toolset = ruled(&world, json!({ "approvalMode": "approve-all" }));
+    for shell in ["bash --norc", "sh"] {
+        start(&toolset, &format!("echo 'in''side'; {shell}")).await;
+        until_shown(&toolset, "\ninside").await;
+        for key in ["ctrl-c", "ctrl-z", "ctrl-\\"] {
+            let denied = [
+                vec![json!({ "keys": ["#", key] }), json!({ "command": "touch bad" })],
+                vec![json!({ "keys": ["#", key, "t", "o"] }), json!({ "command": "uch bad" })],
+                vec![
+                    json!({ "command": "echo ", "enter": false, "keys": [key] }),
+                    json!({ "command": "touch bad\nls" }),
+                ],
+                vec![json!({ "keys": ["#", key, "t", "o", key] }), json!({ "command": "uch bad" })],
+                // A shell that still ends its line loses what comes right behind the key.
+                vec![json!({ "keys": [key, "#"] }), json!({ "command": "touch bad" })],
+                // The key takes the return away, which was not read yet, and leaves the line.
+                vec![
+                    json!({ "command": "tou", "enter": false }),
+                    json!({ "keys": ["enter", key] }),
+                    json!({ "command": "ch bad" }),
+                ],
+            ];
+            for calls in denied {
+                let (last, before) = calls.split_last().unwrap();
+                for typed in before {
+                    assert!(!input(&toolset, typed.clone()).await.is_error);
+                }
+                let blocked = input(&toolset, last.clone()).await;
+                assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{shell} {calls:?}: {}", blocked.text);
+                assert!(!input(&toolset, json!({ "keys": ["ctrl-c"] })).await.is_error);
+                assert!(!input(&toolset, json!({ "keys": ["enter"] })).await.is_error);
+            }
+        }
+        input(&toolset, json!({ "command": "exit" })).await;
+        let session = toolset.sessions().find("s").unwrap();
+        let terminal = session.terminal.as_ref().unwrap();
+        assert!(terminal.prompt(&session.process, Duration::from_secs(60), &Deadline::default()).await.unwrap());
+    }
+    assert!(!world.directory.path().join("bad").exists());
+}
+
+#[tokio::test]
+async fn a_line_behind_an_interrupt_asks_where_rules_bind_commands_and_the_next_does_not() {
+    let world = World::new();
+    for key in ["ctrl-c", "ctrl-z", "ctrl-\\"] {
+        let toolset = ruled(&world, json!({}));
+        start(&toolset, &format!("(trap '' INT QUIT TSTP; {WAITS})")).await;
+        // Nothing is open, so that nothing is dropped.
+        for typed in [json!({ "keys": [key] }), json!({ "command": "ls" }), json!({ "keys": ["#", key] })] {
+            assert!(!asks(&toolset, typed.clone()).await, "{typed}");
+        }
+        assert!(asks(&toolset, json!({ "command": "ls" })).await, "{key}");
+    }
+    let approved = ruled(&world, json!({ "approvalMode": "approve-all" }));
+    start(&approved, &format!("(trap '' INT; {WAITS})")).await;
+    for typed in [json!({ "keys": ["#", "ctrl-c"] }), json!({ "command": "ls" })] {
+        assert!(!input(&approved, typed).await.is_error);
+    }
+    assert!(approved.sessions().find("s").unwrap().terminal.as_ref().unwrap().open_line().is_empty());
+}
+
 /// Keys that run, change or swallow a line at a prompt of bash, whatever stood there before.
 const KEYS: [&[u8]; 44] = [
     b"touch bad\r",
