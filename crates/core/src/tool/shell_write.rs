@@ -5,6 +5,8 @@
 //! and the writing nothing else may be typed. What is left unread at the shell's prompt runs nothing there
 //! (`crate::session::shells`).
 
+use std::collections::HashSet;
+
 use parking_lot::Mutex;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -189,7 +191,7 @@ impl Tool for ShellWrite {
         let terminal = session.as_ref().and_then(|session| session.terminal.as_ref());
         let (Some(terminal), Ok(typed)) = (terminal, self.parts(CursorKeys::Normal)) else { return Vec::new() };
         let is_at_prompt = terminal.state() == ShellState::AtPrompt;
-        let before = terminal.open_line();
+        let mut before = terminal.open_line();
         *self.judged_behind.lock() = (!is_at_prompt).then(|| before.clone());
         if is_at_prompt {
             // Only a whole line is typed there, which was judged.
@@ -198,14 +200,12 @@ impl Tool for ShellWrite {
         let mut accesses = Vec::new();
         // What is left unread of a line is another one at the prompt of a plain shell.
         let mut is_known = !terminal.is_plain() || (self.command.is_none() && self.keys_are_harmless());
-        if !before.is_empty() || !typed.keys.is_empty() {
-            // Lines of the text by itself were judged.
-            let is_judged = |line: &str| self.command.iter().flat_map(|text| text.lines()).any(|judged| judged == line);
-            for line in typed.behind(&mut before.clone()) {
-                is_known &= line.is_known;
-                for text in std::iter::once(&line.text).chain(&line.others).filter(|text| !is_judged(text)) {
-                    accesses.extend(judged_lines(text, &self.id, working_directory));
-                }
+        // Lines of the text by itself were judged.
+        let judged: HashSet<&str> = self.command.iter().flat_map(|text| text.lines()).collect();
+        for line in typed.behind(&mut before) {
+            is_known &= line.is_known;
+            for text in std::iter::once(&line.text).chain(&line.others).filter(|text| !judged.contains(text.as_str())) {
+                accesses.extend(judged_lines(text, &self.id, working_directory));
             }
         }
         if !is_known {

@@ -213,6 +213,26 @@ async fn a_line_behind_an_interrupt_asks_where_rules_bind_commands_and_the_next_
     assert!(approved.sessions().find("s").unwrap().terminal.as_ref().unwrap().open_line().is_empty());
 }
 
+/// `tou`, a tab and a name in one text was judged as a command of that name; a shell within the session made it `touch`.
+#[tokio::test]
+async fn a_tab_in_text_makes_a_line_that_nobody_knows() {
+    let world = World::new();
+    let toolset = ruled(&world, json!({}));
+    start(&toolset, WAITS).await;
+    assert!(asks(&toolset, json!({ "command": "tou\tbad" })).await);
+    assert!(asks(&toolset, json!({ "command": "ls\ntou\tbad\nls" })).await);
+    assert!(!asks(&toolset, json!({ "command": "tou\t", "enter": false })).await);
+    assert!(asks(&toolset, json!({ "command": "bad" })).await);
+    // Where nothing is found the tab adds nothing.
+    let toolset = ruled(&world, json!({ "approvalMode": "approve-all" }));
+    start(&toolset, WAITS).await;
+    let blocked = input(&toolset, json!({ "command": "tou\tch bad" })).await;
+    assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{}", blocked.text);
+    let free = world.toolset(json!({ "tools": ["terminal"] }));
+    start(&free, WAITS).await;
+    assert!(!input(&free, json!({ "command": "\tx = 1" })).await.is_error);
+}
+
 /// Keys that run, change or swallow a line at a prompt of bash, whatever stood there before.
 const KEYS: [&[u8]; 44] = [
     b"touch bad\r",
