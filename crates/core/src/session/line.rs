@@ -120,6 +120,8 @@ impl Line {
                 None
             }
             character => {
+                // Where the locale has no such letters their bytes are keys: `ü` capitalizes a word and goes back in history.
+                self.is_known &= character.is_ascii();
                 if self.has_interrupted {
                     self.is_known = false;
                     self.may_be(String::new());
@@ -169,8 +171,19 @@ impl Line {
     }
 
     fn so_far(&self) -> Option<EndedLine> {
+        if self.is_empty() {
+            return None;
+        }
         let Self { text, others, is_known, .. } = self;
-        (!self.is_empty()).then(|| EndedLine { text: text.clone(), others: others.clone(), is_known: *is_known })
+        let mut others = others.clone();
+        // Letters that are keys may do nothing.
+        for text in std::iter::once(text).chain(&self.others).filter(|text| !text.is_ascii()) {
+            let rest = text.chars().filter(char::is_ascii).collect();
+            if !others.contains(&rest) {
+                others.push(rest);
+            }
+        }
+        Some(EndedLine { text: text.clone(), others, is_known: *is_known })
     }
 }
 
@@ -185,7 +198,7 @@ mod tests {
         let table: [Case<'_>; 20] = [
             (&["r", "m", " ", "x", "enter"], &[("rm x", true)]),
             (&["enter", "enter"], &[]),
-            (&["r", "m", "ctrl-j", "é", "ctrl-m"], &[("rm", true), ("é", true)]),
+            (&["r", "m", "ctrl-j", "é", "ctrl-m", "e", "enter"], &[("rm", true), ("é", false), ("e", true)]),
             (&["ctrl-c", "ctrl-l", "ctrl-z", "ctrl-\\", "b", "enter"], &[("b", true)]),
             (&["a", "ctrl-c", "b", "enter", "c", "enter"], &[("ab", false), ("c", true)]),
             (&["a", "ctrl-z", "b", "enter"], &[("ab", false)]),
@@ -220,7 +233,7 @@ mod tests {
     #[test]
     fn behind_an_interrupt_a_line_may_be_what_was_typed_before_it_or_behind_it_or_both() {
         type Case<'a> = (&'a [&'a [&'a str]], &'a [&'a [&'a str]]);
-        let table: [Case<'_>; 9] = [
+        let table: [Case<'_>; 10] = [
             (&[&["a", "ctrl-c"], &["b", "enter"]], &[&["ab", "b"]]),
             (&[&["a"], &["b", "ctrl-z"], &["c", "enter"]], &[&["abc", "c", "ac"]]),
             (&[&["a"], &["enter", "ctrl-\\"], &["b", "enter"]], &[&["a"], &["b", "ab"]]),
@@ -229,6 +242,7 @@ mod tests {
             (&[&["ctrl-c", "a", "b"], &["c", "enter"]], &[&["abc", "bc", "c"]]),
             (&[&["ctrl-c", "a", "enter"], &["b", "enter"]], &[&["a"], &["b"]]),
             (&[&["a", "alt-ctrl-c"], &["b", "enter"]], &[&["ab", "b"]]),
+            (&[&["a", "é", "b", "ctrl-c"], &["é", "enter"]], &[&["aébé", "é", "ab", ""]]),
             (&[&["a", "ctrl-c"], &["ctrl-c"], &["enter"]], &[&["a", ""]]),
         ];
         for (calls, expected) in table {

@@ -233,6 +233,28 @@ async fn a_tab_in_text_makes_a_line_that_nobody_knows() {
     assert!(!input(&free, json!({ "command": "\tx = 1" })).await.is_error);
 }
 
+/// In a locale without them the bytes of `ü` are keys: a shell within the session went through its history by them.
+#[tokio::test]
+async fn letters_beyond_ascii_ask_in_a_program_and_neither_at_the_prompt_nor_without_rules() {
+    let world = World::new();
+    let toolset = ruled(&world, json!({}));
+    assert_eq!(exec(&toolset, "echo ü").await.text, "ü");
+    assert!(!asks(&toolset, json!({ "command": "echo ö" })).await);
+    start(&toolset, WAITS).await;
+    assert!(asks(&toolset, json!({ "command": "ü" })).await);
+    assert!(asks(&toolset, json!({ "command": "ls\nprint('ü')" })).await);
+    assert!(asks(&toolset, json!({ "keys": ["é", "enter"] })).await);
+    assert!(!asks(&toolset, json!({ "command": "print('u')" })).await);
+    let free = world.toolset(json!({ "tools": ["terminal"] }));
+    start(&free, "cat").await;
+    assert!(!input(&free, json!({ "command": "say ü" })).await.is_error);
+    until_shown(&free, "say ü\nsay ü").await;
+    let approved = ruled(&world, json!({ "approvalMode": "approve-all" }));
+    start(&approved, WAITS).await;
+    let blocked = input(&approved, json!({ "command": "touéch bad" })).await;
+    assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{}", blocked.text);
+}
+
 /// Keys that run, change or swallow a line at a prompt of bash, whatever stood there before.
 const KEYS: [&[u8]; 44] = [
     b"touch bad\r",
