@@ -1,5 +1,5 @@
-//! Settings of a shell that change how it reads what follows: history expansion, assignments behind a command, where its
-//! commands come from. Under any of them the text that is judged is not the text that runs.
+//! Settings of a shell that change how it reads what follows: history expansion, assignments behind a command, comments, its
+//! line editor, where its commands come from. Under any of them the text that is judged is not the text that runs.
 
 use super::argument::{ANYTHING, Argument};
 use super::script::{RawCommand, Word};
@@ -30,6 +30,9 @@ const NAMES: [&str; 20] = [
     "verbose",
     "xtrace",
 ];
+/// What is read differently for want of a setting. Without a line editor (`emacs`, `vi`) the shell of a session takes what was
+/// typed ahead for commands, at a return that runs nothing in one.
+const NEEDED: [&str; 3] = ["emacs", "vi", "interactive-comments"];
 
 /// Why `set` is not simply allowed. What stands behind `--`, or behind a word that is no option, is data.
 pub(super) fn set(arguments: &[Argument]) -> Option<String> {
@@ -42,29 +45,34 @@ pub(super) fn set(arguments: &[Argument]) -> Option<String> {
         if word.is_dynamic() && text.starts_with(['-', '+', ANYTHING]) {
             return Some("the settings that 'set' changes are known only when it runs".to_owned());
         }
-        if text.starts_with('+') {
-            // Nothing is read differently for want of a setting, and `o` takes a name.
-            if text.contains('o') {
-                words.next();
-            }
-            continue;
-        }
-        let letters = text.strip_prefix('-')?;
-        let takes_name = letters.contains('o');
-        let is_known = |name: &Argument| name.exact().is_some_and(|name| NAMES.contains(&name));
-        let named = !takes_name || words.next().is_none_or(is_known);
-        if !named || !letters.chars().all(|letter| letter == 'o' || LETTERS.contains(letter)) {
+        let is_known = if let Some(letters) = text.strip_prefix('+') {
+            // Each `o` takes a name; no other letter is of a setting that is needed.
+            words.by_ref().take(letters.matches('o').count()).all(|name| !is_needed(name))
+        } else {
+            let letters = text.strip_prefix('-')?;
+            let is_named = |name: &Argument| name.exact().is_some_and(|name| NAMES.contains(&name));
+            letters.chars().all(|letter| letter == 'o' || LETTERS.contains(letter))
+                && words.by_ref().take(letters.matches('o').count()).all(is_named)
+        };
+        if !is_known {
             return Some("'set' changes how the shell reads what follows".to_owned());
         }
     }
     None
 }
 
-/// Whether a cluster of a shell's own options (`-kc`), or the name behind its `-o`, changes how it reads what follows.
-pub(super) fn changes_reading(cluster: &str, name: Option<&Argument>) -> bool {
-    let Some(letters) = cluster.strip_prefix('-') else { return false };
+/// Whether a setting is one that is needed, or perhaps one.
+fn is_needed(name: &Argument) -> bool {
+    name.exact().is_none_or(|name| NEEDED.contains(&name))
+}
+
+/// Whether a cluster of a shell's own options (`-kc`), or a name that its `o` takes from the words behind it, changes how it reads
+/// what follows.
+pub(super) fn changes_reading(cluster: &str, behind: &[Argument]) -> bool {
+    let mut names = behind.iter().take(cluster.matches('o').count());
+    let Some(letters) = cluster.strip_prefix('-') else { return cluster.contains('O') || names.any(is_needed) };
     let is_unknown = |name: &Argument| name.exact().is_none_or(|name| !NAMES.contains(&name) && name != "posix");
-    letters.contains(['H', 'k', 'O', 'P']) || (letters.contains('o') && name.is_some_and(is_unknown))
+    letters.contains(['H', 'k', 'O', 'P']) || names.any(is_unknown)
 }
 
 /// Whether a line typed at an interactive shell may be another one when it runs: `!word` and `^old^new` stand for what was

@@ -97,7 +97,7 @@ pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Un
         takes_text |= text.starts_with('-') && text.contains('c');
         takes_input |= text.contains('s');
         interactive |= text.starts_with('-') && text.contains('i');
-        if modes::changes_reading(text, rest.get(index)) {
+        if modes::changes_reading(text, &rest[index..]) {
             found.unresolved.push(format!("'{text}' changes how '{name}' reads what it runs"));
         }
         index += text.matches(['o', 'O']).count();

@@ -7,6 +7,42 @@ fn continued(command: &str) -> Action {
     analyze(command, &CommandContext { continues: true, ..context() }).verdict.action
 }
 
+/// Without its line editor a shell of a session ran what was typed ahead, at a return; without comments it ran what stood in one.
+#[test]
+fn asks_about_settings_that_a_session_needs_and_that_are_taken_away() {
+    for command in [
+        "set +o emacs",
+        "set +o vi",
+        "set +o emacs +o vi",
+        "set +o emacs; set +o vi",
+        "set +e +o vi",
+        "set +eo emacs",
+        "set +oe vi",
+        "set +oo errexit vi",
+        "set -e +o emacs",
+        "set -oo errexit vi",
+        "set +o interactive-comments",
+        "set +o $X",
+        "set +e{x,o} emacs",
+        "eval 'set +o emacs'",
+        "builtin set +o vi",
+        "command set +o emacs",
+        "shopt -uo emacs",
+        "shopt -u interactive_comments",
+        "bash +O interactive_comments -c ls",
+        "bash +o interactive-comments -c ls",
+        "bash -oo errexit histexpand -c ls",
+    ] {
+        assert_eq!(action(command), Action::Ask, "{command}");
+        assert_eq!(continued(command), Action::Ask, "{command}");
+    }
+    for command in
+        ["set +o noglob", "set +eo pipefail", "set +oo errexit nounset", "set +o", "set +ex", "bash +o errexit -c ls"]
+    {
+        assert_eq!(continued(command), Action::Allow, "{command}");
+    }
+}
+
 /// `set -H`, and then `!!:1-$` ran what `echo sudo id` was judged for; `set -k` makes `GIT_PAGER=id` behind `git log` count.
 #[test]
 fn asks_about_settings_that_change_how_a_shell_reads() {
