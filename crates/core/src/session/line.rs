@@ -57,7 +57,7 @@ impl Line {
         self.text.is_empty() && self.is_known
     }
 
-/// Whether characters were typed.
+    /// Whether characters were typed.
     pub fn has_text(&self) -> bool {
         !self.text.is_empty()
     }
