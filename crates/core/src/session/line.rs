@@ -7,8 +7,10 @@
 
 /// 64 KiB of one line are remembered; of a longer one it is not known what it is.
 const LINE_BYTES: usize = 64 << 10;
-/// 16 more texts that a line may be. Each is judged.
+/// 16 more texts that a line may be, of 4 KiB each. All are judged, in each line of a call; of a longer one it is only not known
+/// what it is.
 const OTHERS: usize = 16;
+const OTHER_BYTES: usize = 4 << 10;
 
 /// A line that was not ended yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,13 +129,15 @@ impl Line {
                     self.may_be(String::new());
                 }
                 let character = String::from_utf8_lossy(character);
-                for text in std::iter::once(&mut self.text).chain(&mut self.others) {
-                    if text.len() + character.len() > LINE_BYTES {
-                        self.is_known = false;
-                    } else {
-                        text.push_str(&character);
-                    }
+                if self.text.len() + character.len() > LINE_BYTES {
+                    self.is_known = false;
+                } else {
+                    self.text.push_str(&character);
                 }
+                self.others.retain_mut(|text| {
+                    text.push_str(&character);
+                    text.len() <= OTHER_BYTES
+                });
                 None
             }
         }
@@ -144,7 +148,7 @@ impl Line {
         if self.has_ended || !self.is_empty() {
             self.is_known = false;
             self.may_be(String::new());
-            for before in std::mem::take(&mut self.before) {
+            for before in self.before.clone() {
                 self.may_be(before);
             }
         }
@@ -152,7 +156,8 @@ impl Line {
     }
 
     fn may_be(&mut self, text: String) {
-        if text != self.text && !self.others.contains(&text) && self.others.len() < OTHERS {
+        let has_room = self.others.len() < OTHERS && text.len() <= OTHER_BYTES;
+        if has_room && text != self.text && !self.others.contains(&text) {
             self.others.push(text);
         }
     }
@@ -233,9 +238,10 @@ mod tests {
     #[test]
     fn behind_an_interrupt_a_line_may_be_what_was_typed_before_it_or_behind_it_or_both() {
         type Case<'a> = (&'a [&'a [&'a str]], &'a [&'a [&'a str]]);
-        let table: [Case<'_>; 10] = [
+        let table: [Case<'_>; 11] = [
             (&[&["a", "ctrl-c"], &["b", "enter"]], &[&["ab", "b"]]),
             (&[&["a"], &["b", "ctrl-z"], &["c", "enter"]], &[&["abc", "c", "ac"]]),
+            (&[&["a"], &["b", "ctrl-z", "c", "ctrl-z"], &["d", "enter"]], &[&["abcd", "cd", "acd", "d", "ad"]]),
             (&[&["a"], &["enter", "ctrl-\\"], &["b", "enter"]], &[&["a"], &["b", "ab"]]),
             (&[&["a", "enter", "ctrl-c"], &["b", "enter"]], &[&["a"], &["b"]]),
             (&[&["a", "ctrl-c", "b", "ctrl-z", "c"], &["d", "enter"]], &[&["abcd", "bcd", "cd", "d"]]),
@@ -262,7 +268,11 @@ mod tests {
             line.write("ab");
             line.press(&[0x03]);
         }
-        assert_eq!(line.press(b"\r").unwrap().others.len(), OTHERS);
+        assert_eq!(line.clone().press(b"\r").unwrap().others.len(), OTHERS);
+        line.begin_call();
+        line.write(&"a".repeat(OTHER_BYTES + 1));
+        let ended = line.press(b"\r").unwrap();
+        assert_eq!((ended.others.len(), ended.is_known), (0, false));
     }
 
     #[test]

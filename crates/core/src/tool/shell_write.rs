@@ -201,11 +201,15 @@ impl Tool for ShellWrite {
         // What is left unread of a line is another one at the prompt of a plain shell.
         let mut is_known = !terminal.is_plain() || (self.command.is_none() && self.keys_are_harmless());
         // Lines of the text by itself were judged.
-        let judged: HashSet<&str> = self.command.iter().flat_map(|text| text.lines()).collect();
-        for line in typed.behind(&mut before) {
-            is_known &= line.is_known;
-            for text in std::iter::once(&line.text).chain(&line.others).filter(|text| !judged.contains(text.as_str())) {
-                accesses.extend(judged_lines(text, &self.id, working_directory));
+        let mut judged: HashSet<String> =
+            self.command.iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
+        for EndedLine { text, others, is_known: is_line_known } in typed.behind(&mut before) {
+            is_known &= is_line_known;
+            for text in std::iter::once(text).chain(others) {
+                if !judged.contains(&text) {
+                    accesses.extend(judged_lines(&text, &self.id, working_directory));
+                    judged.insert(text);
+                }
             }
         }
         if !is_known {
