@@ -6,6 +6,7 @@ import { join } from 'node:path'
 
 import {
   createToolset,
+  type HelpRequest,
   InvalidInputError,
   LocalBackend,
   RunningCommand,
