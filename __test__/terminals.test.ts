@@ -135,10 +135,11 @@ function helped(answer: string, before: () => Promise<unknown> = async () => {})
 test('nothing that a model typed before stands in the line of a person who answers', async () => {
   const { toolset, requests } = helped('echo mine')
   const call = async (tool: string, input: object) => toolset.call(tool, { id: 'h', ...input })
-  await call('shell_exec', { command: 'read x; stty -echo; sleep 0.3', block: false })
-  // Its line ends what `read` reads; what follows is read by nobody, and hidden from whoever looks.
-  await call('shell_write_to_process', { command: 'go' })
-  await call('shell_write_to_process', { command: 'echo theirs; ', enter: false })
+  await call('shell_exec', { command: 'stty -echo; until [ -e typed ]; do sleep 0.01; done', block: false })
+  // What runs reads nothing, and shows nothing of it.
+  const typed = await call('shell_write_to_process', { command: 'echo theirs; ', enter: false })
+  expect(typed.isError).toBe(false)
+  await backend.write('typed', '')
   await expect.poll(async () => (await call('shell_view', {})).data).toMatchObject({ atPrompt: true })
   const answered = await call('shell_ask_user_for_help', { prompt: 'Which branch?' })
   const told = await shownUntil(async () => call('shell_view', { wait: 30 }), answered, 'mine')
