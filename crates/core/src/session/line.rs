@@ -3,7 +3,8 @@
 //! Nobody can tell what reads it: another shell may. A line is judged when it ends, and it may have been typed in pieces, with
 //! keys, and over several calls. Most keys that are no characters recall, complete or change a line, or move about in it;
 //! what it is then only its reader knows. A key that interrupts takes away what was not read yet, and a shell drops its line at
-//! it, or does not: what the line may be then is told beside it, so that what is denied stays denied.
+//! it, or does not: what the line may be then is told beside it, so that what is denied stays denied. So is the line without the
+//! letter behind the key: a shell that reads it while the signal arrives drops it.
 
 /// 64 KiB of one line are remembered; of a longer one it is not known what it is.
 const LINE_BYTES: usize = 64 << 10;
@@ -27,6 +28,8 @@ pub struct Line {
     has_ended: bool,
     /// Whether that call interrupted. A reader may still be at that, and lose what the call types behind it.
     has_interrupted: bool,
+    /// Whether something interrupted and no letter was typed since: the signal may arrive when its reader has the next one.
+    may_be_cut: bool,
 }
 
 /// A line at its end.
@@ -49,6 +52,7 @@ impl Default for Line {
             before: Vec::new(),
             has_ended: false,
             has_interrupted: false,
+            may_be_cut: false,
         }
     }
 }
@@ -69,7 +73,7 @@ impl Line {
         if self.has_interrupted {
             self.may_be(String::new());
         }
-        self.before = [std::slice::from_ref(&self.text), &self.others].concat();
+        self.before = self.texts();
         self.has_ended = false;
         self.has_interrupted = false;
     }
@@ -129,6 +133,7 @@ impl Line {
                     self.may_be(String::new());
                 }
                 let character = String::from_utf8_lossy(character);
+                let without = if std::mem::take(&mut self.may_be_cut) { self.texts() } else { Vec::new() };
                 if self.text.len() + character.len() > LINE_BYTES {
                     self.is_known = false;
                 } else {
@@ -138,6 +143,9 @@ impl Line {
                     text.push_str(&character);
                     text.len() <= OTHER_BYTES
                 });
+                for text in without {
+                    self.may_be(text);
+                }
                 None
             }
         }
@@ -152,7 +160,12 @@ impl Line {
                 self.may_be(before);
             }
         }
-        self.has_interrupted = true;
+        (self.has_interrupted, self.may_be_cut) = (true, true);
+    }
+
+    /// All that it may be.
+    fn texts(&self) -> Vec<String> {
+        [std::slice::from_ref(&self.text), &self.others].concat()
     }
 
     fn may_be(&mut self, text: String) {
@@ -170,6 +183,7 @@ impl Line {
             before: std::mem::take(&mut self.before),
             has_ended: self.has_ended || line.is_some(),
             has_interrupted: self.has_interrupted,
+            may_be_cut: self.may_be_cut && line.is_none(),
             ..Self::default()
         };
         line
@@ -239,16 +253,22 @@ mod tests {
     fn behind_an_interrupt_a_line_may_be_what_was_typed_before_it_or_behind_it_or_both() {
         type Case<'a> = (&'a [&'a [&'a str]], &'a [&'a [&'a str]]);
         let table: [Case<'_>; 11] = [
-            (&[&["a", "ctrl-c"], &["b", "enter"]], &[&["ab", "b"]]),
-            (&[&["a"], &["b", "ctrl-z"], &["c", "enter"]], &[&["abc", "c", "ac"]]),
-            (&[&["a"], &["b", "ctrl-z", "c", "ctrl-z"], &["d", "enter"]], &[&["abcd", "cd", "acd", "d", "ad"]]),
-            (&[&["a"], &["enter", "ctrl-\\"], &["b", "enter"]], &[&["a"], &["b", "ab"]]),
-            (&[&["a", "enter", "ctrl-c"], &["b", "enter"]], &[&["a"], &["b"]]),
-            (&[&["a", "ctrl-c", "b", "ctrl-z", "c"], &["d", "enter"]], &[&["abcd", "bcd", "cd", "d"]]),
+            (&[&["a", "ctrl-c"], &["b", "enter"]], &[&["ab", "b", "a", ""]]),
+            (&[&["a"], &["b", "ctrl-z"], &["c", "enter"]], &[&["abc", "c", "ac", "ab", "", "a"]]),
+            (
+                &[&["a"], &["b", "ctrl-z", "c", "ctrl-z"], &["d", "enter"]],
+                &[&["abcd", "cd", "acd", "abd", "d", "ad", "abc", "c", "ac", "ab", "", "a"]],
+            ),
+            (&[&["a"], &["enter", "ctrl-\\"], &["b", "enter"]], &[&["a"], &["b", "ab", "", "a"]]),
+            (&[&["a", "enter", "ctrl-c"], &["b", "enter"]], &[&["a"], &["b", ""]]),
+            (
+                &[&["a", "ctrl-c", "b", "ctrl-z", "c"], &["d", "enter"]],
+                &[&["abcd", "bcd", "acd", "cd", "abd", "bd", "ad", "d"]],
+            ),
             (&[&["ctrl-c", "a", "b"], &["c", "enter"]], &[&["abc", "bc", "c"]]),
-            (&[&["ctrl-c", "a", "enter"], &["b", "enter"]], &[&["a"], &["b"]]),
-            (&[&["a", "alt-ctrl-c"], &["b", "enter"]], &[&["ab", "b"]]),
-            (&[&["a", "é", "b", "ctrl-c"], &["é", "enter"]], &[&["aébé", "é", "ab", ""]]),
+            (&[&["ctrl-c", "a", "enter"], &["b", "enter"]], &[&["a", ""], &["b"]]),
+            (&[&["a", "alt-ctrl-c"], &["b", "enter"]], &[&["ab", "b", "a", ""]]),
+            (&[&["a", "é", "b", "ctrl-c"], &["é", "enter"]], &[&["aébé", "é", "aéb", "", "ab"]]),
             (&[&["a", "ctrl-c"], &["ctrl-c"], &["enter"]], &[&["a", ""]]),
         ];
         for (calls, expected) in table {
@@ -262,6 +282,15 @@ mod tests {
             let ended: Vec<_> = ended.into_iter().map(|line| [vec![line.text], line.others].concat()).collect();
             assert_eq!(ended, expected, "{calls:?}");
         }
+        // bash lost the first letter of a line behind a key that ended no line of it.
+        let mut line = Line::default();
+        line.begin_call();
+        line.press(&[0x03]);
+        line.begin_call();
+        line.press(&[0x0C]);
+        let cut = EndedLine { text: "ab".to_owned(), others: vec!["b".to_owned()], is_known: true };
+        let whole = EndedLine { text: "c".to_owned(), others: Vec::new(), is_known: true };
+        assert_eq!(line.write("ab\nc\n"), [cut, whole]);
         let mut line = Line::default();
         line.begin_call();
         for _ in 0..100 {

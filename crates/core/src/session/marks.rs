@@ -62,6 +62,8 @@ pub struct Marks {
     forgotten: u64,
     /// A line was typed and its command has not begun: a prompt is the old one, drawn again.
     is_typed: bool,
+    /// The line was typed behind an interrupt.
+    is_interrupted: bool,
     is_plain: bool,
     /// Output before this position is of nobody's command.
     begin: u64,
@@ -97,6 +99,7 @@ impl Marks {
             found: VecDeque::new(),
             forgotten: 0,
             is_typed: false,
+            is_interrupted: false,
             is_plain: false,
             begin: 0,
             doubted: None,
@@ -247,10 +250,16 @@ impl Marks {
     /// that comes until it has it is taken for its echo.
     pub fn typed(&mut self, line: &str) {
         self.end_echo(self.position);
-        (self.is_typed, self.tells_begin) = (true, false);
+        (self.is_typed, self.is_interrupted, self.tells_begin) = (true, false, false);
         (self.doubted, self.redrawn) = (None, None);
         self.remember(Mark { kind: Kind::Typed, from: self.position, to: self.position });
         self.line = (!self.is_plain).then(|| TypedLine::new(line, self.position));
+    }
+
+    /// As [`Marks::typed`], where prompts of an interrupt may come before the line is taken: its echo goes on behind them.
+    pub fn typed_behind_interrupt(&mut self, line: &str) {
+        self.typed(line);
+        self.is_interrupted = true;
     }
 
     /// Takes what may be echo of `bytes`, which began at `position`, up to where the shell has the line: there the marks after
@@ -258,8 +267,12 @@ impl Marks {
     fn take_echo(&mut self, bytes: &[u8], position: u64, count: u64) {
         let Some(line) = &mut self.line else { return };
         let skip = usize::try_from(count.saturating_sub(self.forgotten)).unwrap_or(usize::MAX);
-        let has_it =
-            |mark: &&Mark| matches!(mark.kind, Kind::Accepted | Kind::Begin | Kind::End(_) | Kind::Continuation);
+        let is_interrupted = self.is_interrupted;
+        let has_it = |mark: &&Mark| match mark.kind {
+            Kind::Begin => true,
+            Kind::Accepted | Kind::End(_) | Kind::Continuation => !is_interrupted,
+            Kind::Prompt | Kind::Typed | Kind::Redrawn => false,
+        };
         let end = self.found.iter().skip(skip).find(has_it).map(|mark| mark.from);
         if !line.take(bytes) || end.is_some() {
             self.end_echo(end.unwrap_or(position + bytes.len() as u64));

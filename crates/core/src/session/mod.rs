@@ -18,6 +18,7 @@ use crate::error::Result;
 mod echo;
 mod foreground;
 mod help;
+pub mod interrupt;
 pub mod keys;
 pub mod line;
 pub mod log;

@@ -33,7 +33,8 @@ pub(super) fn start(word: &str) -> String {
     format!("if [ -x /bin/bash ]; then\n{}\nfi\n{}\n", start_bash(word), start_plain("/bin/sh", word))
 }
 
-/// The settings of the line editor are ours alone: a file of settings could bind any key.
+/// The settings of the line editor are ours alone: a file of settings could bind any key. What bash takes for an end of input
+/// ends it at the tenth time: an interrupt may look like one to it, see [`super::interrupt`].
 ///
 /// The marks are texts in its prompts: no command, function, trace or redirection of the session's own changes what they say. Each
 /// prompt has a number, so that one that is drawn again is no news.
@@ -48,6 +49,7 @@ fn start_bash(word: &str) -> String {
         r#"exec /bin/bash --noprofile --rcfile /dev/fd/3 -i 3<<'{word}'
 exec 3<&-
 unset HISTFILE MAILCHECK
+IGNOREEOF=9
 set +H
 {{
 INPUTRC=/dev/null bind 'set enable-bracketed-paste on' 'set bell-style none'

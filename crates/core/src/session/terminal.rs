@@ -15,7 +15,7 @@ use super::echo::Echo;
 use super::foreground::edits_a_line;
 use super::line::Line;
 use super::log::SessionLog;
-use super::marks::{Kind, Marks};
+use super::marks::{Kind, Mark, Marks};
 use super::overflow::{Older, Overflow};
 use super::screen::{Screen, SharedScreen};
 pub use super::shells::HOST_KEY;
@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// 15 s for a shell to show its first prompt.
 const START: Duration = Duration::from_secs(15);
 /// 10 s for the prompt behind a command that ended: hooks of the session's own settings run before it.
-const PROMPT: Duration = Duration::from_secs(10);
+pub(super) const PROMPT: Duration = Duration::from_secs(10);
 
 /// What a session on a terminal has besides its process.
 pub struct Terminal {
@@ -56,7 +56,9 @@ pub struct Typist {
     /// The line that was not ended yet.
     line: Arc<Mutex<Line>>,
     /// Whether something was typed that no program may have read: it stands at the shell's prompt then.
-    unread: Arc<AtomicBool>,
+    pub(super) unread: Arc<AtomicBool>,
+    /// Whether something interrupted, and nothing was seen since to be read whole.
+    pub(super) interrupted: Arc<AtomicBool>,
 }
 
 impl Typist {
@@ -74,8 +76,14 @@ impl Typist {
 
     fn keys(&self, typed: Vec<u8>, marks: &Marks) -> Vec<u8> {
         self.unread.store(true, Ordering::Release);
-        self.line.lock().write(&String::from_utf8_lossy(&typed));
+        self.note(&typed);
+        let mut line = self.line.lock();
+        let is_first = line.is_empty();
+        line.write(&String::from_utf8_lossy(&typed));
         match state_of(marks) {
+            ShellState::AtPrompt if typed == [END_OF_INPUT] && is_first && !marks.is_plain() => {
+                shells::pasted(LEAVE).into_bytes()
+            }
             ShellState::AtPrompt | ShellState::Continuing if !marks.is_plain() => shells::accepted(&typed),
             ShellState::AtPrompt | ShellState::Continuing | ShellState::Starting | ShellState::Busy => typed,
         }
@@ -96,31 +104,17 @@ const LOOK_ON: Duration = Duration::from_micros(300);
 const QUICK: Duration = Duration::from_micros(500);
 
 /// 3 s for a shell to give the terminal to a command that it was typed. As long as an echo is waited for.
-const BEGIN: Duration = Duration::from_secs(3);
+pub(super) const BEGIN: Duration = Duration::from_secs(3);
+
+/// Ctrl-D, which at an empty prompt leaves a shell. bash is told so by a command: an interrupt may look to it like an end of input.
+const END_OF_INPUT: u8 = 4;
+const LEAVE: &str = "exit";
 
 /// Goes back to the screen that is no full-screen program's.
 const OTHER_SCREEN: &[u8] = b"\x1b[?1049l";
 
-/// Ctrl-C.
-const INTERRUPT: u8 = 3;
-
 /// 300 ms between two looks at a shell that marks nothing; they must agree.
-const LOOK: Duration = Duration::from_millis(300);
-
-/// Twice 250 ms for a command to end at Ctrl-C: one that is just being started when it is pressed does not hear it.
-const INTERRUPTED: Duration = Duration::from_millis(250);
-const INTERRUPTS: usize = 2;
-
-/// What was ended of a command that somebody stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
-    /// The command alone.
-    Command,
-    /// The session, with all that ran in it.
-    Session,
-    /// Nothing: a person has the session.
-    Nothing,
-}
+pub(super) const LOOK: Duration = Duration::from_millis(300);
 
 /// How far a command came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +183,12 @@ impl Terminal {
                 is_marked
             }
         });
-        let typist = Typist { marks: Arc::clone(&marks), line: Arc::default(), unread: Arc::default() };
+        let typist = Typist {
+            marks: Arc::clone(&marks),
+            line: Arc::default(),
+            unread: Arc::default(),
+            interrupted: Arc::default(),
+        };
         let terminal = Self {
             screen,
             marks,
@@ -285,10 +284,11 @@ impl Terminal {
 
     /// Deletes what stands at the shell's prompt, where something was typed that no program may have read: the line that is typed there
     /// next is nothing but that.
-    pub async fn clear_prompt(&self, process: &Process, deadline: &Deadline) -> Result<()> {
+    pub async fn clear_prompt(&self, session: &Session, deadline: &Deadline) -> Result<()> {
+        self.calm(session, deadline).await?;
         let is_at_prompt = matches!(self.state(), ShellState::AtPrompt | ShellState::Continuing);
         if is_at_prompt && self.typist.unread.load(Ordering::Acquire) {
-            process.write(shells::cleared(self.is_plain()).as_bytes(), deadline).await?;
+            session.process.write(shells::cleared(self.is_plain()).as_bytes(), deadline).await?;
             self.typed_whole();
         }
         Ok(())
@@ -320,6 +320,32 @@ impl Terminal {
         }
     }
 
+    /// As [`Terminal::typed`], where prompts of an interrupt may still come before the shell has the line.
+    pub(super) fn typed_behind_interrupt(&self, line: &str) {
+        let mut marks = self.marks.lock();
+        if marks.is_plain() {
+            marks.typed(line);
+            self.echo.lock().hold_back(line);
+        } else {
+            marks.typed_behind_interrupt(line);
+        }
+    }
+
+    /// The number of marks before the last one, where that says that a line is on its way to its program.
+    pub(super) fn handed_over(&self) -> Option<u64> {
+        let marks = self.marks.lock();
+        let is_on_its_way = |mark: Mark| matches!(mark.kind, Kind::Typed | Kind::Accepted | Kind::Begin);
+        marks.last().filter(|mark| is_on_its_way(*mark)).map(|_| marks.count() - 1)
+    }
+
+    /// Whether a command that began behind the first `count` marks has ended, and its prompt is there.
+    pub(super) fn has_ended_since_begin(&self, count: u64) -> bool {
+        let marks = self.marks.lock();
+        let begun = marks.since(count).skip_while(|mark| mark.kind != Kind::Begin);
+        marks.last().is_some_and(|mark| mark.kind == Kind::Prompt)
+            && begun.into_iter().any(|mark| matches!(mark.kind, Kind::End(_)))
+    }
+
     /// The position up to which it is known which output is an echo.
     pub fn known_until(&self) -> u64 {
         self.marks.lock().known_until()
@@ -345,12 +371,17 @@ impl Terminal {
         if self.typist.unread.load(Ordering::Acquire) { shells::cleared(is_plain).to_owned() + &line } else { line }
     }
 
+    /// What a key is at the shell's prompt.
+    pub fn key_at_prompt(&self, key: Vec<u8>) -> Vec<u8> {
+        if key == [END_OF_INPUT] && !self.is_plain() { self.line(LEAVE).into_bytes() } else { key }
+    }
+
     /// Waits until the shell waits for a command; `false` when it does not within `time`.
     pub async fn prompt(&self, process: &Process, time: Duration, deadline: &Deadline) -> Result<bool> {
         self.wait(process, time, deadline, || self.state() == ShellState::AtPrompt).await
     }
 
-    async fn wait(
+    pub(super) async fn wait(
         &self,
         process: &Process,
         time: Duration,
@@ -419,6 +450,7 @@ impl Terminal {
             ShellState::Busy | ShellState::Continuing => {}
         }
         let turn = session.turn(deadline).await?;
+        self.calm(session, deadline).await?;
         if self.state() != ShellState::AtPrompt {
             let is_silent = self.marks.lock().is_silent();
             return match process.ended() {
@@ -466,7 +498,7 @@ impl Terminal {
 
     /// Waits until the command that was typed behind the first `count` marks has the terminal: a return that is written before that
     /// is one of the shell's line editor, and ends no line for the command.
-    async fn begun(&self, process: &Process, count: u64, deadline: &Deadline) -> Result<()> {
+    pub(super) async fn begun(&self, process: &Process, count: u64, deadline: &Deadline) -> Result<()> {
         self.marks.lock().tell_begin();
         let has_begun = || {
             let marks = self.marks.lock();
@@ -474,25 +506,6 @@ impl Terminal {
             marks.is_silent() || marks.since(count).any(|mark| is_begun(mark.kind))
         };
         self.wait(process, BEGIN, deadline, has_begun).await.map(drop)
-    }
-
-    /// Ends the command that runs: with Ctrl-C, or where it does not end at that with the session.
-    pub async fn stop(&self, session: &Session) -> Stopped {
-        for _ in 0..INTERRUPTS {
-            // Whoever stops a call wants no other bound than these.
-            let deadline = Deadline::default().within(INTERRUPTED);
-            match session.turn(&deadline).await {
-                Err(error) if error.kind() == ErrorKind::Busy => return Stopped::Nothing,
-                Ok(_turn) if session.process.write(&[INTERRUPT], &deadline).await.is_ok() => {
-                    if self.prompt(&session.process, INTERRUPTED, &Deadline::default()).await.unwrap_or(false) {
-                        return Stopped::Command;
-                    }
-                }
-                Ok(_) | Err(_) => break,
-            }
-        }
-        session.process.end().await;
-        Stopped::Session
     }
 
     /// Whether the next command is looked on from the thread that types it.
@@ -518,7 +531,7 @@ fn state_of(marks: &Marks) -> ShellState {
     }
 }
 
-fn silent(id: &str) -> Error {
+pub(super) fn silent(id: &str) -> Error {
     Error::new(
         ErrorKind::AlreadyExists,
         format!(

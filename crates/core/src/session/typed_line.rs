@@ -25,6 +25,8 @@ pub(super) struct TypedLine {
     at: Instant,
     /// The characters of its rows without blanks, of those that have any.
     text: Vec<Vec<u8>>,
+    /// The blanks that the line begins with.
+    indent: usize,
     most: usize,
     /// What came since.
     bytes: Vec<u8>,
@@ -35,7 +37,8 @@ impl TypedLine {
         let rows = line.lines().map(|row| row.bytes().filter(|byte| is_drawn(*byte)).collect());
         let text = rows.filter(|row: &Vec<u8>| !row.is_empty()).collect();
         let most = line.len().saturating_mul(TIMES).saturating_add(BYTES);
-        Self { from, at: Instant::now(), text, most, bytes: Vec::new() }
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        Self { from, at: Instant::now(), text, indent, most, bytes: Vec::new() }
     }
 
     /// Takes the next bytes; whether they may be of the echo still.
@@ -66,7 +69,7 @@ impl TypedLine {
         parts.reverse();
         let mut whole: Vec<(u64, u64)> = Vec::new();
         for (from, to) in parts {
-            let (from, to) = (self.from + drawn.start(from, &whole, self.from), self.from + drawn.end(to));
+            let (from, to) = (self.from + drawn.start(from, &whole, self.from, self.indent), self.from + drawn.end(to));
             match whole.last_mut() {
                 Some(last) if last.1 >= from => last.1 = to,
                 _ => whole.push((from, to)),
@@ -137,13 +140,17 @@ impl<'a> Drawn<'a> {
         (rest.peek().is_none() && is_one_row && between <= BETWEEN + row.len() / 4).then_some((first, last))
     }
 
-    /// Where a row begins: with the blanks before it, where it begins a line or follows another row.
-    fn start(&self, first: usize, before: &[(u64, u64)], from: u64) -> u64 {
+    /// Where a row begins: with the blanks before it, where it begins a line or follows another row; else with those that are its own.
+    fn start(&self, first: usize, before: &[(u64, u64)], from: u64, indent: usize) -> u64 {
         let least = before.last().map_or(0, |(_, to)| to - from);
         let at = self.at[first];
         let blanks = self.bytes[..at].iter().rev().take_while(|byte| b" \t\r".contains(byte)).count();
         let begin = (at - blanks) as u64;
-        if begin <= least || self.bytes[..at - blanks].ends_with(b"\n") { begin.max(least) } else { at as u64 }
+        if begin <= least || self.bytes[..at - blanks].ends_with(b"\n") {
+            begin.max(least)
+        } else {
+            (at - blanks.min(indent)) as u64
+        }
     }
 
     /// Where a row ends: behind its line end, which is the editor's.
@@ -203,6 +210,7 @@ mod tests {
             ("true", "true\r\n", ""),
             ("true", "B1\r\nB2\r\ntrue\r\nB3\r\n", "B1\r\nB2\r\nB3\r\n"),
             ("true", "no end trueB3\r\n", "no end B3\r\n"),
+            ("  true", "\x1b[C   true\r\n", "\x1b[C "),
             ("for i in 1\ndo\n\techo $i\ndone", "for i in 1\r\n\rdo\r\n\r    echo $i\r\n\rdone\r\nB", "B"),
             ("echo é全", "\x1b[Kecho \x1b[1mé全\x1b[0m\r\n", "\x1b[K"),
             ("true\n\n  true", "B1\r\ntrue\r\nB2\r\n\r  true\r\nB3", "B1\r\nB2\r\nB3"),

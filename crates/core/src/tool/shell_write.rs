@@ -103,13 +103,18 @@ impl ShellWrite {
         Ok(Typed { text: typed, keys })
     }
 
-    /// What is typed: at the prompt of a shell the line that runs the text there.
-    fn typed(&self, terminal: Option<&Terminal>, is_at_prompt: bool) -> Result<Vec<u8>> {
+    /// What is typed, the text and the keys: at the prompt of a shell the line that runs the text there.
+    fn typed(&self, terminal: Option<&Terminal>, is_at_prompt: bool) -> Result<(Vec<u8>, Vec<u8>)> {
         let form = terminal.map_or(CursorKeys::Normal, |terminal| terminal.screen().lock().cursor_keys());
         let Typed { text, keys } = self.parts(form)?;
-        let at_prompt_of = terminal.filter(|_| is_at_prompt);
-        let line = at_prompt_of.zip(self.command.as_ref()).map(|(terminal, command)| terminal.line(command));
-        Ok([line.unwrap_or(text).into_bytes(), keys.concat()].concat())
+        Ok(match (terminal.filter(|_| is_at_prompt), &self.command) {
+            (Some(terminal), Some(command)) => (terminal.line(command).into_bytes(), keys.concat()),
+            (Some(terminal), None) => {
+                let keys = keys.into_iter().flat_map(|key| terminal.key_at_prompt(key));
+                (Vec::new(), keys.collect())
+            }
+            (None, _) => (text.into_bytes(), keys.concat()),
+        })
     }
 
     fn keys_are_harmless(&self) -> bool {
@@ -248,6 +253,9 @@ impl Tool for ShellWrite {
                 state = session.terminal.as_ref().map(Terminal::state);
                 self.check_typed(state)?;
             }
+            if let Some(terminal) = session.terminal.as_ref().filter(|_| state == Some(ShellState::AtPrompt)) {
+                terminal.calm(&session, deadline).await?;
+            }
             if let Some(terminal) = session.terminal.as_ref().filter(|_| state != Some(ShellState::AtPrompt)) {
                 self.check_judged(&session, terminal)?;
                 let mut line = terminal.open_line();
@@ -262,7 +270,17 @@ impl Tool for ShellWrite {
             });
             let given = process.position();
             let is_at_prompt = state == Some(ShellState::AtPrompt);
-            process.write(&self.typed(session.terminal.as_ref(), is_at_prompt)?, deadline).await?;
+            let (text, keys) = self.typed(session.terminal.as_ref(), is_at_prompt)?;
+            match &session.terminal {
+                // Keys behind a command are for it.
+                Some(terminal) if is_at_prompt && !text.is_empty() && !keys.is_empty() => {
+                    process.write(&text, deadline).await?;
+                    terminal.taken(process, deadline).await?;
+                    terminal.write(process, &keys, deadline).await?;
+                }
+                Some(terminal) => terminal.write(process, &[text, keys].concat(), deadline).await?,
+                None => process.write(&[text, keys].concat(), deadline).await?,
+            }
             if let Some(terminal) = session.terminal.as_ref().filter(|_| is_at_prompt && self.command.is_some()) {
                 terminal.typed_whole();
             }

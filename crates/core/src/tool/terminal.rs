@@ -17,9 +17,10 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning;
 use crate::lent;
 use crate::path::VirtualPath;
+use crate::session::interrupt::Stopped;
 use crate::session::overflow::Older;
 use crate::session::settle::{COLLECT, settle};
-use crate::session::terminal::{Ran, ShellState, Stopped, Terminal};
+use crate::session::terminal::{Ran, ShellState, Terminal};
 use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Session, Sessions};
 use crate::text::ansi::strip;
 use crate::text::ours::set_off;
@@ -263,7 +264,7 @@ fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolR
 /// Ends what an aborted call had started: nobody waits for it, and whoever stopped the call believes it stopped.
 async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> ToolResult {
     let stopped = terminal.stop(session).await;
-    session.told_end(terminal);
+    let code = session.told_end(terminal);
     let fresh = session.fresh_printed(view.limits.output_bytes);
     let (id, output) = (&session.id, plain(&fresh));
     let what = match stopped {
@@ -278,11 +279,11 @@ async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> Too
         format!("The call was aborted: {what}. Output so far:\n{}{}", or_none(&set_off(&output)), more_of(&fresh));
     let (file, file_bytes) = older_of(&fresh);
     let data = json!({
-        "id": id, "running": stopped == Stopped::Nothing, "sessionEnded": stopped == Stopped::Session, "output": output,
+        "id": id, "running": stopped == Stopped::Nothing, "sessionEnded": stopped == Stopped::Session, "exitCode": code, "output": output,
         "droppedBytes": fresh.dropped, "more": fresh.more, "spillPath": file, "spillBytes": file_bytes,
     });
-    let code = Some(ErrorKind::Aborted.code().to_owned());
-    ToolResult { is_error: true, code, truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+    let kind = Some(ErrorKind::Aborted.code().to_owned());
+    ToolResult { is_error: true, code: kind, truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
 }
 
 fn or_none(output: &str) -> &str {
@@ -438,7 +439,7 @@ impl Tool for ShellHelp {
             if let Some(session) = &session {
                 // What a model typed before must not be the beginning of what a person types.
                 let terminal = terminal_of(session)?;
-                terminal.clear_prompt(&session.process, deadline).await?;
+                terminal.clear_prompt(session, deadline).await?;
                 if terminal.open_line().has_text() && !terminal.screen().lock().is_alternate() {
                     return Err(Error::invalid(format!(
                         "Something was typed into session '{}' whose line has not ended: end it with `enter` before a person \
