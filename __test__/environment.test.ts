@@ -1,6 +1,7 @@
 // Environments of Python and Node, really made, without a network.
 
 import { spawnSync } from 'node:child_process'
+import { chmodSync } from 'node:fs'
 
 import { LocalBackend, setUpEnvironment, StateBackend, type EnvironmentProgress } from 'gloveport'
 import { expect, onTestFinished, test } from 'vitest'
@@ -66,6 +67,35 @@ withPython('a virtual environment is made once, and its variables put commands i
   expect(stdout).toBe(`${root}/.venv True\n`)
   expect(await setUpEnvironment(backend, { kind: 'python', pip: false })).toMatchObject({ created: false })
 })
+
+/** The version of whatever `python3` was on the path was told. */
+test('the version of an environment that is there is that of its own interpreter', async () => {
+  const root = await project({
+    'bin/python3': '#!/bin/sh\necho 3.0.1\n',
+    '.venv/bin/python': '#!/bin/sh\necho 3.9.9\n',
+  })
+  for (const program of ['bin/python3', '.venv/bin/python']) chmodSync(`${root}/${program}`, 0o755)
+  const backend = new LocalBackend({ root })
+  onTestFinished(() => backend.close())
+  expect(await setUpEnvironment(backend, { kind: 'python', interpreter: `${root}/bin/python3` })).toMatchObject({
+    created: false,
+    version: '3.9.9',
+  })
+})
+
+withPython(
+  "the interpreter's own packages are seen where that was asked for, and pip is there where it was not refused",
+  async () => {
+    const backend = await localBackend()
+    for (const inherit of [true, false]) {
+      const directory = `env-${inherit}`
+      const { env } = await setUpEnvironment(backend, { kind: 'python', pip: false, inherit, directory })
+      const { stdout } = await backend.execute(`ls ${directory}/bin; grep site ${directory}/pyvenv.cfg`, { env })
+      expect(stdout).toContain(`include-system-site-packages = ${inherit}`)
+      expect(stdout).not.toMatch(/^pip/m)
+    }
+  },
+)
 
 test('a project of Node is made, and local packages and their programs are installed', async () => {
   const backend = await localBackend({

@@ -50,6 +50,12 @@ export function checkMilliseconds(value: unknown, name: string): number | undefi
   throw new InvalidInputError(`\`${name}\` must be a whole number of milliseconds from 0 on, not ${given}.`)
 }
 
+/** The caller's true or false, or an error. */
+export function checkFlag(value: unknown, name: string): boolean | undefined {
+  if (value === undefined || typeof value === 'boolean') return value
+  throw new InvalidInputError(`\`${name}\` must be true or false, not ${describe(value)}.`)
+}
+
 /** The caller's function, or an error. */
 export function checkFunction<F>(value: F | undefined, name: string): F | undefined {
   if (value === undefined || value === null) return undefined

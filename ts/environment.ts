@@ -3,12 +3,13 @@
 // already is used, and without packages nothing is fetched.
 
 import type { Backend, CallSignal, ExecuteResult } from './backend/types.js'
-import { checkFunction, checkOptions, checkText, describe } from './encode.js'
+import { checkFlag, checkFunction, checkKnown, checkMilliseconds, checkText, describe } from './encode.js'
 import { GloveportError } from './errors/gloveport-error.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
 import { TimeoutError } from './errors/timeout-error.js'
 import { UnsupportedError } from './errors/unsupported-error.js'
 import { escapeControls } from './escape-controls.js'
+import { checkSignal } from './native-call.js'
 
 /** Where a set-up is. */
 export interface EnvironmentProgress {
@@ -28,7 +29,7 @@ export interface EnvironmentOptions extends CallSignal {
   readonly interpreter?: string | undefined
   /** Packages to install, as `pip` or `npm` name them: `requests==2.32.0`, `zod@4`, `./local`. */
   readonly packages?: readonly string[] | undefined
-  /** Python: whether the interpreter's own packages are seen too, as in a clone of it. Default false. */
+  /** Python: whether the interpreter's own packages are seen too, as in a clone of it; default false. One that is there stays as it is. */
   readonly inherit?: boolean | undefined
   /** Python: whether `pip` is put into it; default true. Without it no packages can be installed. */
   readonly pip?: boolean | undefined
@@ -43,7 +44,7 @@ export interface Environment {
   readonly kind: 'python' | 'node'
   /** As commands know it. */
   readonly directory: string
-  /** Of the interpreter, such as `3.13.5`. */
+  /** Of the interpreter that commands in it run, such as `3.13.5`. */
   readonly version: string
   /** Whether it was made now; false where it was there. */
   readonly created: boolean
@@ -55,6 +56,8 @@ export interface Environment {
 const STEP_MS = 300_000
 /** 20 lines of what a failed step printed last. */
 const TAIL_LINES = 20
+/** Has an interpreter print its version. */
+const PYTHON_VERSION = `-c 'import platform; print(platform.python_version())'`
 
 /**
  * Sets an environment up with commands of `backend`, once, before an agent works there. It runs what packages bring along, with
@@ -77,6 +80,7 @@ interface Checked extends EnvironmentOptions {
   readonly directory: string
   readonly interpreter: string
   readonly packages: readonly string[]
+  readonly pip: boolean
 }
 
 class SetUp {
@@ -87,10 +91,12 @@ class SetUp {
 
   async run(): Promise<Environment> {
     const { kind, packages } = this.options
-    const { version, workingDirectory, path } = await this.#look()
+    const { version: found, workingDirectory, path } = await this.#look()
     const below = this.options.directory === '.' ? '' : `/${this.options.directory}`
     const directory = `${workingDirectory}${below}`
-    const created = kind === 'python' ? await this.#makeVenv(directory) : await this.#makeProject(directory)
+    const there = kind === 'python' ? await this.#versionOf(directory) : undefined
+    const created = kind === 'python' ? await this.#makeVenv(directory, there) : await this.#makeProject(directory)
+    const version = there ?? found
     if (packages.length > 0) await this.#install(directory)
     const env: Record<string, string> =
       kind === 'python'
@@ -102,8 +108,7 @@ class SetUp {
   /** What is there to begin with; the commands' own picture of it. */
   async #look(): Promise<{ version: string; workingDirectory: string; path: string }> {
     const { kind, interpreter } = this.options
-    const program =
-      kind === 'python' ? `-c 'import platform; print(platform.python_version())'` : `-p 'process.versions.node'`
+    const program = kind === 'python' ? PYTHON_VERSION : `-p 'process.versions.node'`
     const result = await this.#run('check', `${quote(interpreter)} ${program} && pwd && printf '%s\n' "$PATH"`)
     const [version, workingDirectory, path] = result.stdout.split('\n')
     if (result.exitCode !== 0 || !version || !workingDirectory || path === undefined) {
@@ -113,10 +118,16 @@ class SetUp {
     return { version, workingDirectory: workingDirectory === '/' ? '' : workingDirectory, path }
   }
 
-  async #makeVenv(directory: string): Promise<boolean> {
-    const { interpreter, inherit, pip = true } = this.options
-    const { exitCode } = await this.#run('check', `test -x ${quote(`${directory}/bin/python`)}`)
-    if (exitCode === 0) return false
+  /** That of the interpreter of an environment that is there: another one may have made it. */
+  async #versionOf(directory: string): Promise<string | undefined> {
+    const python = quote(`${directory}/bin/python`)
+    const { exitCode, stdout } = await this.#run('check', `test -x ${python} && ${python} ${PYTHON_VERSION}`)
+    return exitCode === 0 ? stdout.trim() : undefined
+  }
+
+  async #makeVenv(directory: string, there: string | undefined): Promise<boolean> {
+    const { interpreter, inherit, pip } = this.options
+    if (there !== undefined) return false
     const flags = [pip ? '' : ' --without-pip', inherit ? ' --system-site-packages' : ''].join('')
     await this.#must('create', `${quote(interpreter)} -m venv${flags} -- ${quote(directory)}`)
     return true
@@ -169,7 +180,7 @@ class SetUp {
   }
 }
 
-const OPTIONS = new Set([
+const OPTIONS = [
   'kind',
   'directory',
   'interpreter',
@@ -179,15 +190,13 @@ const OPTIONS = new Set([
   'timeout',
   'signal',
   'onProgress',
-])
+] as const satisfies (keyof EnvironmentOptions)[]
 
 function check(options: EnvironmentOptions): Checked {
-  const given = checkOptions(options) as EnvironmentOptions
-  const unknown = Object.keys(given).find((name) => !OPTIONS.has(name))
-  if (unknown !== undefined) {
-    throw new InvalidInputError(`\`options.${unknown}\` is not known; there are ${[...OPTIONS].join(', ')}.`)
-  }
-  const { kind, packages = [], pip = true } = given
+  const given = checkKnown(options, OPTIONS) as EnvironmentOptions
+  const { kind } = given
+  const packages = given.packages ?? []
+  const pip = checkFlag(given.pip ?? undefined, 'options.pip') ?? true
   if (kind !== 'python' && kind !== 'node') {
     throw new InvalidInputError(`\`options.kind\` must be 'python' or 'node', not ${shown(kind)}.`)
   }
@@ -207,6 +216,10 @@ function check(options: EnvironmentOptions): Checked {
     directory,
     interpreter: word(given.interpreter ?? (kind === 'python' ? 'python3' : 'node'), 'interpreter'),
     packages: packages.map((name, index) => word(name, `packages[${index}]`)),
+    pip,
+    inherit: checkFlag(given.inherit ?? undefined, 'options.inherit'),
+    timeout: checkMilliseconds(given.timeout, 'options.timeout'),
+    signal: checkSignal(given.signal),
     onProgress: checkFunction(given.onProgress, 'options.onProgress'),
   }
 }

@@ -1,11 +1,11 @@
 // Makes a toolset of what an application says: what is plain data goes to the core, its functions and tools to the host.
 
 import { nativeFor, watchFailures } from '../backend/user.js'
-import { checkFunction, checkOptions, checkString, encodeJson } from '../encode.js'
+import { checkFlag, checkFunction, checkOptions, checkString, encodeJson } from '../encode.js'
 import { NativeToolset } from '../native.js'
 import { CustomTool } from './custom-tool.js'
 import { Host } from './host.js'
-import { callTimeout, checkFlag, checkHooks, customTools, imageBytes } from './options.js'
+import { callTimeout, checkHooks, customTools, imageBytes } from './options.js'
 import { subagentTools } from './subagents.js'
 import { Toolset } from './toolset.js'
 import type { ToolsetOptions } from './types.js'

@@ -62,12 +62,6 @@ export function callTimeout(limits: ToolsetOptions['limits']): number {
   )
 }
 
-/** The caller's true or false, or an error. */
-export function checkFlag(value: unknown, name: string): boolean | undefined {
-  if (value === undefined || typeof value === 'boolean') return value
-  throw new InvalidInputError(`\`${name}\` must be true or false, not ${describe(value)}.`)
-}
-
 /** The bytes of an image that the core is told. */
 export function imageBytes(images: ToolsetOptions['images']): { imageBytes?: number } {
   if (images === undefined || images === true) return {}
