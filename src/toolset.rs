@@ -1,11 +1,13 @@
 //! Toolsets: made from options over a backend, called by tool name.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gloveport_core::approval::{ApprovalGrant, Approver};
 use gloveport_core::custom::CustomTools;
 use gloveport_core::error::{Error, Result};
 use gloveport_core::hooks::{CommandJudge, Hooks};
+use gloveport_core::session::Opening;
 use gloveport_core::tool::ToolResult;
 use gloveport_core::toolset::{Application, Assessment, CallOptions, CallReport, Toolset};
 use gloveport_core::wire::Content;
@@ -49,6 +51,14 @@ struct CallJson {
     /// Whether the verdict is wanted.
     #[serde(default)]
     report: bool,
+    /// Variables of a session that the call opens.
+    #[serde(default)]
+    env: Option<BTreeMap<String, String>>,
+    /// Its size.
+    #[serde(default)]
+    columns: Option<u16>,
+    #[serde(default)]
+    rows: Option<u16>,
 }
 
 #[napi]
@@ -238,6 +248,7 @@ fn options_of(call_json: &str, cancel: Option<&NativeCancel>) -> (Result<CallOpt
         cancel: token_of(cancel),
         approval: call.approval,
         on_output: None,
+        opening: Opening { env: call.env, columns: call.columns, rows: call.rows },
     };
     (Ok(options), call.report)
 }

@@ -19,6 +19,12 @@ export interface TerminalExecOptions extends TerminalCallOptions {
   readonly timeout?: number | undefined
   /** Where a new session begins. */
   readonly cwd?: string | undefined
+  /** Variables of a new session, on top of the backend's. */
+  readonly env?: Readonly<Record<string, string>> | undefined
+  /** Columns of a new session, from 1 to 500; default 120. */
+  readonly columns?: number | undefined
+  /** Rows of a new session, from 1 to 500; default 40. */
+  readonly rows?: number | undefined
 }
 
 export interface TerminalViewOptions extends TerminalCallOptions {
@@ -55,14 +61,15 @@ export class Terminals {
     this.#toolset = createToolset({ ...options, tools: ['terminal'] })
   }
 
-  /** Runs a command in the shell of a session. */
+  /**
+   * Runs a command in the shell of a session, and opens it where it is not open. One that is open is not opened anew: `cwd` is
+   * refused then, and so are `env`, `columns` and `rows` that are not those it has.
+   */
   async exec(id: string, command: string, options?: TerminalExecOptions): Promise<ToolResult> {
-    const { block, timeout, cwd, ...call } = checkCall(options, ['block', 'timeout', 'cwd'])
-    return this.#toolset.call(
-      'shell_exec',
-      defined({ id, command, block, timeout: seconds(timeout, 'timeout'), cwd }),
-      call,
-    )
+    const given = checkCall(options, ['block', 'timeout', 'cwd', 'env', 'columns', 'rows'])
+    const { block, timeout, cwd, env, columns, rows, ...call } = given
+    const input = defined({ id, command, block, timeout: seconds(timeout, 'timeout'), cwd })
+    return this.#toolset.callOpening('shell_exec', input, call, defined({ env, columns, rows }))
   }
 
   /** What a session printed since the last look. */

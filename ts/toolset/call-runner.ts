@@ -15,6 +15,15 @@ import { type Call, type Host, throwInterruption } from './host.js'
 import type { Presence } from './presence.js'
 import type { CallOptions, Next, ToolResult } from './types.js'
 
+/** How a session that a call opens is opened, which no model says. */
+export interface Opening {
+  readonly env?: unknown
+  readonly columns?: unknown
+  readonly rows?: unknown
+}
+
+type RunOptions = CallOptions & { readonly opening?: Opening }
+
 export class CallRunner {
   readonly #native: NativeToolset
   readonly #host: Host
@@ -27,7 +36,7 @@ export class CallRunner {
   }
 
   /** The around hooks, the outermost first, and in their middle the run. */
-  async around(call: Call, name: string, input: unknown, options: CallOptions): Promise<ToolResult> {
+  async around(call: Call, name: string, input: unknown, options: RunOptions): Promise<ToolResult> {
     let next = async (given: unknown, signal: AbortSignal | undefined): Promise<ToolResult> => {
       const refusal = this.#host.custom(call.tool) ? await this.#refusal(call, name, signal) : undefined
       return refusal ?? this.#run(call, name, { input: given, isOther: given !== input }, signal, options)
@@ -77,7 +86,7 @@ export class CallRunner {
     name: string,
     { input, isOther }: { readonly input: unknown; readonly isOther: boolean },
     signal: AbortSignal | undefined,
-    { approval, onOutput }: CallOptions,
+    { approval, onOutput, opening }: RunOptions,
   ): Promise<ToolResult> {
     let inputJson: string
     try {
@@ -92,7 +101,7 @@ export class CallRunner {
       call,
       async (run) => {
         const callJson = encodeJson(
-          { callId: call.callId, callKey: run.key, approval, report: this.#host.listens },
+          { callId: call.callId, callKey: run.key, approval, report: this.#host.listens, ...opening },
           'options',
         )
         try {

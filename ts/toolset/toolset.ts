@@ -11,7 +11,7 @@ import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { checkSignal, refuseAborted, runNative } from '../native-call.js'
 import type { NativeError, NativeToolset } from '../native.js'
 import { eventError } from './audit.js'
-import { CallRunner } from './call-runner.js'
+import { CallRunner, type Opening } from './call-runner.js'
 import type { CallVerdict } from './events.js'
 import { harmless } from './failures.js'
 import type { Call, Host } from './host.js'
@@ -151,11 +151,17 @@ export class Toolset {
     return this.#call(name, input, options, {})
   }
 
+  /** For this package: a call of a program, which says how a session that it opens is opened. */
+  async callOpening(name: string, input: unknown, options: CallOptions, opening: Opening): Promise<ToolResult> {
+    return this.#call(name, input, options, {}, opening)
+  }
+
   async #call(
     name: string,
     input: unknown,
     options: CallOptions | undefined,
     metadata: Readonly<Record<string, unknown>>,
+    opening?: Opening,
   ): Promise<ToolResult> {
     const given = checkKnown(options, CALL_OPTIONS)
     checkString(name, 'name')
@@ -173,7 +179,7 @@ export class Toolset {
     const started = performance.now()
     this.#host.tell(call, { type: 'call-started', input })
     try {
-      const result = await this.#runner.around(call, name, input, given)
+      const result = await this.#runner.around(call, name, input, { ...given, ...(opening ? { opening } : {}) })
       if (this.#host.listens) {
         const { isError, code, truncated } = result
         const durationMs = performance.now() - started

@@ -187,6 +187,12 @@ impl Screen {
         }
     }
 
+    /// How large it is.
+    pub fn size(&self) -> TerminalSize {
+        let (rows, columns) = self.parser.screen().size();
+        TerminalSize { columns: columns.get(), rows: rows.get() }
+    }
+
     /// Whether a full-screen program shows its own screen.
     pub fn is_alternate(&self) -> bool {
         self.parser.screen().alternate_screen()

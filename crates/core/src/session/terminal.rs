@@ -3,6 +3,7 @@
 //! Commands are typed to it, and the shell marks where each begins and ends ([`super::marks`]): so their output, and only
 //! theirs, is known to the byte, however they end. Which shell it is, and what is typed at it, is in [`super::shells`].
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +47,8 @@ pub struct Terminal {
     /// Where the output of a command goes that memory does not keep, and how much of it is told.
     spill: Option<(Spill, usize)>,
     /// That of the last command that was typed.
+    /// The variables that the application opened it with.
+    environment: BTreeMap<String, String>,
     overflow: Mutex<Option<Arc<Mutex<Option<Overflow>>>>>,
 }
 
@@ -199,6 +202,7 @@ impl Terminal {
             is_logged,
             spill: None,
             overflow: Mutex::default(),
+            environment: BTreeMap::new(),
         };
         (terminal, start(&word), tap)
     }
@@ -209,6 +213,16 @@ impl Terminal {
     }
 
     /// Has what is forgotten of the output of the command that was just typed go to a file of its own.
+    /// Notes the variables that the application opens it with.
+    pub fn with_environment(self, environment: BTreeMap<String, String>) -> Self {
+        Self { environment, ..self }
+    }
+
+    /// The variables that the application opened it with.
+    pub fn environment(&self) -> &BTreeMap<String, String> {
+        &self.environment
+    }
+
     fn spill(&self, process: &Process) {
         let Some((spill, most)) = &self.spill else { return };
         let overflow = Arc::new(Mutex::new(Some(Overflow::new(Arc::clone(spill), *most))));

@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::access::{Access, Operation};
-use crate::backend::process::TerminalSize;
 use crate::backend::{BoxFuture, Ceiling, CommandLimits, TerminalRequest};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result, Shown};
@@ -21,7 +20,7 @@ use crate::session::interrupt::Stopped;
 use crate::session::overflow::Older;
 use crate::session::settle::{COLLECT, settle};
 use crate::session::terminal::{Ran, ShellState, Terminal};
-use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Session, Sessions};
+use crate::session::{Fresh, Help, Hold, OF_A_PERSON, Opening, Session, Sessions};
 use crate::text::ansi::strip;
 use crate::text::ours::set_off;
 use crate::text::progress::last_states;
@@ -34,9 +33,7 @@ use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 const DEFAULT_TIMEOUT_S: f64 = 20.0;
 /// 590 s: the longest wait of one call, which as a whole may take 600.
 pub(super) const MAX_WAIT_S: f64 = 590.0;
-/// 120 columns and 40 rows: what is comfortable to read as text.
-const SIZE: TerminalSize = TerminalSize { columns: 120, rows: 40 };
-/// 3 s for a person to be led out of a session when their time is over.
+/// 3 s for a person to be led out of a session when their time is over. Whoever aborts a call wants it back: 150 ms then.
 const LEAVE: Duration = Duration::from_secs(3);
 
 /// The input of `shell_exec`.
@@ -110,6 +107,7 @@ impl Tool for ShellExec {
                     session
                 }
                 Some(session) if session.terminal.is_none() => {
+                    view.opening.map_or(Ok(()), |opening| opening.check(&session))?;
                     return Err(Error::invalid(format!(
                         "'{}' is a command in the background that has ended: read it with `read_output`, and use another id.",
                         session.id
@@ -316,13 +314,15 @@ async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>, tool:
     let place = view.sessions.place(id)?;
     // The thread of a caller that types at a shell is not held up by the start of one.
     lent::give_back(|| true).await;
-    let (terminal, shell, tap) = Terminal::new(SIZE, view.sessions.log(id, SIZE));
-    let terminal = terminal.with_spill(view.spill(), view.limits.output_bytes);
+    let size = view.opening.map_or_else(|| Opening::default().size(), Opening::size)?;
+    let variables = view.opening.and_then(|opening| opening.env.clone()).unwrap_or_default();
+    let (terminal, shell, tap) = Terminal::new(size, view.sessions.log(id, size));
+    let terminal = terminal.with_spill(view.spill(), view.limits.output_bytes).with_environment(variables.clone());
     let request = TerminalRequest {
         command: Some(shell),
         working_directory: cwd.map(|cwd| view.path(cwd)).transpose()?,
-        environment: Vec::new(),
-        size: SIZE,
+        environment: variables.into_iter().collect(),
+        size,
         limits: CommandLimits::default(),
         tap: Some(tap),
     };

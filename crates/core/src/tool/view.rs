@@ -15,7 +15,7 @@ use crate::media::Gate;
 use crate::memory::ReadMemory;
 use crate::path::VirtualPath;
 use crate::scratch::Scratch;
-use crate::session::{Helper, Sessions, Starter};
+use crate::session::{Helper, Opening, Sessions, Starter};
 
 /// The state of a file that a request showed; `None` when there was none.
 pub type Binding = (VirtualPath, Option<FileVersion>);
@@ -55,6 +55,8 @@ pub struct View<'a> {
     pub scratch: &'a Scratch,
     /// What the application is told about the call.
     pub info: CallInfo<'a>,
+    /// What the application says of a session that this call opens.
+    pub opening: Option<&'a Opening>,
     /// Who may be asked for help.
     pub help: &'a dyn Helper,
 }

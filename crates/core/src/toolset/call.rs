@@ -24,6 +24,7 @@ use crate::cancel::{CancelToken, Deadline};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hooks::Scope;
 use crate::permissions::Action;
+use crate::session::Opening;
 use crate::tool::{Binding, DecodedCall, ToolResult, View};
 
 /// 3 s: what a run may take to tidy up (end a process tree, return partial output) after its deadline or abort.
@@ -44,6 +45,8 @@ pub struct CallOptions {
     pub approval: Option<ApprovalGrant>,
     /// Takes output of a command as it comes.
     pub on_output: Option<OutputSink>,
+    /// How a session that the call opens is opened.
+    pub opening: Opening,
 }
 
 /// A call that was found and decoded.
@@ -273,7 +276,10 @@ impl Toolset {
         self.shared.whereabouts.enter(&plan.sessions)?;
         self.shared.programs.rename(std::mem::take(&mut plan.renamed));
         let backend = self.shared.scratch.backend();
-        let view = self.view(&*backend, &call, prepared.info(), &bindings, options.on_output.clone());
+        let view = View {
+            opening: Some(&options.opening),
+            ..self.view(&*backend, &call, prepared.info(), &bindings, options.on_output.clone())
+        };
         let mut result = self.run(&*prepared.decoded, &view).await?.bounded(self.shared.limits.text_bytes);
         self.shared.whereabouts.arrive(prepared.exposed.ours(), &plan.sessions, &result);
         if let Some(analysis) = plan.command.as_ref().filter(|_| plan.sessions.is_empty()) {
@@ -409,6 +415,7 @@ impl Toolset {
             media: &self.shared.media,
             bindings,
             on_output,
+            opening: None,
             sessions: &self.shared.sessions,
             scratch: &self.shared.scratch,
         }
