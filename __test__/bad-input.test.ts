@@ -2,8 +2,16 @@
 
 import { runInNewContext } from 'node:vm'
 
-import { GloveportError, LocalBackend } from 'gloveport'
-import { expect, test } from 'vitest'
+import {
+  GloveportError,
+  LocalBackend,
+  type RunningCommand,
+  setUpEnvironment,
+  Terminals,
+  type TerminalSession,
+  type ToolResult,
+} from 'gloveport'
+import { expect, onTestFinished, test } from 'vitest'
 
 import { localBackend, rejection, toolsetOver } from './support.js'
 
@@ -147,4 +155,363 @@ test('an option of a call, of an answer and of what is around them that is not k
   expect(await rejection(toolset.refresh(wrong({ timeout: 1 })))).toMatchObject({ code: 'INVALID_INPUT' })
   expect(await rejection(toolset.resume([], [], wrong({ timeout: 1 })))).toMatchObject({ code: 'INVALID_INPUT' })
   expect(() => toolset.subset(['ls'], wrong({ autoinherit: true }))).toThrow(/`options\.autoinherit` is not known/)
+})
+
+/** What takes options of commands and terminals. */
+interface Commands {
+  readonly backend: LocalBackend
+  readonly running: RunningCommand
+  readonly terminal: TerminalSession
+  readonly terminals: Terminals
+}
+
+type CommandCall = (on: Commands, options: never) => Promise<unknown>
+
+const execute: CommandCall = ({ backend }, options) => backend.execute('touch made', options)
+const openTerminal: CommandCall = ({ backend }, options) => backend.openTerminal(options)
+const exec: CommandCall = ({ terminals }, options) => terminals.exec('o', 'touch made', options)
+const setUp: CommandCall = ({ backend }, options) =>
+  setUpEnvironment(backend, { kind: 'node', ...(options as object) } as never)
+
+const NUMBER = 'expected a whole number that is not negative'
+const SIZE = 'expected a whole number from 0 to 65535'
+const OBJECT = 'expected an object'
+
+/** The call, what it is given, and all that is said of that: the field, what it is, and what would work. */
+const COMMAND_CALLS: readonly [string, CommandCall, unknown, string | RegExp][] = [
+  ...[['execute', execute] as const, ['openTerminal', openTerminal] as const].flatMap(
+    ([name, call]): [string, CommandCall, unknown, string][] => [
+      [
+        name,
+        call,
+        { cwd: 3 },
+        `The arguments of ${name} are not right at 'cwd': wrong type: integer \`3\`, expected a string.`,
+      ],
+      [
+        name,
+        call,
+        { env: { A: 1 } },
+        `The arguments of ${name} are not right at 'env.A': wrong type: integer \`1\`, expected a string.`,
+      ],
+      [name, call, { env: ['A=1'] }, `The arguments of ${name} are not right at 'env': found an array, ${OBJECT}.`],
+      [
+        name,
+        call,
+        { limits: 5 },
+        `The arguments of ${name} are not right at 'limits': wrong type: integer \`5\`, ${OBJECT}.`,
+      ],
+      [
+        name,
+        call,
+        { limits: { cpuMs: '1' } },
+        `The arguments of ${name} are not right at 'limits.cpuMs': wrong type: string "1", ${NUMBER}.`,
+      ],
+      [
+        name,
+        call,
+        { signal: {} },
+        '`signal` must be an AbortSignal, such as `new AbortController().signal`, not an object.',
+      ],
+      [name, call, 5, '`options` must be an object, not a number.'],
+    ],
+  ),
+  [
+    'execute',
+    execute,
+    { timeout: '5' },
+    `The arguments of execute are not right at 'timeout': wrong type: string "5", ${NUMBER}.`,
+  ],
+  [
+    'execute',
+    execute,
+    { timeout: -1 },
+    `The arguments of execute are not right at 'timeout': wrong value: integer \`-1\`, ${NUMBER}.`,
+  ],
+  [
+    'execute',
+    execute,
+    { timeout: 0.5 },
+    `The arguments of execute are not right at 'timeout': wrong type: floating point \`0.5\`, ${NUMBER}.`,
+  ],
+  ['execute', execute, { timeout: NaN }, '`execute.timeout` is NaN; use a finite number.'],
+  [
+    'execute',
+    execute,
+    { stdin: 5 },
+    "The arguments of execute are not right at 'stdin': wrong type: integer `5`, expected a string.",
+  ],
+  ['execute', execute, { onOutput: 5 }, '`onOutput` must be a function, not a number.'],
+  [
+    'execute',
+    execute,
+    { background: 'yes' },
+    "The arguments of execute are not right at 'background': unknown variant `yes`, expected `end` or `keep`.",
+  ],
+  [
+    'execute',
+    execute,
+    { onTimeout: true },
+    "The arguments of execute are not right at 'onTimeout': wrong type: boolean `true`, expected a string.",
+  ],
+  [
+    'execute',
+    execute,
+    { timeoutMs: 5 },
+    /^The arguments of execute are not right: unknown field `timeoutMs`, expected one of `command`, `timeout`, `cwd`/,
+  ],
+  [
+    'execute',
+    execute,
+    { limits: { ram: 1 } },
+    /^The arguments of execute are not right at 'limits': unknown field `ram`, expected one of `memoryBytes`/,
+  ],
+  [
+    'openTerminal',
+    openTerminal,
+    { command: 5 },
+    "The arguments of openTerminal are not right at 'command': wrong type: integer `5`, expected a string.",
+  ],
+  [
+    'openTerminal',
+    openTerminal,
+    { columns: '80' },
+    `The arguments of openTerminal are not right at 'columns': wrong type: string "80", ${SIZE}.`,
+  ],
+  [
+    'openTerminal',
+    openTerminal,
+    { rows: 70_000 },
+    `The arguments of openTerminal are not right at 'rows': wrong value: integer \`70000\`, ${SIZE}.`,
+  ],
+  ['openTerminal', openTerminal, { columns: 0 }, /columns.*rows/],
+  [
+    'openTerminal',
+    openTerminal,
+    { size: 5 },
+    /^The arguments of openTerminal are not right: unknown field `size`, expected one of `command`, `cwd`/,
+  ],
+  [
+    'write',
+    ({ running }, content) => running.write(content),
+    5,
+    '`content` must be a string or a Uint8Array, not a number.',
+  ],
+  [
+    'write',
+    ({ running }, options) => running.write('x', options),
+    { end: true },
+    '`options.end` is not known; there are signal.',
+  ],
+  [
+    'closeInput',
+    ({ running }, options) => running.closeInput(options),
+    { now: 1 },
+    '`options.now` is not known; there are signal.',
+  ],
+  [
+    'read',
+    ({ running }, options) => running.read(options),
+    { wait: '5' },
+    '`wait` must be a whole number of milliseconds from 0 on, not a string.',
+  ],
+  [
+    'read',
+    ({ running }, options) => running.read(options),
+    { timeout: 5 },
+    '`options.timeout` is not known; there are wait, signal.',
+  ],
+  [
+    'wait',
+    ({ running }, options) => running.wait(options),
+    { timeout: 5 },
+    '`options.timeout` is not known; there are signal.',
+  ],
+  [
+    'wait',
+    ({ running }, options) => running.wait(options),
+    { signal: 'x' },
+    /^`signal` must be an AbortSignal.*, not a string\.$/,
+  ],
+  ['signal', ({ running }, name) => running.signal(name), 9, '`signal` must be a string, not a number.'],
+  [
+    'signal',
+    ({ running }, options) => running.signal('SIGINT', options),
+    { wait: 5 },
+    '`options.wait` is not known; there are signal.',
+  ],
+  [
+    'resize',
+    ({ terminal }, columns) => terminal.resize(columns, 5),
+    '80',
+    `The arguments of resize are not right at 'columns': wrong type: string "80", ${SIZE}.`,
+  ],
+  [
+    'resize',
+    ({ terminal }, options) => terminal.resize(80, 24, options),
+    { rows: 5 },
+    '`options.rows` is not known; there are signal.',
+  ],
+  [
+    'screen',
+    ({ terminal }, options) => terminal.screen(options),
+    { image: true },
+    '`options.image` is not known; there are signal.',
+  ],
+  [
+    'screenPng',
+    ({ terminal }, options) => terminal.screenPng(options),
+    { scale: 2 },
+    '`options.scale` is not known; there are signal.',
+  ],
+  [
+    'painting',
+    ({ terminal }, options) => terminal.painting(options),
+    { since: 'x' },
+    `The arguments of painting are not right at 'position': wrong type: string "x", ${NUMBER}.`,
+  ],
+  [
+    'painting',
+    ({ terminal }, options) => terminal.painting(options),
+    { wait: 1 },
+    '`options.wait` is not known; there are since, signal.',
+  ],
+  [
+    'Terminals.exec',
+    exec,
+    { block: 'yes' },
+    /^Error: The input of shell_exec is not right at 'block': wrong type: string "yes", expected true or false\. An input/,
+  ],
+  [
+    'Terminals.exec',
+    exec,
+    { cwd: 3 },
+    /^Error: The input of shell_exec is not right at 'cwd': wrong type: integer `3`, expected a string\./,
+  ],
+  [
+    'Terminals.exec',
+    exec,
+    { timeout: '5' },
+    '`timeout` must be a whole number of milliseconds from 0 on, not a string.',
+  ],
+  [
+    'Terminals.exec',
+    exec,
+    { env: { A: 1 } },
+    "The options are not right at 'env.A': wrong type: integer `1`, expected a string.",
+  ],
+  ['Terminals.exec', exec, { env: 'A=1' }, `The options are not right at 'env': wrong type: string "A=1", ${OBJECT}.`],
+  [
+    'Terminals.exec',
+    exec,
+    { columns: '80' },
+    `The options are not right at 'columns': wrong type: string "80", ${SIZE}.`,
+  ],
+  ['Terminals.exec', exec, { rows: -1 }, `The options are not right at 'rows': wrong value: integer \`-1\`, ${SIZE}.`],
+  ['Terminals.exec', exec, { rows: 0 }, /columns.*rows/],
+  ['Terminals.exec', exec, { signal: {} }, /^`signal` must be an AbortSignal.*, not an object\.$/],
+  [
+    'Terminals.exec',
+    ({ terminals }, command) => terminals.exec('o', command),
+    5,
+    /^Error: The input of shell_exec is not right at 'command': wrong type: integer `5`/,
+  ],
+  [
+    'Terminals.exec',
+    ({ terminals }, id) => terminals.exec(id, 'true'),
+    5,
+    /^Error: The input of shell_exec is not right at 'id': wrong type: integer `5`/,
+  ],
+  [
+    'Terminals.view',
+    ({ terminals }, options) => terminals.view('o', options),
+    { wait: '5' },
+    /^`wait` must be a whole number of milliseconds/,
+  ],
+  [
+    'Terminals.write',
+    ({ terminals }, options) => terminals.write('o', 'x', options),
+    { enter: 1 },
+    /not right at 'enter': wrong type: integer `1`, expected true or false/,
+  ],
+  [
+    'Terminals.write',
+    ({ terminals }, options) => terminals.write('o', 'x', options),
+    { keys: 'up' },
+    /not right at 'keys': wrong type: string "up", expected an array/,
+  ],
+  [
+    'Terminals.write',
+    ({ terminals }, options) => terminals.write('o', 'x', options),
+    { keys: [1] },
+    /not right at 'keys\[0\]': wrong type: integer `1`, expected a string/,
+  ],
+  [
+    'Terminals.screen',
+    ({ terminals }, options) => terminals.screen('o', options),
+    { image: 'png' },
+    /not right at 'image': wrong type: string "png", expected true or false/,
+  ],
+  [
+    'Terminals.resize',
+    ({ terminals }, columns) => terminals.resize('o', columns, 5),
+    '80',
+    /not right at 'columns': wrong type: string "80", expected a whole number from 0/,
+  ],
+  [
+    'Terminals.askForHelp',
+    ({ terminals }, prompt) => terminals.askForHelp('o', prompt),
+    5,
+    /not right at 'prompt': wrong type: integer `5`, expected a string/,
+  ],
+  ['setUpEnvironment', setUp, { kind: 'ruby' }, "`options.kind` must be 'python' or 'node', not \"ruby\"."],
+  ['setUpEnvironment', setUp, { directory: 5 }, /^`options\.directory` must be text .*, not a number\.$/],
+  ['setUpEnvironment', setUp, { interpreter: 5 }, /^`options\.interpreter` must be text .*, not a number\.$/],
+  ['setUpEnvironment', setUp, { packages: 'zod' }, '`options.packages` must be an array of names, not a string.'],
+  ['setUpEnvironment', setUp, { packages: [5] }, /^`options\.packages\[0\]` must be text .*, not a number\.$/],
+  ['setUpEnvironment', setUp, { inherit: 'yes' }, '`options.inherit` must be true or false, not a string.'],
+  ['setUpEnvironment', setUp, { pip: 0 }, '`options.pip` must be true or false, not a number.'],
+  [
+    'setUpEnvironment',
+    setUp,
+    { timeout: '5' },
+    '`options.timeout` must be a whole number of milliseconds from 0 on, not a string.',
+  ],
+  ['setUpEnvironment', setUp, { signal: {} }, /^`signal` must be an AbortSignal.*, not an object\.$/],
+  ['setUpEnvironment', setUp, { onProgress: 5 }, '`options.onProgress` must be a function, not a number.'],
+  [
+    'setUpEnvironment',
+    setUp,
+    { package: [] },
+    /^`options\.package` is not known; there are kind, directory, interpreter, packages,/,
+  ],
+]
+
+/** Options of running commands that are not there were swallowed; what was said named no field, or not what would work. */
+test('whatever is not right about a command or a terminal is refused by its name, with what it is and what would work', async () => {
+  const backend = await localBackend({ 'a.txt': 'a' })
+  const left = await backend.execute('cat', { timeout: 50, onTimeout: 'background' })
+  const terminal = await backend.openTerminal({ command: 'cat' })
+  const terminals = new Terminals({ backend, requireExecuteApproval: false })
+  onTestFinished(() => terminals.close())
+  const on: Commands = { backend, running: left.process as RunningCommand, terminal, terminals }
+  const told: [string, unknown, string | RegExp][] = []
+  for (const [name, call, options] of COMMAND_CALLS) {
+    const answer = await call(on, options as never).then(
+      (value) => value as ToolResult,
+      (thrown: unknown) => thrown as GloveportError,
+    )
+    told.push([name, options, answer instanceof Error ? answer.message : answer.text])
+    expect(answer, `${name} ${JSON.stringify(options)}`).toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  expect(told).toEqual(
+    COMMAND_CALLS.map(([name, , options, message]) => [
+      name,
+      options,
+      typeof message === 'string' ? message : expect.stringMatching(message),
+    ]),
+  )
+  expect((await backend.ls('.')).map((entry) => entry.name)).toEqual(['a.txt'])
+  expect((await terminals.list()).text).toBe('No sessions.')
+  await on.running.kill()
+  await terminal.kill()
 })

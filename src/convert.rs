@@ -5,6 +5,7 @@ use std::sync::mpsc::sync_channel;
 
 use gloveport_core::backend::{OutputChunk, OutputSink, Stream};
 use gloveport_core::cancel::CancelToken;
+use gloveport_core::decode::decode_text;
 use gloveport_core::error::{Error, Result};
 use gloveport_core::wire::Content;
 use napi::Status;
@@ -122,7 +123,7 @@ pub(crate) fn content_of(content: Either<String, Uint8Array>) -> Content {
 
 /// Parses options that the facade made; a mistake in them is the caller's and says where it is.
 pub(crate) fn parse<T: DeserializeOwned>(json: &str) -> Result<T> {
-    serde_json::from_str(json).map_err(|error| Error::invalid(format!("The options are not right: {error}.")))
+    decode_text("The options are", json)
 }
 
 /// Hands output to a JavaScript function that takes JSON `{ stream, text }`. The function does not keep Node alive.

@@ -165,7 +165,7 @@ export function describe(value: unknown): string {
     case 'bigint':
       return 'a BigInt'
     case 'object':
-      return `a ${value.constructor?.name || 'special object'}`
+      return isPlain(value) ? 'an object' : `a ${value.constructor?.name || 'special object'}`
     default:
       return `a ${typeof value}`
   }

@@ -1,6 +1,7 @@
 // Runs one call of the addon: abort in, outcome out. The addon answers with data also when it fails; here failures become
 // typed errors. Nothing in this module knows which method it runs.
 
+import { describe } from './encode.js'
 import { AbortError } from './errors/abort-error.js'
 import { errorFromNative } from './errors/from-native.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
@@ -56,5 +57,7 @@ export function checkSignal(signal: unknown): AbortSignal | undefined {
   ) {
     return candidate
   }
-  throw new InvalidInputError('`signal` must be an AbortSignal, such as `new AbortController().signal`.')
+  throw new InvalidInputError(
+    `\`signal\` must be an AbortSignal, such as \`new AbortController().signal\`, not ${describe(signal)}.`,
+  )
 }

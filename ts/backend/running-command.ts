@@ -1,8 +1,8 @@
 // A command that runs beside its caller. What it does is decided in the core; here is the position of the reader.
 
-import { checkKnown, checkMilliseconds, checkOptions, checkText, describe, encodeJson } from '../encode.js'
+import { checkKnown, checkMilliseconds, checkText, describe, encodeJson } from '../encode.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
-import { checkSignal, type NativeCallOptions, refuseAborted, runNative } from '../native-call.js'
+import { checkSignal, refuseAborted, runNative } from '../native-call.js'
 import type { NativeOutcome, NativeProcess } from '../native.js'
 import { Turns } from './turns.js'
 import type { CallSignal, ExecuteResult } from './types.js'
@@ -120,7 +120,8 @@ export class RunningCommand {
   }
 
   async #readNow(options: ReadOutputOptions): Promise<OutputPiece> {
-    const outcome = await this.invoke('read', { position: this.#position }, options)
+    const { wait, signal } = options
+    const outcome = await this.invoke('read', { position: this.#position, wait }, { signal })
     const { next, dropped, ended } = decode<{ next: number; dropped: number; ended: boolean }>(outcome)
     this.#position = next
     return { text: outcome.text ?? '', dropped, ended }
@@ -130,11 +131,11 @@ export class RunningCommand {
   protected async invoke(
     method: string,
     args: object,
-    options: object | undefined,
+    options: CallSignal | undefined,
     content: string | Uint8Array | null = null,
   ): Promise<NativeOutcome> {
-    const { signal, ...rest } = checkOptions(options) as NativeCallOptions
-    const json = encodeJson({ ...rest, ...args }, method)
+    const { signal } = checkKnown(options, ['signal'])
+    const json = encodeJson(args, method)
     return runNative({ signal }, (cancel) => this.#native.invoke(method, json, content, cancel))
   }
 }

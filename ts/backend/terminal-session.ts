@@ -1,5 +1,6 @@
 // A command on a terminal of its own.
 
+import { checkKnown } from '../encode.js'
 import type { NativeProcess } from '../native.js'
 import { decode, RunningCommand } from './running-command.js'
 import type { CallSignal, ExecuteLimits } from './types.js'
@@ -87,8 +88,9 @@ export class TerminalSession extends RunningCommand {
   }
 
   /** What it shows, to be written to a person's terminal; see {@link TerminalPainting}. Not a look for `changed`. */
-  async painting({ since, ...options }: PaintingOptions = {}): Promise<TerminalPainting> {
-    const outcome = await this.invoke('painting', { position: since }, options)
+  async painting(options?: PaintingOptions): Promise<TerminalPainting> {
+    const { since, signal } = checkKnown(options, ['since', 'signal'])
+    const outcome = await this.invoke('painting', { position: since }, { signal })
     const { painting, ...facts } = decode<{ painting: object; position: number; ended: boolean }>(outcome)
     return { ...painting, ...facts } as TerminalPainting
   }

@@ -22,6 +22,7 @@ pub mod call_info;
 pub mod cancel;
 pub mod change;
 pub mod custom;
+pub mod decode;
 pub mod edit;
 pub mod error;
 pub mod exit_code;

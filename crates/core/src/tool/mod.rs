@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
-use crate::error::{Error, Result, Shown};
+use crate::decode;
+use crate::error::{Error, Result};
 use crate::path::VirtualPath;
 use crate::session::Sessions;
 
@@ -293,39 +294,6 @@ fn given(input: &Value) -> Cow<'_, Value> {
 }
 
 fn decode<T: Tool>(spec: &Spec, input: &Value) -> Result<T> {
-    let given = given(input);
-    serde_path_to_error::deserialize(&*given).map_err(|error| {
-        let place = error.path().to_string();
-        let place = if place == "." { String::new() } else { format!(" at '{}'", Shown(&place)) };
-        Error::invalid(format!(
-            "The input of {} is not right{place}: {}. An input that works: {}",
-            spec.name,
-            plain_words(&error.into_inner().to_string()),
-            spec.example
-        ))
-    })
-}
-
-/// Serde's words for types, in words that a model knows from the schema.
-fn plain_words(message: &str) -> String {
-    let mut message = Shown(message).to_string();
-    for (rust, plain) in [
-        ("expected u64", "expected a whole number that is not negative"),
-        ("expected u32", "expected a whole number that is not negative"),
-        ("expected usize", "expected a whole number that is not negative"),
-        ("expected f64", "expected a number"),
-        ("expected a sequence", "expected an array"),
-        ("expected struct ", "expected an object: "),
-        ("invalid type: map", "found an object"),
-        ("invalid type: sequence", "found an array"),
-        ("invalid type: null", "found null"),
-        ("invalid type", "wrong type"),
-    ] {
-        message = message.replace(rust, plain);
-    }
-    let max_chars = 400;
-    match message.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", &message[..end]),
-        None => message,
-    }
+    decode::decode(&format!("The input of {} is", spec.name), given(input).into_owned())
+        .map_err(|error| Error::invalid(format!("{} An input that works: {}", error.message(), spec.example)))
 }

@@ -6,23 +6,16 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::backend::{Background, ExecuteLimits, FileSystem};
+use crate::decode::decode_text;
 use crate::edit::Edit;
-use crate::error::{Error, Result, Shown};
+use crate::error::Result;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::search::{CaseMode, EntryFilter, FindQuery, GlobQuery, GrepQuery, LinkPolicy, SortOrder};
 
 /// Decodes arguments, or says which one is wrong.
 pub(super) fn decode<T: DeserializeOwned>(method: &str, json: &str) -> Result<T> {
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let place = error.path().to_string();
-        let place = if place == "." { String::new() } else { format!(" at '{}'", Shown(&place)) };
-        Error::invalid(format!(
-            "The arguments of {method} are not right{place}: {}.",
-            Shown(&error.into_inner().to_string())
-        ))
-    })
+    decode_text(&format!("The arguments of {method} are"), json)
 }
 
 #[derive(Deserialize)]
