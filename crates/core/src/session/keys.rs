@@ -48,6 +48,17 @@ pub enum CursorKeys {
     Application,
 }
 
+/// Text that is typed holds no control characters but tabs and line ends: a paste is literal up to its end, which is one, and a carriage
+/// return would run what stands before it by itself.
+pub fn check_typed(text: &str) -> Result<()> {
+    let what = match text.chars().find(|character| character.is_control() && !"\t\n".contains(*character)) {
+        None => return Ok(()),
+        Some('\r') => "a carriage return: end lines with a line feed (\\n) alone",
+        Some(_) => "control characters: only text, tabs and line ends can be typed, and keys are pressed by name",
+    };
+    Err(Error::invalid(format!("`command` holds {what}.")))
+}
+
 /// The bytes of one key: a name (`enter`, `up`, `f5`, `ctrl-left`), `ctrl-` and a letter, `alt-` and a key, or one character.
 pub fn bytes_of(key: &str, form: CursorKeys) -> Result<Vec<u8>> {
     let mut characters = key.chars();

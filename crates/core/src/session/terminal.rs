@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use super::Session;
 use super::echo::Echo;
 use super::foreground::edits_a_line;
+use super::keys::check_typed;
 use super::line::Line;
 use super::log::SessionLog;
 use super::marks::{Kind, Mark, Marks};
@@ -446,10 +447,7 @@ impl Terminal {
                 command.len()
             )));
         }
-        // A paste is literal up to its end, which is an escape sequence: no control may be in it but tab and newline.
-        if command.chars().any(|character| character.is_control() && !"\t\n".contains(character)) {
-            return Err(Error::invalid("The command holds control characters; only tabs and line ends can be typed."));
-        }
+        check_typed(command)?;
         let process = &session.process;
         let Ok(_typing) = self.typing.try_lock() else { return Err(busy(&session.id)) };
         match self.state() {

@@ -254,7 +254,17 @@ async fn what_a_background_shell_is_given_is_judged_line_by_line_and_as_a_whole(
     let rules = json!({ "execute": { "default": "allow", "rules": [{ "pattern": "touch *", "action": "deny" }] } });
     let toolset = world.toolset(json!({ "permissions": rules, "approvalMode": "approve-all" }));
     call(&toolset, "run_in_background", json!({ "command": "cat" })).await;
-    for text in ["touch x", "yes\ntouch x\n", "touch \\\nx", "rm -rf /", "rm -rf \\\n/"] {
+    // A program may take a carriage return for a line end.
+    for text in [
+        "touch x",
+        "yes\ntouch x\n",
+        "touch \\\nx",
+        "rm -rf /",
+        "rm -rf \\\n/",
+        "yes\rtouch x",
+        "touch x\r\n",
+        "a\r\ntouch x\r",
+    ] {
         let blocked = call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "text": text })).await;
         assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{text}: {}", blocked.text);
     }

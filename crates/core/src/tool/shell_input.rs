@@ -69,15 +69,16 @@ impl ShellInput {
     }
 }
 
-/// Each line as a command, and all of them together where there are more: a quote may go on from one to the next.
+/// Each line as a command, and all of them together where there are more: a quote may go on from one to the next. What reads them
+/// may take a carriage return for a line end, or for a character.
 pub(super) fn judged_lines(text: &str, session: &str, working_directory: &VirtualPath) -> Vec<Access> {
     let access = |command: &str| Access::Command {
         command: command.to_owned(),
         working_directory: working_directory.clone(),
         session: Some(session.to_owned()),
     };
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let whole = (lines.len() > 1).then(|| access(text));
+    let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()).collect();
+    let whole = (lines.len() > 1 || (!lines.is_empty() && text.contains('\r'))).then(|| access(text));
     lines.into_iter().map(access).chain(whole).collect()
 }
 

@@ -16,7 +16,7 @@ use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
-use crate::session::keys::{CursorKeys, bytes_of};
+use crate::session::keys::{CursorKeys, bytes_of, check_typed};
 use crate::session::line::{EndedLine, Line};
 use crate::session::settle::{COLLECT, FLUSH, Settled, settle};
 use crate::session::terminal::{HOST_KEY, ShellState, Terminal};
@@ -79,9 +79,7 @@ impl ShellWrite {
             if text.len() > TEXT_BYTES {
                 return Err(Error::invalid(format!("At most {TEXT_BYTES} bytes are typed in one call.")));
             }
-            if text.chars().any(|character| character.is_control() && !"\t\n".contains(character)) {
-                return Err(Error::invalid("`command` holds control characters; press keys by name with `keys`."));
-            }
+            check_typed(text)?;
             typed = text.replace('\n', "\r");
             if self.enter.unwrap_or(true) {
                 typed.push('\r');

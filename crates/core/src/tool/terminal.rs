@@ -17,6 +17,7 @@ use crate::exit_code::meaning;
 use crate::lent;
 use crate::path::VirtualPath;
 use crate::session::interrupt::Stopped;
+use crate::session::keys::check_typed;
 use crate::session::overflow::Older;
 use crate::session::settle::{COLLECT, settle};
 use crate::session::terminal::{Ran, ShellState, Terminal};
@@ -79,6 +80,7 @@ impl Tool for ShellExec {
         }
         let mut accesses = command_access(&self.command, self.cwd.as_deref(), working_directory)?;
         if let [Access::Command { session, .. }] = accesses.as_mut_slice() {
+        check_typed(&self.command)?;
             *session = Some(self.id.clone());
         }
         Ok(accesses)
@@ -480,6 +482,9 @@ impl Tool for ShellHelp {
                 ));
             };
             if answer.trim().is_empty() {
+            // Where it was written may end lines in its own way; the last one is ended here.
+            let answer = answer.replace("\r\n", "\n");
+            let answer = answer.trim_end_matches('\n').to_owned();
                 return Ok(ToolResult::new("The person gave no answer.", json!({ "id": self.id, "answered": false })));
             }
             let Some(session) = session else {
