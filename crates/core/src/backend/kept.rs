@@ -7,6 +7,9 @@ use crate::text::encoding::whole_characters;
 /// 1 MiB of output of one process stays to be read: more than a model reads at once; older output is counted.
 pub(super) const KEPT_BYTES: usize = 1 << 20;
 
+/// 4 bytes of the longest character.
+const CHARACTER_BYTES: usize = 4;
+
 /// Takes output that is forgotten, in order, with the position where it begins.
 pub type Forgotten = Box<dyn FnMut(u64, &[u8]) + Send>;
 
@@ -61,6 +64,11 @@ impl Kept {
     /// The position behind the last byte.
     pub(super) fn end(&self) -> u64 {
         self.dropped + self.bytes.len() as u64
+    }
+
+    /// Whether a read from `position` gives anything: half a character is nothing until it `is_over`.
+    pub(super) fn goes_on(&self, position: u64, is_over: bool) -> bool {
+        self.end() > position && self.read(position, CHARACTER_BYTES, is_over).next > position
     }
 
     /// At most `most` bytes from `position` on; whole characters until it `is_over`.

@@ -242,13 +242,19 @@ impl Process {
         self.output.state.lock().last_output.elapsed()
     }
 
-    /// Ends when there is output behind `position`, or the process ended.
+    /// Whether a read from `position` gives anything now.
+    pub fn goes_on(&self, position: u64) -> bool {
+        let state = self.output.state.lock();
+        state.kept.goes_on(position, state.ended.is_some())
+    }
+
+    /// Ends when there is output behind `position` that can be read, or the process ended.
     pub async fn changed(&self, position: u64) {
         loop {
             let changed = self.output.changed.notified();
             {
                 let state = self.output.state.lock();
-                if state.kept.end() > position || state.ended.is_some() {
+                if state.ended.is_some() || state.kept.goes_on(position, false) {
                     return;
                 }
             }

@@ -167,7 +167,8 @@ impl Session {
         let end = self.process.position();
         let piece = self.process.read(*seen, most);
         *seen = piece.next;
-        Fresh { bytes: piece.bytes, dropped: piece.dropped, older: None, more: end > piece.next }
+        let more = end > piece.next && self.process.goes_on(piece.next);
+        Fresh { bytes: piece.bytes, dropped: piece.dropped, older: None, more }
     }
 
     /// As [`Session::fresh`], but only what commands printed: no prompts, and no echo of what was typed at them.
@@ -189,7 +190,7 @@ impl Session {
             bytes: printed.collect::<Vec<_>>().concat(),
             dropped: piece.dropped,
             older: if is_of_command { terminal.older() } else { None },
-            more: end > piece.next,
+            more: end > piece.next && self.process.goes_on(piece.next),
         }
     }
 

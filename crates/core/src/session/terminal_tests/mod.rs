@@ -421,6 +421,49 @@ async fn the_log_holds_what_was_printed_before_the_time_of_a_command_was_over() 
     assert!(log.contains("\nbefore\n"), "{log}");
 }
 
+/// A line end of two characters opened a session and was refused there.
+#[tokio::test]
+async fn carriage_returns_in_a_command_are_refused_before_anything_is_opened_or_typed() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for command in ["echo a\r\necho b", "echo a\recho b", "echo a\r"] {
+        let refused = exec(&toolset, command).await;
+        assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"), "{command:?}");
+        assert!(refused.text.contains("carriage return"), "{}", refused.text);
+        assert!(toolset.sessions().all().is_empty(), "{command:?}");
+    }
+    exec(&toolset, "true").await;
+    start(&toolset, "read x; echo \"got $x\"").await;
+    for text in ["a\r\n", "a\rb"] {
+        let refused = write(&toolset, text).await;
+        assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"), "{text:?}");
+        assert!(refused.text.contains("carriage return"), "{}", refused.text);
+    }
+    assert!(typed(&toolset, "whole").await.contains("got whole"));
+}
+
+/// A look at half a character said that more was there.
+#[tokio::test]
+async fn a_look_at_half_a_character_shows_nothing_of_it_and_says_of_no_more() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    start(&toolset, r"printf 'begun \303'; until [ -e go ]; do sleep 0.02; done; printf '\251\n'").await;
+    until_shown(&toolset, "\nbegun").await;
+    let mut told = String::new();
+    while !told.contains("begun") {
+        let look = call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await;
+        told.push_str(look.data.unwrap()["output"].as_str().unwrap());
+    }
+    let look = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+    told.push_str(look.data.as_ref().unwrap()["output"].as_str().unwrap());
+    assert_eq!((told.trim_end(), &look.data.unwrap()["more"]), ("begun", &json!(false)));
+    fs::write(world.directory.path().join("go"), "").unwrap();
+    let rest = call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await;
+    let rest = finished(&toolset, rest).await;
+    assert!(rest.contains('é') && !rest.contains('\u{FFFD}'), "{rest}");
+}
+
 /// D58: each state of a line of progress was a line to the model.
 #[tokio::test]
 async fn of_a_line_of_progress_the_first_and_the_last_state_are_told() {
