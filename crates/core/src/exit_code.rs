@@ -46,6 +46,11 @@ pub fn meaning(command: &str, code: i32) -> Option<&'static str> {
     }
 }
 
+/// What it means that a signal ended a command, in brackets, where the signal stands for a ceiling.
+pub fn meaning_of_signal(signal: &str) -> &'static str {
+    if signal == "SIGXFSZ" { " (a larger file than it may write)" } else { "" }
+}
+
 /// The words of the program that the shell's own exit code comes from.
 fn last_program(command: &str) -> Option<Vec<String>> {
     let mut program: Vec<String> = Vec::new();

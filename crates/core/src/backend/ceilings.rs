@@ -52,7 +52,7 @@ pub enum Ceiling {
     Processes,
     /// [`CommandLimits::memory_bytes`], of all processes together.
     Memory,
-    /// [`CommandLimits::cpu_time`], of all processes together.
+    /// [`CommandLimits::cpu_time`], of the first process or of all together.
     CpuTime,
 }
 

@@ -12,6 +12,7 @@ use crate::access::{Access, Operation};
 use crate::backend::process::{Order, ProcessSignal};
 use crate::backend::{BoxFuture, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::exit_code::meaning_of_signal;
 use crate::path::VirtualPath;
 use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
@@ -140,7 +141,7 @@ impl Tool for ReadOutput {
                         format!("[{}] was ended because {}", session.id, outcome.ceiling.map_or("", over))
                     }
                     (Some(code), _) => format!("[{}] exited (code {code})", session.id),
-                    (None, Some(signal)) => format!("[{}] ended by {signal}", session.id),
+                    (None, Some(signal)) => format!("[{}] ended by {signal}{}", session.id, meaning_of_signal(signal)),
                     (None, None) => format!("[{}] ended", session.id),
                 },
             };

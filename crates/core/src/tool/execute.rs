@@ -11,7 +11,7 @@ use crate::access::{Access, Operation};
 use crate::backend::on_timeout::{Left, execute_or_leave};
 use crate::backend::{BoxFuture, Ceiling, ExecuteOutcome, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result};
-use crate::exit_code::meaning;
+use crate::exit_code::{meaning, meaning_of_signal};
 use crate::path::VirtualPath;
 use crate::session::Session;
 use crate::text::ansi::strip;
@@ -174,7 +174,7 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
         _ if outcome.ceiling.is_some() => {
             format!("Command was ended because {}. Output so far:\n", outcome.ceiling.map_or("", over))
         }
-        (Some(signal), _) => format!("Command was ended by {signal}:\n"),
+        (Some(signal), _) => format!("Command was ended by {signal}{}:\n", meaning_of_signal(signal)),
         (None, Some(0)) => String::new(),
         (None, Some(code)) => match outcome.exit_meaning {
             Some(meaning) => format!("Command ended with exit code {code}: {meaning}.\n"),

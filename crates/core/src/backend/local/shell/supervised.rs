@@ -117,6 +117,7 @@ impl Supervisors {
             filled: 0,
             course: Course::Running,
             pid: None,
+            has_cpu_ceiling: launch.limits.cpu_time.is_some(),
         };
         command.send(&order[sent..]).await;
         Ok((command, piped.map(|(ours, _)| ours)))
@@ -167,6 +168,8 @@ pub(super) struct Supervised {
     filled: usize,
     course: Course,
     pid: Option<u32>,
+    /// Whether each of its processes may use so much processor time and no more.
+    has_cpu_ceiling: bool,
 }
 
 /// How far a command is.
@@ -278,6 +281,8 @@ impl Supervised {
         let Some((socket, process)) = self.link.take() else { return Ok(Ended::UNKNOWN) };
         match self.course {
             Course::Ended(ended) => {
+                let status = exit_status(ended.status);
+                let is_spent_alone = self.has_cpu_ceiling && status.signal() == Some(Signal::XCPU.as_raw());
                 let (mut others, mut supervisor_lost) = (ended.others, false);
                 if ended.survivors > 0 {
                     let (more, is_lost) = self.end_by_force(socket, process).await?;
@@ -288,14 +293,15 @@ impl Supervised {
                     self.home.take_back(socket, process);
                 }
                 Ok(Ended {
-                    status: Some(exit_status(ended.status)),
+                    status: Some(status),
                     others,
                     peak_memory: Some(ended.peak_bytes),
-                    ceiling: ended.ceiling.map(|ceiling| match ceiling {
-                        wire::Ceiling::Processes => Ceiling::Processes,
-                        wire::Ceiling::Memory => Ceiling::Memory,
-                        wire::Ceiling::CpuTime => Ceiling::CpuTime,
-                    }),
+                    ceiling: match ended.ceiling {
+                        Some(wire::Ceiling::Processes) => Some(Ceiling::Processes),
+                        Some(wire::Ceiling::Memory) => Some(Ceiling::Memory),
+                        Some(wire::Ceiling::CpuTime) => Some(Ceiling::CpuTime),
+                        None => is_spent_alone.then_some(Ceiling::CpuTime),
+                    },
                     kept: Vec::new(),
                     supervisor_lost,
                 })
