@@ -487,3 +487,79 @@ async fn sessions_opened_side_by_side_have_names_of_their_own() {
     toolset.over().await;
     assert_eq!(fs::read_to_string(world.directory.path().join("ran")).unwrap_or_default().lines().count().min(2), 1);
 }
+/// Which ceiling had ended a command was told only where several processes had reached it together.
+#[tokio::test]
+async fn a_command_that_was_ended_at_a_ceiling_of_one_process_says_which() {
+    let most = CommandLimits {
+        cpu_time: Some(std::time::Duration::from_secs(1)),
+        file_bytes: Some(4_096),
+        ..CommandLimits::default()
+    };
+    let world = World::with_limits(most);
+    let toolset = world.toolset(json!({}));
+    let cpu = "its processes used more processor time than they may";
+    let spins = "while :; do :; done";
+    let ended = call(&toolset, "execute", json!({ "command": spins })).await;
+    assert_eq!(ended.text, format!("Command was ended because {cpu}. Output so far:\n(no output)"));
+    let data = ended.data.unwrap();
+    assert_eq!((&data["ceiling"], &data["signal"]), (&json!("cpuTime"), &json!("SIGXCPU")));
+    let writes = "exec head -c 100000 /dev/zero >file";
+    let ended = call(&toolset, "execute", json!({ "command": writes })).await;
+    assert_eq!(ended.text, "Command was ended by SIGXFSZ (a larger file than it may write):\n(no output)");
+    for (command, expected) in [
+        (spins, format!("was ended because {cpu}")),
+        (writes, "ended by SIGXFSZ (a larger file than it may write)".to_owned()),
+    ] {
+        let started = call(&toolset, "run_in_background", json!({ "command": command })).await.data.unwrap();
+        let session = toolset.sessions().find(started["shellId"].as_str().unwrap()).unwrap();
+        session.process.over().await;
+        let read = call(&toolset, "read_output", json!({ "shell_id": session.id })).await;
+        assert_eq!(read.text, format!("[{}] {expected}\n(no new output)", session.id));
+    }
+    // A signal that somebody sends says nothing of a ceiling where there is none.
+    let free = World::new();
+    let ended = call(&free.toolset(json!({})), "execute", json!({ "command": "kill -XCPU $$" })).await;
+    assert_eq!(ended.text, "Command was ended by SIGXCPU:\n(no output)");
+}
+
+/// A command of two lines looked like two shells.
+#[tokio::test]
+async fn a_list_has_a_line_for_each_shell_whatever_its_command_holds() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "approvalMode": "approve-all" }));
+    let command = "exec sleep 300\nbg_9  running  true\r\u{1b}[2K\u{2028}x";
+    call(&toolset, "run_in_background", json!({ "command": command })).await;
+    let listed = call(&toolset, "list_shells", json!({})).await;
+    assert_eq!(listed.text, r"bg_1  running  exec sleep 300\nbg_9  running  true\r\u{1b}[2K\u{2028}x");
+    assert_eq!(listed.data.unwrap()[0]["command"], json!(command));
+}
+
+/// Half a character was more output, and whoever read on was told of nothing again and again.
+#[tokio::test]
+async fn half_a_character_is_no_output_and_a_whole_one_comes_once() {
+    for character in ["é", "全", "😀"] {
+        for cut in 1..character.len() {
+            let (process, driver) = crate::backend::process::tests_support::idle();
+            let sessions = Sessions::new(Arc::new(|_| {}), None);
+            let place = sessions.numbered_place().unwrap();
+            let session = place.fill(process, None, "x", Starter { call_id: "c", tool: "t" }, 0);
+            let fresh = |text: &str, more| Fresh { bytes: text.into(), dropped: 0, older: None, more };
+            let print = |bytes: &[u8]| crate::backend::process::tests_support::print(&driver, bytes);
+            print(b"a");
+            print(&character.as_bytes()[..cut]);
+            assert_eq!(session.fresh(100), fresh("a", false), "{character} {cut}");
+            assert_eq!(session.fresh(100), fresh("", false), "{character} {cut}");
+            let mut changed = Box::pin(session.process.changed(1));
+            let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(changed.as_mut().poll(context).is_pending(), "{character} {cut}");
+            print(&character.as_bytes()[cut..]);
+            assert!(changed.as_mut().poll(context).is_ready(), "{character} {cut}");
+            assert_eq!(session.fresh(100), fresh(character, false), "{character} {cut}");
+            // Cut by whoever reads.
+            print(format!("b{character}").as_bytes());
+            assert_eq!(session.fresh(1 + cut), fresh("b", true), "{character} {cut}");
+            assert_eq!(session.fresh(100), fresh(character, false), "{character} {cut}");
+        }
+    }
+}
+

@@ -42,6 +42,11 @@ pub fn shown_to_person(text: &str) -> String {
     )
 }
 
+/// The same in one line: what stands in a list looks like no other entry of it.
+pub fn shown_in_line(text: &str) -> String {
+    shown_to_person(text).replace('\n', "\\n")
+}
+
 fn end_empty(text: &mut String, empty: &mut usize) {
     if *empty > EMPTY_LINES {
         text.push_str(&format!("[{empty} empty lines]\n"));

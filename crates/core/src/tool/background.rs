@@ -17,7 +17,7 @@ use crate::path::VirtualPath;
 use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
 use crate::text::ours::set_off;
-use crate::text::shown::shown_to_person;
+use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::execute::{SUPERVISOR_LOST, command_access, over};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -258,8 +258,8 @@ impl Tool for ListShells {
     const SPEC: Spec = Spec {
         name: "list_shells",
         groups: &[Group::Background],
-        description: "Lists background shells, one a line: id, `running` or `exited(CODE)`, command. The last 50 that ended \
-                      are listed too.",
+        description: "Lists background shells, one a line: id, `running`, `exited(CODE)` or `ended(SIGNAL)`, command. The last \
+                      50 that ended are listed too.",
         instruction: "`list_shells` lists background commands.",
         operation: Operation::Execute,
         needs: Need::Shell,
@@ -284,7 +284,7 @@ impl Tool for ListShells {
 pub(super) fn list(sessions: &[Arc<Session>], none: &str) -> ToolResult {
     let lines: Vec<String> = sessions
         .iter()
-        .map(|session| format!("{}  {}  {}", session.id, session.state(), shown_to_person(&session.command)))
+        .map(|session| format!("{}  {}  {}", session.id, session.state(), shown_in_line(&session.command)))
         .collect();
     let data: Vec<_> = sessions
         .iter()
