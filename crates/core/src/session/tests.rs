@@ -365,7 +365,17 @@ async fn says_what_cannot_be_started() {
 
 struct Listening(Mutex<Vec<SessionEnded>>, tokio::sync::Notify);
 
-impl Helper for Listening {}
+/// Nobody answers.
+impl Helper for Listening {
+    fn help<'a>(
+        &'a self,
+        _: CallInfo<'a>,
+        _: &'a Value,
+        _: &'a Deadline,
+    ) -> crate::backend::BoxFuture<'a, Result<Option<Help>>> {
+        Box::pin(std::future::pending())
+    }
+}
 
 impl Hooks for Listening {
     fn has_pre(&self, _: Scope, _: &str) -> bool {
@@ -416,6 +426,30 @@ async fn the_end_is_told() {
     );
 }
 
+/// A call that was aborted waited 3 s more for whoever was asked.
+#[tokio::test(start_paused = true)]
+async fn whoever_is_asked_for_help_holds_no_call_that_is_aborted() {
+    let world = World::new();
+    let listening: Arc<dyn Hooks> = Arc::new(Listening(Mutex::default(), tokio::sync::Notify::new()));
+    let toolset = world.toolset_with(json!({ "tools": ["terminal"] }), Some(listening));
+    let cancel = CancelToken::new();
+    let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
+    let begin = tokio::time::Instant::now();
+    cancel_soon(cancel);
+    let asked = toolset.call("shell_ask_user_for_help", json!({ "id": "s", "prompt": "x" }), options).await;
+    assert_eq!(asked.unwrap_err().kind(), ErrorKind::Aborted);
+    // Of time that passes only where everybody waits.
+    assert!(begin.elapsed() <= std::time::Duration::from_millis(1_200), "{:?}", begin.elapsed());
+}
+
+/// A second from now.
+fn cancel_soon(cancel: CancelToken) {
+    tokio::spawn(async move {
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        cancel.cancel();
+    });
+}
+
 /// D99: output beyond the bound was lost for good.
 #[tokio::test]
 async fn output_that_is_too_long_is_whole_in_a_file_that_the_tools_read() {
@@ -460,33 +494,6 @@ async fn codes_that_mean_something_say_so_and_escapes_do_not_reach_the_model() {
     assert_eq!(escapes.text, "red end");
 }
 
-#[tokio::test]
-async fn a_look_waits_no_longer_than_it_is_told_to() {
-    let sessions = Sessions::new(Arc::new(|_| {}), None);
-    let (process, _driver) = crate::backend::process::tests_support::idle();
-    let session = sessions.numbered_place().unwrap().fill(process, None, "x", Starter { call_id: "c", tool: "t" }, 0);
-    let begin = Instant::now();
-    session.wait_for_fresh(std::time::Duration::from_millis(20), &Deadline::default()).await.unwrap();
-    assert!(begin.elapsed() >= std::time::Duration::from_millis(20));
-}
-
-/// A cap that each call looked at before it started something held only for calls one after the other.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sessions_opened_side_by_side_have_names_of_their_own() {
-    let world = World::new();
-    let toolset = world.toolset(json!({ "tools": ["terminal"] }));
-    let input = json!({ "id": "s", "command": "echo x >> ran; sleep 300", "block": false });
-    let open = || toolset.call("shell_exec", input.clone(), CallOptions::default());
-    let (first, second, third) = tokio::join!(open(), open(), open());
-    let refused = [first, second, third]
-        .into_iter()
-        .filter(|call| call.as_ref().is_ok_and(|result| result.code.as_deref() == Some("ALREADY_EXISTS")));
-    assert_eq!(refused.count(), 2);
-    assert_eq!(toolset.sessions().all().len(), 1);
-    toolset.close();
-    toolset.over().await;
-    assert_eq!(fs::read_to_string(world.directory.path().join("ran")).unwrap_or_default().lines().count().min(2), 1);
-}
 /// Which ceiling had ended a command was told only where several processes had reached it together.
 #[tokio::test]
 async fn a_command_that_was_ended_at_a_ceiling_of_one_process_says_which() {
@@ -563,3 +570,30 @@ async fn half_a_character_is_no_output_and_a_whole_one_comes_once() {
     }
 }
 
+#[tokio::test]
+async fn a_look_waits_no_longer_than_it_is_told_to() {
+    let sessions = Sessions::new(Arc::new(|_| {}), None);
+    let (process, _driver) = crate::backend::process::tests_support::idle();
+    let session = sessions.numbered_place().unwrap().fill(process, None, "x", Starter { call_id: "c", tool: "t" }, 0);
+    let begin = Instant::now();
+    session.wait_for_fresh(std::time::Duration::from_millis(20), &Deadline::default()).await.unwrap();
+    assert!(begin.elapsed() >= std::time::Duration::from_millis(20));
+}
+
+/// A cap that each call looked at before it started something held only for calls one after the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_opened_side_by_side_have_names_of_their_own() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "tools": ["terminal"] }));
+    let input = json!({ "id": "s", "command": "echo x >> ran; sleep 300", "block": false });
+    let open = || toolset.call("shell_exec", input.clone(), CallOptions::default());
+    let (first, second, third) = tokio::join!(open(), open(), open());
+    let refused = [first, second, third]
+        .into_iter()
+        .filter(|call| call.as_ref().is_ok_and(|result| result.code.as_deref() == Some("ALREADY_EXISTS")));
+    assert_eq!(refused.count(), 2);
+    assert_eq!(toolset.sessions().all().len(), 1);
+    toolset.close();
+    toolset.over().await;
+    assert_eq!(fs::read_to_string(world.directory.path().join("ran")).unwrap_or_default().lines().count().min(2), 1);
+}

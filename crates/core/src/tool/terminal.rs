@@ -36,6 +36,7 @@ const DEFAULT_TIMEOUT_S: f64 = 20.0;
 pub(super) const MAX_WAIT_S: f64 = 590.0;
 /// 3 s for a person to be led out of a session when their time is over. Whoever aborts a call wants it back: 150 ms then.
 const LEAVE: Duration = Duration::from_secs(3);
+const LEAVE_ABORTED: Duration = Duration::from_millis(150);
 
 /// The input of `shell_exec`.
 #[derive(Debug, Deserialize)]
@@ -79,8 +80,8 @@ impl Tool for ShellExec {
             return Err(Error::invalid(format!("`timeout` must be from 0 to {MAX_WAIT_S} seconds.")));
         }
         let mut accesses = command_access(&self.command, self.cwd.as_deref(), working_directory)?;
-        if let [Access::Command { session, .. }] = accesses.as_mut_slice() {
         check_typed(&self.command)?;
+        if let [Access::Command { session, .. }] = accesses.as_mut_slice() {
             *session = Some(self.id.clone());
         }
         Ok(accesses)
@@ -106,10 +107,10 @@ impl Tool for ShellExec {
                             session.id
                         )));
                     }
+                    view.opening.map_or(Ok(()), |opening| opening.check(&session))?;
                     session
                 }
                 Some(session) if session.terminal.is_none() => {
-                    view.opening.map_or(Ok(()), |opening| opening.check(&session))?;
                     return Err(Error::invalid(format!(
                         "'{}' is a command in the background that has ended: read it with `read_output`, and use another id.",
                         session.id
@@ -313,11 +314,11 @@ pub(super) fn older_of(fresh: &Fresh) -> (Option<&str>, Option<u64>) {
 
 /// A new session with a shell that waits for commands; listed by `command`, as one that `tool` opened.
 async fn open(view: &View<'_>, id: &str, command: &str, cwd: Option<&str>, tool: &'static str) -> Result<Arc<Session>> {
+    let size = view.opening.map_or_else(|| Opening::default().size(), Opening::size)?;
+    let variables = view.opening.and_then(|opening| opening.env.clone()).unwrap_or_default();
     let place = view.sessions.place(id)?;
     // The thread of a caller that types at a shell is not held up by the start of one.
     lent::give_back(|| true).await;
-    let size = view.opening.map_or_else(|| Opening::default().size(), Opening::size)?;
-    let variables = view.opening.and_then(|opening| opening.env.clone()).unwrap_or_default();
     let (terminal, shell, tap) = Terminal::new(size, view.sessions.log(id, size));
     let terminal = terminal.with_spill(view.spill(), view.limits.output_bytes).with_environment(variables.clone());
     let request = TerminalRequest {
@@ -481,10 +482,10 @@ impl Tool for ShellHelp {
                     "Nobody is there to help; go on without, or end the session with `shell_kill_process`.",
                 ));
             };
-            if answer.trim().is_empty() {
             // Where it was written may end lines in its own way; the last one is ended here.
             let answer = answer.replace("\r\n", "\n");
             let answer = answer.trim_end_matches('\n').to_owned();
+            if answer.trim().is_empty() {
                 return Ok(ToolResult::new("The person gave no answer.", json!({ "id": self.id, "answered": false })));
             }
             let Some(session) = session else {
@@ -523,7 +524,8 @@ impl Tool for ShellHelp {
 /// Ends when a helper did not, though its time was over and it was told so.
 async fn left_alone(deadline: &Deadline) -> Error {
     let stop = deadline.reached().await;
-    tokio::time::sleep(LEAVE).await;
+    let is_aborted = stop.kind() == ErrorKind::Aborted;
+    tokio::time::sleep(if is_aborted { LEAVE_ABORTED } else { LEAVE }).await;
     stop
 }
 
