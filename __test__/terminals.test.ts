@@ -1,6 +1,6 @@
 // Terminals through the package.
 
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -208,11 +208,10 @@ test.each<[string, (terminals: Terminals) => Promise<unknown>, RegExp]>([
   ['exec: onOutput', (all) => all.exec('o', 'true', wrong({ onOutput: () => {} })), /`options\.onOutput`.*`view`/],
   ['list: onOutput', (all) => all.list(wrong({ onOutput: () => {} })), /`options\.onOutput`.*`view`/],
   [
-    'exec: columns',
-    (all) => all.exec('o', 'true', wrong({ columns: 80 })),
-    /`options\.columns` is not known; there are block, timeout, cwd, callId, signal, context, approval\./,
+    'exec: size',
+    (all) => all.exec('o', 'true', wrong({ size: 80 })),
+    /`options\.size` is not known; there are block, timeout, cwd, env, columns, rows, callId, signal, context, approval\./,
   ],
-  ['exec: env', (all) => all.exec('o', 'true', wrong({ env: { A: '1' } })), /`options\.env` is not known/],
   ['exec: text as timeout', (all) => all.exec('o', 'true', wrong({ timeout: '5' })), /`timeout`.*not a string/],
   ['exec: NaN as timeout', (all) => all.exec('o', 'true', { timeout: NaN }), /`timeout`.*not NaN/],
   ['exec: a time before now', (all) => all.exec('o', 'true', { timeout: -5 }), /`timeout`.*not -5/],
@@ -235,6 +234,83 @@ test.each<[string, (terminals: Terminals) => Promise<unknown>, RegExp]>([
   expect((error as Error).message).toMatch(message)
   expect((await terminals.list()).text).not.toMatch(/^o /m)
   await terminals.close()
+})
+
+test('a session is opened with variables and a size, and one that is open keeps its own', async () => {
+  const terminals = new Terminals({ backend, requireExecuteApproval: false })
+  const own = { env: { GREETING: 'hé llo' }, columns: 90, rows: 30 }
+  const look = 'echo "$GREETING"; stty size'
+  expect((await terminals.exec('own', look, own)).text).toBe('hé llo\n30 90')
+  expect((await terminals.exec('own', look, own)).text).toBe('hé llo\n30 90')
+  expect((await terminals.exec('usual', look, wrong({ env: null, columns: null }))).text).toBe('40 120')
+  for (const [other, message] of [
+    [{ env: { GREETING: 'x' } }, /Session 'own' is open with other variables: leave `env`/],
+    [{ env: {} }, /other variables/],
+    [{ columns: 80 }, /Session 'own' is open with 90 columns and 30 rows: leave/],
+    [{ ...own, rows: 31 }, /90 columns and 30 rows/],
+  ] as const) {
+    const refused = await terminals.exec('own', 'touch refused', other)
+    expect(refused).toMatchObject({ isError: true, code: 'INVALID_INPUT', text: expect.stringMatching(message) })
+  }
+  expect(await backend.stat('refused')).toBeNull()
+  await terminals.resize('own', 80, 24)
+  expect((await terminals.exec('own', look, { columns: 80, rows: 24 })).text).toBe('hé llo\n24 80')
+  await terminals.close()
+})
+
+/** A call that was aborted waited 3 s for whoever was asked, and what a form had ended with a line end was typed with one more. */
+test('a person who does not answer holds no call that is aborted, and the session goes back', async () => {
+  const controller = new AbortController()
+  let isAsked: (signal: AbortSignal | undefined) => void
+  const asked = new Promise<AbortSignal | undefined>((resolve) => (isAsked = resolve))
+  const toolset = createToolset({
+    backend,
+    tools: ['terminal'],
+    requireExecuteApproval: false,
+    onHelp: async (_request, { signal }) => {
+      isAsked(signal)
+      return new Promise<string>(() => {})
+    },
+  })
+  await toolset.call('shell_exec', { id: 'h', command: 'true' })
+  const help = toolset.call('shell_ask_user_for_help', { id: 'h', prompt: 'x' }, { signal: controller.signal })
+  const refused = expect(help).rejects.toMatchObject({ name: 'AbortError' })
+  const told = await asked
+  expect((await toolset.call('shell_exec', { id: 'h', command: 'true' })).code).toBe('BUSY')
+  controller.abort()
+  await refused
+  await expect.poll(() => told?.aborted).toBe(true)
+  expect((await toolset.call('shell_exec', { id: 'h', command: 'echo mine' })).text).toContain('mine')
+  await toolset.close()
+})
+
+test('a line end behind an answer answers nothing more', async () => {
+  const { toolset } = helped('sesame\r\n')
+  const call = async (tool: string, input: object) => toolset.call(tool, { id: 'h', ...input })
+  await call('shell_exec', { command: 'read a; read b; echo "[$a] [$b]"', block: false })
+  await call('shell_ask_user_for_help', { prompt: 'Type the password.' })
+  const answered = await call('shell_write_to_process', { command: 'second' })
+  const told = await shownUntil(async () => call('shell_view', { wait: 30 }), answered, 'COMMAND FINISHED')
+  expect(told).toContain('[sesame] [second]')
+  await toolset.close()
+})
+
+test('a log that is full ends with a line that says so', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gloveport-logs-'))
+  const terminals = new Terminals({
+    backend,
+    requireExecuteApproval: false,
+    sessionLogs: { directory, maxBytes: 2_000 },
+  })
+  await terminals.exec('long', 'seq 1 10000')
+  await terminals.close()
+  const log = readFileSync(join(directory, 'session_long.log'), 'utf8')
+  expect(log.split('\n').at(-2)).toBe('[The log ends here: it is full. The session went on.]')
+  expect(log.length).toBeLessThan(2_100)
+  expect(() => new Terminals({ backend, sessionLogs: { directory, maxBytes: wrong('2' as never) } })).toThrow(
+    /at 'sessionLogs\.maxBytes': wrong type: string "2", expected a whole number/,
+  )
+  rmSync(directory, { recursive: true })
 })
 
 /** A `timeout` of null was one of 0 s, so that the call did not wait. */

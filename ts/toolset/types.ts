@@ -153,10 +153,12 @@ export interface ToolsetOptions<Own extends string = never> {
   /** Who is asked by `shell_ask_user_for_help`. Without one the model is told that nobody is there. */
   readonly onHelp?: HelpHandler | undefined
   /**
-   * Where terminal sessions are logged: in an existing folder of this machine, a new file a session, up to 64 MiB each, as text
-   * without escapes, or with `asciicast` (default false) as recordings (asciicast v2). Default: nowhere.
+   * Where terminal sessions are logged: in an existing folder of this machine, a new file a session, up to `maxBytes` each (default
+   * 64 MiB), as text without escapes, or with `asciicast` (default false) as recordings (asciicast v2). Default: nowhere.
    */
-  readonly sessionLogs?: { readonly directory: string; readonly asciicast?: boolean } | undefined
+  readonly sessionLogs?:
+    | { readonly directory: string; readonly asciicast?: boolean; readonly maxBytes?: number }
+    | undefined
   /** Code of the application around every call. */
   readonly hooks?: Hooks<NoInfer<Own>> | undefined
   /** Is told what happens; see {@link AuditEvent}. */

@@ -14,7 +14,7 @@ use crate::backend::process::TerminalSize;
 use crate::text::ansi::AnsiStripper;
 use crate::text::stream::Utf8Stream;
 
-/// 64 MiB of one log; what comes later is not logged, and its last line says so.
+/// 64 MiB of one log where nobody says; what comes later is not logged, and its last line says so.
 const LOG_BYTES: usize = 64 << 20;
 /// 10,000 names are tried.
 const NAMES: u32 = 10_000;
@@ -28,6 +28,9 @@ pub struct SessionLogs {
     /// Whether recordings are made instead of text.
     #[serde(default)]
     pub asciicast: bool,
+    /// Bytes of one log, besides the last line of one that is full.
+    #[serde(default)]
+    pub max_bytes: Option<u64>,
 }
 
 /// One log.
@@ -54,7 +57,8 @@ impl SessionLogs {
         } else {
             Form::Text(AnsiStripper::new())
         };
-        let mut log = SessionLog { file, left: LOG_BYTES, is_over: false, begin: Instant::now(), form };
+        let left = self.max_bytes.map_or(LOG_BYTES, |most| usize::try_from(most).unwrap_or(usize::MAX));
+        let mut log = SessionLog { file, left, is_over: false, begin: Instant::now(), form };
         if self.asciicast {
             log.write(&format!("{}\n", json!({ "version": 2, "width": size.columns, "height": size.rows })));
         }
@@ -122,7 +126,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("session_a.log"), "mine").unwrap();
         let size = TerminalSize { columns: 80, rows: 24 };
-        let logs = SessionLogs { directory: folder.path().to_owned(), asciicast: false };
+        let logs = SessionLogs { directory: folder.path().to_owned(), asciicast: false, max_bytes: None };
         let mut log = logs.open("a", size).unwrap();
         log.take(b"\x1b[31mred\x1b[0m\r\n\x1b]52;c;");
         log.take(b"aGk=\x07end");
@@ -139,17 +143,20 @@ mod tests {
         assert_eq!(lines[0], json!({ "version": 2, "width": 80, "height": 24 }));
         assert_eq!(lines.len(), 3, "nothing is recorded where nothing draws: {cast}");
         assert_eq!((&lines[1][1], &lines[1][2], &lines[2][2]), (&json!("o"), &json!("\u{1b}[1m"), &json!("é")));
-        assert!(SessionLogs { directory: "/nonexistent".into(), asciicast: false }.open("a", size).is_none());
+        assert!(
+            SessionLogs { directory: "/nonexistent".into(), asciicast: false, max_bytes: None }
+                .open("a", size)
+                .is_none()
+        );
     }
     /// A log ended without a word.
     #[test]
     fn a_full_log_says_so_once() {
         let folder = tempfile::tempdir().unwrap();
         let size = TerminalSize { columns: 80, rows: 24 };
-        for (asciicast, name) in [(false, "session_a.log"), (true, "session_a.cast")] {
-            let logs = SessionLogs { directory: folder.path().to_owned(), asciicast };
+        for (asciicast, name, most) in [(false, "session_a.log", 100), (true, "session_a.cast", 170)] {
+            let logs = SessionLogs { directory: folder.path().to_owned(), asciicast, max_bytes: Some(most) };
             let mut log = logs.open("a", size).unwrap();
-            log.left = 100;
             for _ in 0..10 {
                 log.take(&[b'x'; 60]);
             }
