@@ -47,9 +47,9 @@ pub struct Terminal {
     is_logged: bool,
     /// Where the output of a command goes that memory does not keep, and how much of it is told.
     spill: Option<(Spill, usize)>,
-    /// That of the last command that was typed.
     /// The variables that the application opened it with.
     environment: BTreeMap<String, String>,
+    /// That of the last command that was typed.
     overflow: Mutex<Option<Arc<Mutex<Option<Overflow>>>>>,
 }
 
@@ -202,8 +202,8 @@ impl Terminal {
             is_quick: AtomicBool::new(true),
             is_logged,
             spill: None,
-            overflow: Mutex::default(),
             environment: BTreeMap::new(),
+            overflow: Mutex::default(),
         };
         (terminal, start(&word), tap)
     }
@@ -213,7 +213,6 @@ impl Terminal {
         Self { spill: Some((spill, most)), ..self }
     }
 
-    /// Has what is forgotten of the output of the command that was just typed go to a file of its own.
     /// Notes the variables that the application opens it with.
     pub fn with_environment(self, environment: BTreeMap<String, String>) -> Self {
         Self { environment, ..self }
@@ -224,6 +223,7 @@ impl Terminal {
         &self.environment
     }
 
+    /// Has what is forgotten of the output of the command that was just typed go to a file of its own.
     fn spill(&self, process: &Process) {
         let Some((spill, most)) = &self.spill else { return };
         let overflow = Arc::new(Mutex::new(Some(Overflow::new(Arc::clone(spill), *most))));

@@ -15,6 +15,7 @@ use super::*;
 use crate::cancel::Deadline;
 use crate::error::ErrorKind;
 use crate::text::ansi::strip;
+use crate::toolset::AssessmentStatus;
 
 /// Runs until it is told to end.
 const WAITS: &str = "until [ -e go ]; do sleep 0.02; done; rm go";
@@ -62,6 +63,12 @@ async fn lines_of_keys_and_pieces_are_judged_where_they_end() {
     {
         let blocked = input(&toolset, rest.clone()).await;
         assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{rest}: {}", blocked.text);
+    }
+    // Whoever asks before is told the same, and nothing of it is typed.
+    for (text, expected) in [("ch bad", AssessmentStatus::Blocked), ("rist", AssessmentStatus::Allowed)] {
+        let given = json!({ "id": "s", "command": text });
+        let assessed = toolset.assess("shell_write_to_process", &given, CallOptions::default()).await.unwrap();
+        assert_eq!(assessed.status, expected, "{text}: {:?}", assessed.reason);
     }
     // What goes on with it is judged with it.
     assert!(!input(&toolset, json!({ "command": "rist" })).await.is_error);
