@@ -153,6 +153,9 @@ test('an option of a call, of an answer and of what is around them that is not k
   expect(failures).toMatchObject([{ code: 'INVALID_INPUT', message }])
   expect(await toolset.call('ls', {}, wrong({ timeout: undefined }))).toMatchObject({ isError: false })
   expect(await rejection(toolset.refresh(wrong({ timeout: 1 })))).toMatchObject({ code: 'INVALID_INPUT' })
+  expect(await rejection(toolset.assess('ls', {}, wrong({ env: {} })))).toMatchObject({
+    message: '`options.env` is not known; there are callId, signal.',
+  })
   expect(await rejection(toolset.resume([], [], wrong({ timeout: 1 })))).toMatchObject({ code: 'INVALID_INPUT' })
   expect(() => toolset.subset(['ls'], wrong({ autoinherit: true }))).toThrow(/`options\.autoinherit` is not known/)
 })

@@ -4,7 +4,7 @@
 import { AsyncResource } from 'node:async_hooks'
 
 import { checkContent } from '../backend/native-files.js'
-import { checkKnown, checkOptions, checkString, describe, encodeJson } from '../encode.js'
+import { checkKnown, checkString, describe, encodeJson } from '../encode.js'
 import { AbortError } from '../errors/abort-error.js'
 import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
@@ -225,11 +225,11 @@ export class Toolset {
    * for that call is held to what was seen now.
    */
   async assess(name: string, input: unknown, options?: AssessOptions): Promise<Assessment> {
-    const { signal, ...call } = checkOptions(options)
+    const { signal, callId } = checkKnown(options, ['callId', 'signal'])
     checkString(name, 'name')
     const inputJson = encodeJson(input, 'input')
     return this.#host.withRun(this.#looking(name, signal), async (run) => {
-      const callJson = encodeJson({ ...call, callKey: run.key }, 'options')
+      const callJson = encodeJson({ callId, callKey: run.key }, 'options')
       const outcome = await runNative({ signal }, (cancel) => this.#native.assess(name, inputJson, callJson, cancel))
       return JSON.parse(outcome.value ?? 'null') as Assessment
     })

@@ -193,6 +193,20 @@ async fn a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input
 }
 
 /// TS-31: a background command that asked something could only be ended.
+/// What ran on then nobody could read or end: the tools for it are in another group.
+#[tokio::test]
+async fn a_command_is_left_in_the_background_only_where_something_reads_it() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "tools": ["console"] }));
+    let input = json!({ "command": "touch ran; sleep 300", "timeout": 0.3, "on_timeout": "background" });
+    let refused = call(&toolset, "execute", input).await;
+    assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"));
+    assert!(refused.text.contains("no tool here reads what runs in the background"), "{}", refused.text);
+    assert!(toolset.sessions().all().is_empty() && !world.directory.path().join("ran").exists());
+    let ended = call(&toolset, "execute", json!({ "command": "echo done", "on_timeout": "end" })).await;
+    assert_eq!(ended.text, "done");
+}
+
 #[tokio::test]
 async fn a_background_shell_is_answered_line_by_line_and_its_input_ended() {
     let world = World::new();

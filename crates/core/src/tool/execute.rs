@@ -80,7 +80,7 @@ impl Tool for Execute {
                       Processes that the command leaves behind are ended. Output beyond 100,000 bytes loses its middle here \
                       and is whole in a file that the result names. \
                       Prefer `read_file`, `edit_file`, `glob` and `grep` for files. Ends after `timeout` seconds (120), \
-                      or with `on_timeout: 'background'` runs on then and is read with `read_output`.",
+                      or with `on_timeout: 'background'` runs on then, where there is `read_output` to read it.",
         instruction: "`execute` runs a shell command; prefer the file tools for reading, searching and editing.",
         operation: Operation::Execute,
         needs: Need::Shell,
@@ -114,6 +114,12 @@ impl Tool for Execute {
             };
             let shell = view.shell()?;
             let (mut outcome, left) = match self.on_timeout {
+                Some(OnTimeout::Background) if !view.reads_background => {
+                    return Err(Error::invalid(
+                        "`on_timeout: 'background'` is not there: no tool here reads what runs in the background. Leave it out, and \
+                         give a longer `timeout`.",
+                    ));
+                }
                 Some(OnTimeout::Background) => {
                     let place = view.sessions.numbered_place()?;
                     let (outcome, left) = execute_or_leave(shell, request, view.call).await?;

@@ -64,8 +64,8 @@ impl Tool for ShellExec {
         name: "shell_exec",
         groups: &[Group::Terminal],
         description: "Runs a command in a shell on a terminal. The shell of a session lasts: directory, variables and history \
-                      stay for the next call with the same `id`. A command that takes longer than `timeout` seconds (20), or \
-                      with `block: false`, goes on there: look with `shell_view` or `shell_screen`, write to it with \
+                      stay for the next call with the same `id`. A command that takes longer than `timeout` seconds (20, at most \
+                      590), or with `block: false`, is not ended but goes on there: look with `shell_view` or `shell_screen`, write to it with \
                       `shell_write_to_process`, end the session with `shell_kill_process`. Interactive programs work.",
         instruction: "`shell_exec` runs a command in a terminal session that keeps its directory and variables; use it for \
                       interactive programs and for work in several steps.",

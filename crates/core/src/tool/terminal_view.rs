@@ -43,7 +43,8 @@ impl Tool for ShellView {
         name: "shell_view",
         groups: &[Group::Terminal],
         description: "Returns what a terminal session has printed since the last look, without prompts and escape sequences, \
-                      and whether its command ended. Of a full-screen program it returns the screen. Waits only with `wait`.",
+                      and whether its command ended. Of a full-screen program it returns the screen. Waits only with \
+                      `wait`: so many seconds (at most 590) for new output or the end.",
         instruction: "`shell_view` reads what a terminal session printed since the last look.",
         operation: Operation::Execute,
         needs: Need::Terminals,

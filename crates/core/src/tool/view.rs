@@ -49,6 +49,8 @@ pub struct View<'a> {
     pub bindings: &'a [Binding],
     /// Takes output of a command as it comes.
     pub on_output: Option<OutputSink>,
+    /// Whether there is a tool that reads what runs in the background.
+    pub reads_background: bool,
     /// What runs beside the calls.
     pub sessions: &'a Sessions,
     /// Where whole outputs go.

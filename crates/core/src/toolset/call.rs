@@ -416,6 +416,7 @@ impl Toolset {
             bindings,
             on_output,
             opening: None,
+            reads_background: self.exposed.iter().any(|tool| tool.ours() == "read_output"),
             sessions: &self.shared.sessions,
             scratch: &self.shared.scratch,
         }
