@@ -370,7 +370,7 @@ const COMMAND_CALLS: readonly [string, CommandCall, unknown, string | RegExp][] 
     'painting',
     ({ terminal }, options) => terminal.painting(options),
     { since: 'x' },
-    `The arguments of painting are not right at 'position': wrong type: string "x", ${NUMBER}.`,
+    `The arguments of painting are not right at 'since': wrong type: string "x", ${NUMBER}.`,
   ],
   [
     'painting',

@@ -90,7 +90,7 @@ export class TerminalSession extends RunningCommand {
   /** What it shows, to be written to a person's terminal; see {@link TerminalPainting}. Not a look for `changed`. */
   async painting(options?: PaintingOptions): Promise<TerminalPainting> {
     const { since, signal } = checkKnown(options, ['since', 'signal'])
-    const outcome = await this.invoke('painting', { position: since }, { signal })
+    const outcome = await this.invoke('painting', { since }, { signal })
     const { painting, ...facts } = decode<{ painting: object; position: number; ended: boolean }>(outcome)
     return { ...painting, ...facts } as TerminalPainting
   }

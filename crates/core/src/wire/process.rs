@@ -73,7 +73,7 @@ struct Read {
 struct Paint {
     /// What was drawn up to here was seen: waits for more, or for the end. Absent: does not wait.
     #[serde(default)]
-    position: Option<u64>,
+    since: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -176,10 +176,10 @@ async fn answer(running: &Running, request: Request, call: &Call) -> Result<Repl
             Ok(Reply { bytes: Some(shot.bytes), ..Reply::default() })
         }
         "painting" => {
-            let Paint { position } = decode("painting", json)?;
-            if let Some(position) = position {
+            let Paint { since } = decode("painting", json)?;
+            if let Some(since) = since {
                 tokio::select! {
-                    () = process.changed(position) => {}
+                    () = process.changed(since) => {}
                     stop = call.deadline.reached() => return Err(stop),
                 }
             }
