@@ -13,8 +13,9 @@ const CHARACTER_BYTES: usize = 4;
 
 /// The output of one command.
 pub(super) struct Capture {
-    /// Decoded text, so that a character that one stream has begun is not torn by the other.
-    both: HeadTail,
+    /// Decoded text, so that a character that one stream has begun is not torn by the other. As long as one of them is silent the
+    /// other is both of them, and is not kept twice.
+    both: Option<HeadTail>,
     stdout: StreamCapture,
     stderr: StreamCapture,
     limit: u64,
@@ -47,7 +48,7 @@ impl Capture {
     pub(super) fn new(limit: usize, sink: Option<OutputSink>, spill: Option<Spill>) -> Self {
         let stream = || StreamCapture { decoder: Utf8Stream::new(), may_be_cut: false, kept: HeadTail::new(limit) };
         Self {
-            both: HeadTail::new(limit),
+            both: None,
             stdout: stream(),
             stderr: stream(),
             limit: limit as u64,
@@ -104,13 +105,19 @@ impl Capture {
     pub(super) fn so_far(&self) -> Captured {
         let (spill_path, spill_bytes) = self.spill.told();
         Captured {
-            truncated: self.both.is_truncated(),
-            output: self.both.capture().text,
+            truncated: self.both().is_truncated(),
+            output: self.both().capture().text,
             stdout: self.stdout.kept.capture().text,
             stderr: self.stderr.kept.capture().text,
             spill_path,
             spill_bytes,
         }
+    }
+
+    /// What both streams printed.
+    fn both(&self) -> &HeadTail {
+        let spoke = if self.stdout.kept.total_bytes() > 0 { &self.stdout } else { &self.stderr };
+        self.both.as_ref().unwrap_or(&spoke.kept)
     }
 
     fn stream(&mut self, stream: Stream) -> &mut StreamCapture {
@@ -125,8 +132,17 @@ impl Capture {
             return;
         }
         self.spill(text);
+        let other = match stream {
+            Stream::Stdout => &self.stderr,
+            Stream::Stderr => &self.stdout,
+        };
+        if self.both.is_none() && other.kept.total_bytes() > 0 {
+            self.both = Some(other.kept.clone());
+        }
+        if let Some(both) = &mut self.both {
+            both.push(text.as_bytes());
+        }
         self.stream(stream).kept.push(text.as_bytes());
-        self.both.push(text.as_bytes());
     }
 
     fn hand_on(&self, stream: Stream, text: String) {
@@ -149,9 +165,9 @@ impl Capture {
     fn spill(&mut self, text: &str) {
         match &self.spill {
             Spilling::No => return,
-            Spilling::Ready(_) if self.both.total_bytes() + text.len() as u64 <= self.limit => return,
+            Spilling::Ready(_) if self.both().total_bytes() + text.len() as u64 <= self.limit => return,
             Spilling::Ready(_) => {
-                let before = self.both.capture().text;
+                let before = self.both().capture().text;
                 self.spill.write(before.as_bytes());
             }
             Spilling::Open { .. } => {}
@@ -207,6 +223,30 @@ mod tests {
                 spill_bytes: None,
             }
         );
+    }
+
+    /// A command that prints to one stream held its output twice.
+    #[test]
+    fn output_is_kept_a_second_time_only_where_both_streams_print() {
+        for (first, second) in [(Stream::Stdout, Stream::Stderr), (Stream::Stderr, Stream::Stdout)] {
+            // Of which all is kept, and of which the middle is not.
+            for length in [30, 300] {
+                let mut capture = Capture::new(100, None, None);
+                let one = "é".repeat(length / 2);
+                capture.take(first, one.as_bytes());
+                assert!(capture.both.is_none());
+                let alone = capture.so_far();
+                let of_first = if first == Stream::Stdout { &alone.stdout } else { &alone.stderr };
+                assert_eq!((&alone.output, alone.truncated), (of_first, length > 100));
+                let mut expected = HeadTail::new(100);
+                expected.push(one.as_bytes());
+                for (stream, text) in [(second, "other"), (first, "again"), (second, "last")] {
+                    capture.take(stream, text.as_bytes());
+                    expected.push(text.as_bytes());
+                }
+                assert_eq!(capture.so_far().output, expected.capture().text, "{first:?} {length}");
+            }
+        }
     }
 
     #[test]

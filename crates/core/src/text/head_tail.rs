@@ -7,7 +7,7 @@ use super::encoding::whole_characters;
 /// A bounded capture: the first half of its budget is the head, the second the tail, what is between is counted only.
 ///
 /// Bytes are kept as they come and decoded at the end, so that no character is torn where two pieces meet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct HeadTail {
     head: Vec<u8>,
     head_limit: usize,
