@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use core::time::Duration;
 
 use gloveport_supervisor::{Ceiling, Decoded, Ended, Limits, MAX_DESCRIPTORS, Order, Report, Request, Stage, Status};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::{Errno, IoSliceMut};
@@ -244,15 +244,14 @@ impl Supervisor {
         let time = time.and_then(|time| Timespec::try_from(time).ok());
         let mut descriptors =
             [PollFd::new(&self.host, PollFlags::IN), PollFd::new(self.family.signals(), PollFlags::IN)];
-        // An interrupted wait is a short one.
-        let _ = poll(&mut descriptors, time.as_ref());
+        sys::wait_on(&mut descriptors, time.as_ref());
         !descriptors[0].revents().is_empty()
     }
 
     /// Waits until the host has something to say. A wait in [`Supervisor::receive`] itself would end, for nothing, each time
     /// that the host takes a report.
     fn wait_for_host(&self) {
-        let _ = poll(&mut [PollFd::new(&self.host, PollFlags::IN)], None);
+        sys::wait_on(&mut [PollFd::new(&self.host, PollFlags::IN)], None);
     }
 
     /// The next order that has arrived whole.

@@ -8,6 +8,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 
+use rustix::event::{PollFd, Timespec, poll};
 use rustix::fd::{FromRawFd, OwnedFd};
 use rustix::io::{Errno, Result};
 use rustix::process::Pid;
@@ -119,6 +120,18 @@ pub(crate) fn wait_any() -> Waited {
         },
         Some(_) => Waited::Nobody,
         None => Waited::Living,
+    }
+}
+
+/// 1 ms in place of a wait that the system refuses.
+const REFUSED_WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+
+/// Waits for one of the descriptors, at most `time`; an interrupted wait is a short one. One that is refused takes its time too:
+/// a command can take this program's descriptors away, and it runs before the ordinary ones.
+pub(crate) fn wait_on(descriptors: &mut [PollFd<'_>], time: Option<&Timespec>) {
+    if poll(descriptors, time).is_err_and(|error| error != Errno::INTR) {
+        // Of no descriptor at all nothing is refused.
+        let _ = poll(&mut [], Some(&REFUSED_WAIT));
     }
 }
 

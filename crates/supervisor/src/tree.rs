@@ -14,7 +14,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -244,8 +244,7 @@ impl Family {
     /// Waits for a change among the children, at most `time`.
     fn wait(&self, time: Duration) {
         if let Ok(time) = Timespec::try_from(time) {
-            // An interrupted wait is a short one.
-            let _ = poll(&mut [PollFd::new(&self.signals, PollFlags::IN)], Some(&time));
+            sys::wait_on(&mut [PollFd::new(&self.signals, PollFlags::IN)], Some(&time));
         }
     }
 }

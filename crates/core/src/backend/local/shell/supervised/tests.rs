@@ -348,6 +348,19 @@ async fn a_supervisor_that_may_open_nothing_shields_nobody() {
     }
 }
 
+/// It asked again at once for what it could not wait for, and ran before everything else.
+#[tokio::test]
+async fn a_supervisor_that_cannot_wait_takes_hardly_any_time() {
+    // Behind its first look at the tree. Until the next one, which ends the command, it can wait for nothing.
+    let command = "sleep 0.2; prlimit --pid $PPID --nofile=0:0
+        while :; do read -r _ _ _ _ _ _ _ _ _ _ _ _ _ own kernel _ < /proc/$PPID/stat; echo $((own + kernel)); sleep 0.05; done";
+    let outcome = run(within(command, 60_000)).await;
+    assert_eq!(outcome.ceiling, Some(Ceiling::Processes), "{outcome:?}");
+    // Hundredths of a second; of nearly a whole one.
+    let used: u32 = outcome.stdout.lines().last().unwrap().parse().unwrap();
+    assert!(used <= 20, "{used}");
+}
+
 /// What has no mark was left alone where its supervisor could not be asked: it is found by its descent from it.
 #[tokio::test]
 async fn a_supervisor_that_is_stopped_again_and_again_shields_nobody() {
