@@ -46,6 +46,10 @@ const REPORT_WAIT: Duration = Duration::from_secs(11);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 const WAKES: u32 = 3;
 
+/// 256 KiB of an order, which a supervisor holds twice: the memory that it ever had counts as that of each command that it starts,
+/// and no shell has less than this.
+const LARGE_ORDER: usize = 256 << 10;
+
 /// The supervisors of one backend.
 #[derive(Debug)]
 pub(super) struct Supervisors {
@@ -113,6 +117,7 @@ impl Supervisors {
             mark,
             awake: Some(Awake::keep(&process)),
             link: Some((socket, process)),
+            is_last: order.len() > LARGE_ORDER,
             frame: [0; Report::BYTES],
             filled: 0,
             course: Course::Running,
@@ -137,10 +142,10 @@ impl Supervisors {
         drop(blocking(move || wait_for(links.into_iter().map(|link| (link.process, String::new())).collect())).await);
     }
 
-    fn take_back(&self, socket: AsyncFd<OwnedFd>, process: Child) {
+    fn take_back(&self, socket: AsyncFd<OwnedFd>, process: Child, is_spent: bool) {
         let link = Link { socket: socket.into_inner(), process };
         let mut ready = self.ready.lock();
-        if !ready.is_closed && ready.links.len() < READY {
+        if !is_spent && !ready.is_closed && ready.links.len() < READY {
             ready.links.push(link);
             return;
         }
@@ -160,6 +165,8 @@ pub(super) struct Supervised {
     home: Arc<Supervisors>,
     /// `None` once it is ended.
     link: Option<(AsyncFd<OwnedFd>, Child)>,
+    /// Whether its supervisor is to start no other.
+    is_last: bool,
     mark: String,
     /// Until the process is waited for.
     awake: Option<Awake>,
@@ -287,10 +294,8 @@ impl Supervised {
                 if ended.survivors > 0 {
                     let (more, is_lost) = self.end_by_force(socket, process).await?;
                     (others, supervisor_lost) = (others + more, is_lost);
-                } else if ended.is_spent {
-                    retire(vec![Link { socket: socket.into_inner(), process }]);
                 } else {
-                    self.home.take_back(socket, process);
+                    self.home.take_back(socket, process, ended.is_spent || self.is_last);
                 }
                 Ok(Ended {
                     status: Some(status),
@@ -307,13 +312,12 @@ impl Supervised {
                 })
             }
             Course::Failed { stage, errno } => {
-                match stage {
-                    Stage::Directory | Stage::Program => self.home.take_back(socket, process),
+                let is_spent = match stage {
+                    Stage::Directory | Stage::Program => self.is_last,
                     // It may be the supervisor that can start nothing any more.
-                    Stage::Request | Stage::Process | Stage::Setup => {
-                        retire(vec![Link { socket: socket.into_inner(), process }]);
-                    }
-                }
+                    Stage::Request | Stage::Process | Stage::Setup => true,
+                };
+                self.home.take_back(socket, process, is_spent);
                 Err(not_started(stage, errno))
             }
             Course::Running | Course::LeftBehind(..) | Course::Lost => {

@@ -295,6 +295,27 @@ async fn one_supervisor_runs_command_after_command() {
 }
 
 /// The end of its command was seen when the time of the call was over, as a timeout; without one never.
+/// Its memory had grown by the order for ever, and each later command was told to have had as much.
+#[tokio::test]
+async fn a_supervisor_that_took_a_large_order_takes_no_other() {
+    let runner = runner();
+    let supervisor = async || run_by(&runner, within("echo $PPID", 30_000)).await;
+    let large = |count: usize| ExecuteRequest {
+        environment: (0..count).map(|number| (format!("LARGE_{number}"), "x".repeat(100_000))).collect(),
+        ..within("echo $PPID", 30_000)
+    };
+    let first = supervisor().await;
+    let (small, same) = (first.peak_memory_bytes.unwrap(), supervisor().await);
+    assert_eq!(first.stdout, same.stdout);
+    assert_eq!(run_by(&runner, large(12)).await.stdout, first.stdout);
+    let second = supervisor().await;
+    assert_ne!(second.stdout, first.stdout);
+    assert!(second.peak_memory_bytes.unwrap() < small + (256 << 10), "{second:?} {small}");
+    // Also one that the system does not take.
+    assert_eq!(runner.run(large(30), directory(), &Call::default()).await.unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert_ne!(supervisor().await.stdout, second.stdout);
+}
+
 #[tokio::test]
 async fn a_stopped_supervisor_goes_on() {
     let outcome = run(ExecuteRequest::new("kill -STOP $PPID; echo hi; exit 3")).await;
