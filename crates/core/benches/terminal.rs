@@ -18,13 +18,15 @@ mod linux {
     use std::io::{Read, Write};
     use std::os::fd::OwnedFd;
     use std::process::{Child, Command};
+    use std::sync::Arc;
     use std::time::{Duration, Instant};
 
     use gloveport_core::backend::local::shell::{CommandRunner, Environment, SupervisorProgram};
-    use gloveport_core::backend::process::{Process, Tap, TerminalSize};
+    use gloveport_core::backend::process::{Process, TerminalSize};
+    use gloveport_core::backend::tap::Tap;
     use gloveport_core::backend::{CommandLimits, TerminalRequest};
     use gloveport_core::cancel::Deadline;
-    use gloveport_core::session::screen::Screen;
+    use gloveport_core::session::canvas::Canvas;
     use gloveport_core::session::terminal::Terminal;
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
@@ -156,9 +158,10 @@ mod linux {
 
     /// Draws what comes, as a session does.
     fn drawing() -> Tap {
-        let mut screen = Screen::new(SIZE);
-        Box::new(move |bytes, _| {
-            screen.draw(bytes);
+        let screen = Canvas::new(SIZE);
+        let drawn = Arc::clone(&screen);
+        screen.tap(move |bytes, _| {
+            drawn.show(bytes, false);
             false
         })
     }

@@ -20,9 +20,10 @@ use crate::text::encoding::Encoding;
 use crate::text::numbered::View;
 
 pub use self::ceilings::{Ceiling, CommandLimits, ExecuteLimits};
-use self::process::{Process, Tap, TerminalSize};
+use self::process::{Process, TerminalSize};
 pub(crate) use self::spill::Spilling;
 pub use self::spill::{Spill, SpillFile, SpillRoom};
+use self::tap::Tap;
 
 pub use crate::call::Call;
 pub use crate::file_info::{FileInfo, FileKind};
@@ -49,6 +50,7 @@ pub mod posix;
 pub mod remote;
 pub(crate) mod spill;
 pub mod stream;
+pub mod tap;
 mod temp;
 mod turns;
 

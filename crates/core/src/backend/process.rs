@@ -17,6 +17,7 @@ use super::kept::Kept;
 pub use super::kept::{Forgotten, Piece};
 pub use super::orders::{Order, ProcessSignal, TerminalSize};
 use super::outlet::Outlet;
+use super::tap::{Later, Tap};
 pub use super::turns::Turn;
 use super::turns::Turns;
 use super::{ExecuteOutcome, OutputSink, Stream};
@@ -29,10 +30,6 @@ const ORDERS: usize = 16;
 const INPUTS: usize = 16;
 /// 64 KiB: what a pipe holds.
 const INPUT_BYTES: usize = 64 << 10;
-
-/// Takes the raw bytes of a terminal, in order, before anybody is told of them, and a look at its system: whether the process
-/// that leads the terminal has it, and no command that it started. Whether [`Process::marked`] tells of them too.
-pub type Tap = Box<dyn FnMut(&[u8], &dyn Fn() -> bool) -> bool + Send>;
 
 /// A command that runs beside its caller. Clones are the same process; when the last is dropped it is ended.
 #[derive(Clone)]
@@ -84,6 +81,11 @@ impl ScreenRecorder {
     pub(super) fn take_raw(&self, bytes: &[u8], leads: &dyn Fn() -> bool) {
         self.0.take_raw(bytes, leads);
     }
+
+    /// Whether whoever is handed the output takes more now.
+    pub(super) fn has_room(&self) -> bool {
+        self.0.later().is_none()
+    }
 }
 
 impl Output {
@@ -92,12 +94,17 @@ impl Output {
             // Both under the lock: who knows of a mark finds the output before it, and the other way round.
             let mut state = self.state.lock();
             state.keep(bytes);
-            state.tap.as_mut().is_some_and(|tap| tap(bytes, leads))
+            state.tap.as_mut().is_some_and(|tap| tap.take(bytes, leads))
         };
         self.changed.notify_waiters();
         if is_marked {
             self.marked.notify_waiters();
         }
+    }
+
+    /// What is to be waited for before more of a terminal is read.
+    fn later(&self) -> Option<Later> {
+        self.state.lock().tap.as_ref().and_then(Tap::later)
     }
 
     fn tell_end(&self) {
@@ -385,7 +392,7 @@ impl Recorder {
         self.hand_on(stream, text);
     }
 
-    /// Takes output of a terminal; `leads` is the look of [`Tap`].
+    /// Takes output of a terminal; `leads` is the look of [`Tap::take`].
     pub(super) fn take_raw(&self, bytes: &[u8], leads: &dyn Fn() -> bool) {
         self.output.take_raw(bytes, leads);
     }
@@ -398,12 +405,21 @@ impl Recorder {
 
     /// Ends when whoever is handed the output has room for more.
     pub(super) fn room(&self) -> impl Future<Output = ()> + Send + use<> {
-        let room = self.outlet.as_ref().map(Outlet::room);
+        let (room, later) = (self.outlet.as_ref().map(Outlet::room), self.output.later());
         async move {
             if let Some(room) = room {
                 room.await;
             }
+            if let Some(later) = later {
+                later.await;
+            }
         }
+    }
+
+    /// Whether whoever is handed the output of a terminal takes more now.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
+    pub(super) fn has_room(&self) -> bool {
+        self.output.later().is_none()
     }
 
     /// Marks the end, after all output was taken and handed on; `complete` adds what the backend knows.

@@ -15,6 +15,7 @@ use crate::backend::process::{Order, Process, TerminalSize};
 use crate::cancel::Deadline;
 use crate::error::Result;
 
+pub mod canvas;
 mod echo;
 mod foreground;
 mod help;
@@ -239,6 +240,19 @@ impl Session {
             position = self.process.position().max(position);
         }
         Ok(())
+    }
+
+    /// Ends when its screen, if it has one, shows what was printed until now.
+    pub async fn drawn(&self) {
+        if let Some(terminal) = &self.terminal {
+            terminal.screen().caught_up().await;
+        }
+    }
+
+    /// Whether a full-screen program shows its own screen.
+    pub async fn is_full_screen(&self) -> bool {
+        self.drawn().await;
+        self.terminal.as_ref().is_some_and(|terminal| terminal.screen().lock().is_alternate())
     }
 
     /// Whether a look shows something that was not shown.

@@ -3,9 +3,7 @@
 //! Plain text is drawn when somebody looks, and then only what is still to be seen ([`super::undrawn`]).
 
 use std::num::NonZeroU16;
-use std::sync::Arc;
 
-use parking_lot::Mutex;
 use serde::Serialize;
 
 use gloveport_lines::is_plain;
@@ -27,8 +25,14 @@ const WORTH_KEEPING: usize = 1 << 10;
 /// 8 bytes are drawn one by one to see whether they are text or the rest of an escape sequence.
 const TRIED: usize = 8;
 
-/// A screen that a terminal draws on while others look.
-pub type SharedScreen = Arc<Mutex<Screen>>;
+/// 2,000,000: what may be drawn before somebody else gets their turn, about a millisecond of work. A cell that is made anew is 1.
+const AFFORDABLE: usize = 2_000_000;
+/// 8 for a character.
+const CHARACTER: usize = 8;
+/// 1,000 characters are drawn by one escape sequence that repeats the last one.
+const REPEATED: usize = 1_000;
+/// Goes back to the screen that is no full-screen program's.
+const OTHER_SCREEN: &[u8] = b"\x1b[?1049l";
 
 /// A screen. Requests of programs to the terminal (clipboard, size, answers) do nothing: only what is drawn is kept.
 pub struct Screen {
@@ -128,6 +132,36 @@ impl Screen {
         let Some(text) = &mut self.text else { return self.process(plain) };
         if text.take(plain).is_none() {
             self.catch_up();
+        }
+    }
+
+    /// How many of these bytes, at least one, can be drawn before somebody else gets their turn.
+    pub(super) fn affordable(&self, bytes: &[u8]) -> usize {
+        if self.text.is_some() && gloveport_lines::plain_text(bytes) == bytes.len() {
+            return bytes.len();
+        }
+        let (rows, columns) = self.parser.screen().size();
+        let [rows, columns] = [rows, columns].map(|count| usize::from(count.get()));
+        // A line end may scroll, and so does a character each time that a row is full.
+        let line = rows + columns;
+        let character = CHARACTER + line / columns;
+        let sequence = (rows * columns).max(REPEATED * character);
+        let mut left = AFFORDABLE;
+        let costs_all = |byte: &u8| {
+            left = left.saturating_sub(match byte {
+                0x1B => sequence,
+                0..b' ' => line,
+                _ => character,
+            });
+            left == 0
+        };
+        bytes.iter().position(costs_all).map_or(bytes.len(), |last| last + 1)
+    }
+
+    /// The shell waits for a command: a full-screen program that was killed left its screen behind.
+    pub(super) fn leave_alternate(&mut self) {
+        if self.is_alternate() {
+            self.draw(OTHER_SCREEN);
         }
     }
 

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::Session;
+use super::canvas::Canvas;
 use super::echo::Echo;
 use super::foreground::edits_a_line;
 use super::keys::check_typed;
@@ -19,11 +20,11 @@ use super::line::Line;
 use super::log::SessionLog;
 use super::marks::{Kind, Mark, Marks};
 use super::overflow::{Older, Overflow};
-use super::screen::{Screen, SharedScreen};
 pub use super::shells::HOST_KEY;
 use super::shells::{self, TYPED_BYTES};
 use crate::backend::Spill;
-use crate::backend::process::{Process, Tap, TerminalSize};
+use crate::backend::process::{Process, TerminalSize};
+use crate::backend::tap::Tap;
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -34,7 +35,7 @@ pub(super) const PROMPT: Duration = Duration::from_secs(10);
 
 /// What a session on a terminal has besides its process.
 pub struct Terminal {
-    screen: SharedScreen,
+    screen: Arc<Canvas>,
     marks: Arc<Mutex<Marks>>,
     /// Locked behind the marks.
     echo: Arc<Mutex<Echo>>,
@@ -114,9 +115,6 @@ pub(super) const BEGIN: Duration = Duration::from_secs(3);
 const END_OF_INPUT: u8 = 4;
 const LEAVE: &str = "exit";
 
-/// Goes back to the screen that is no full-screen program's.
-const OTHER_SCREEN: &[u8] = b"\x1b[?1049l";
-
 /// 300 ms between two looks at a shell that marks nothing; they must agree.
 pub(super) const LOOK: Duration = Duration::from_millis(300);
 
@@ -162,10 +160,10 @@ impl Terminal {
     ) -> (Self, String, Tap) {
         let word = format!("{:016x}", RandomState::new().hash_one(()));
         let is_logged = log.is_some();
-        let screen = Arc::new(Mutex::new(Screen::new(size)));
+        let screen = Canvas::new(size);
         let marks = Arc::new(Mutex::new(Marks::new(word.clone())));
         let echo = Arc::new(Mutex::new(Echo::default()));
-        let tap: Tap = Box::new({
+        let tap = screen.tap({
             let (screen, marks, echo) = (Arc::clone(&screen), Arc::clone(&marks), Arc::clone(&echo));
             move |bytes, leads| {
                 let (is_marked, is_at_prompt, shown) = {
@@ -178,12 +176,7 @@ impl Terminal {
                 if let Some(log) = &mut log {
                     log.take(&shown);
                 }
-                let mut screen = screen.lock();
-                screen.draw(&shown);
-                // A full-screen program that was killed left its screen behind.
-                if is_at_prompt && screen.is_alternate() {
-                    screen.draw(OTHER_SCREEN);
-                }
+                screen.show(&shown, is_at_prompt);
                 is_marked
             }
         });
@@ -255,7 +248,7 @@ impl Terminal {
     }
 
     /// What it shows.
-    pub fn screen(&self) -> &SharedScreen {
+    pub fn screen(&self) -> &Arc<Canvas> {
         &self.screen
     }
 

@@ -243,10 +243,13 @@ impl Tool for ShellWrite {
             }
             let deadline = &view.call.deadline;
             let turn = session.turn(deadline).await?;
+            // What its keys are depends on what was printed.
+            session.drawn().await;
             let mut state = session.terminal.as_ref().map(Terminal::state);
             self.check_typed(state)?;
             if state != Some(ShellState::AtPrompt) {
                 settle(process, FLUSH, None, deadline, || false).await?;
+                session.drawn().await;
                 // What ran may have ended meanwhile.
                 state = session.terminal.as_ref().map(Terminal::state);
                 self.check_typed(state)?;
@@ -291,7 +294,7 @@ impl Tool for ShellWrite {
             let settled = settle(process, COLLECT, Some(given), deadline, is_ready).await?;
             let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
             let fresh = session.fresh_printed(view.limits.output_bytes);
-            let mut result = super::terminal_view::shown(&session, &fresh, code);
+            let mut result = super::terminal_view::shown(&session, &fresh, code).await;
             if result.text.is_empty() {
                 result.text = format!("Input sent to session '{}' successfully (no output).", session.id);
             }

@@ -76,7 +76,7 @@ impl Tool for ShellView {
             // The end first: what is told to have ended has printed all.
             let code = session.told_end(terminal);
             let fresh = session.fresh_printed(view.limits.output_bytes);
-            let mut result = shown(&session, &fresh, code);
+            let mut result = shown(&session, &fresh, code).await;
             if ended {
                 session.tells_end();
                 let marker = if result.text.is_empty() && ceiling(&session).is_none() {
@@ -98,11 +98,14 @@ impl Tool for ShellView {
 
 /// New output of a session as a result; the screen of a full-screen program instead. `code` is that of a command that
 /// ended meanwhile.
-pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
+pub(super) async fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
     let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
-    let is_full_screen = session.terminal.as_ref().is_some_and(|terminal| terminal.screen().lock().is_alternate());
-    let mut text =
-        if is_full_screen { screen_text(session).unwrap_or_default() } else { set_off(&plain(fresh)).into_owned() };
+    let is_full_screen = session.is_full_screen().await;
+    let mut text = if is_full_screen {
+        screen_text(session).await.unwrap_or_default()
+    } else {
+        set_off(&plain(fresh)).into_owned()
+    };
     if !is_full_screen {
         text.push_str(&more_of(fresh));
     }
@@ -122,8 +125,10 @@ pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> Tool
 }
 
 /// The screen of a session as text.
-pub(super) fn screen_text(session: &Session) -> Result<String> {
-    Ok(text_of(&terminal_of(session)?.screen().lock().look()))
+pub(super) async fn screen_text(session: &Session) -> Result<String> {
+    session.drawn().await;
+    let view = terminal_of(session)?.screen().lock().look();
+    Ok(text_of(&view))
 }
 
 fn text_of(view: &ScreenView) -> String {
@@ -181,6 +186,7 @@ impl Tool for ShellScreen {
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            session.drawn().await;
             let (look, still) = {
                 let mut screen = terminal_of(&session)?.screen().lock();
                 (screen.look(), self.image.unwrap_or(false).then(|| screen.still()))
@@ -286,7 +292,7 @@ impl Tool for ShellResize {
             let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
             let size = TerminalSize::new(self.columns, self.rows)?;
             session.check_free()?;
-            terminal_of(&session)?.screen().lock().resize(size);
+            terminal_of(&session)?.screen().resize(size);
             session.process.order(Order::Resize(size)).await?;
             let text = format!("Session '{}' has {} columns and {} rows.", session.id, size.columns, size.rows);
             Ok(ToolResult::new(text, json!({ "id": session.id, "columns": size.columns, "rows": size.rows })))

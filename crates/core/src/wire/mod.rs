@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::access::Operation;
@@ -19,7 +18,7 @@ use crate::exit_code::meaning;
 use crate::limits::Limits;
 use crate::path::VirtualPath;
 use crate::search::OutlineQuery;
-use crate::session::screen::Screen;
+use crate::session::canvas::Canvas;
 
 mod arguments;
 pub mod hashline;
@@ -239,7 +238,7 @@ async fn open_terminal(backend: &dyn Backend, arguments: OpenTerminal, call: &Ca
         columns: arguments.columns.unwrap_or(DEFAULT_SIZE.columns),
         rows: arguments.rows.unwrap_or(DEFAULT_SIZE.rows),
     })?;
-    let screen = Arc::new(Mutex::new(Screen::new(size)));
+    let screen = Canvas::new(size);
     let drawn = Arc::clone(&screen);
     let directory = |cwd: &str| VirtualPath::parse(cwd, backend.files().working_directory());
     let request = TerminalRequest {
@@ -248,8 +247,8 @@ async fn open_terminal(backend: &dyn Backend, arguments: OpenTerminal, call: &Ca
         environment: arguments.env.unwrap_or_default().into_iter().collect(),
         size,
         limits: arguments.limits.unwrap_or_default().into(),
-        tap: Some(Box::new(move |bytes, _| {
-            drawn.lock().draw(bytes);
+        tap: Some(screen.tap(move |bytes, _| {
+            drawn.show(bytes, false);
             false
         })),
     };

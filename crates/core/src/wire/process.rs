@@ -15,8 +15,8 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::lent;
 use crate::media::terminal;
 use crate::session::Session;
+use crate::session::canvas::Canvas;
 use crate::session::paint::paint;
-use crate::session::screen::SharedScreen;
 use crate::session::terminal::Typist;
 
 /// A running command, and the screen of its terminal if it has one.
@@ -25,7 +25,7 @@ pub struct Running {
     /// The command.
     pub process: Process,
     /// What its terminal shows.
-    pub screen: Option<SharedScreen>,
+    pub screen: Option<Arc<Canvas>>,
     /// Whoever writes into a session of a toolset is a person who was handed it.
     pub typist: Option<Typist>,
 }
@@ -47,10 +47,17 @@ impl Running {
         })
     }
 
-    fn screen(&self) -> Result<&SharedScreen> {
+    fn screen(&self) -> Result<&Arc<Canvas>> {
         self.screen.as_ref().ok_or_else(|| {
             Error::new(ErrorKind::Unsupported, "This command does not run on a terminal: it has no screen.")
         })
+    }
+
+    /// Its screen with what was printed until now.
+    async fn drawn(&self) -> Result<&Canvas> {
+        let screen = self.screen()?;
+        screen.caught_up().await;
+        Ok(screen)
     }
 }
 
@@ -161,12 +168,12 @@ async fn answer(running: &Running, request: Request, call: &Call) -> Result<Repl
         }
         "resize" => {
             let size = size(decode("resize", json)?)?;
-            running.screen()?.lock().resize(size);
+            running.screen()?.resize(size);
             process.order(Order::Resize(size)).await?;
             Ok(Reply::default())
         }
         "screenPng" => {
-            let still = running.screen()?.lock().still();
+            let still = running.drawn().await?.lock().still();
             let drawing = blocking(move || terminal::draw(&still));
             let shot = tokio::select! {
                 drawn = drawing => drawn.ok().flatten(),
@@ -185,10 +192,10 @@ async fn answer(running: &Running, request: Request, call: &Call) -> Result<Repl
             }
             // Taken before the look: what is drawn behind it is a change.
             let (position, ended) = (process.position(), process.ended().is_some());
-            let still = running.screen()?.lock().still();
+            let still = running.drawn().await?.lock().still();
             Ok(json!({ "position": position, "ended": ended, "painting": paint(&still) }).into())
         }
-        "screen" => Ok(json!(running.screen()?.lock().look()).into()),
+        "screen" => Ok(json!(running.drawn().await?.lock().look()).into()),
         "wait" => {
             tokio::select! {
                 outcome = process.over() => Ok(json!(outcome).into()),
@@ -214,6 +221,7 @@ mod tests {
 
     use super::*;
     use crate::backend::process::tests_support::{idle, print, tapped};
+    use crate::backend::tap::Tap;
     use crate::wire::Content;
 
     fn request(method: &str, arguments: &str, content: Option<&str>) -> Request {
@@ -273,7 +281,7 @@ mod tests {
     async fn while_output_is_being_taken_the_thread_is_given_back() {
         let (tap_asks, asked) = mpsc::channel::<()>();
         let (answer, answered) = mpsc::channel();
-        let (process, driver) = tapped(Box::new(move |_, _| {
+        let (process, driver) = tapped(Tap::new(move |_, _| {
             tap_asks.send(()).unwrap();
             answered.recv_timeout(Duration::from_secs(60)).unwrap()
         }));

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::frame::{MAX_BYTES, SPEECH_BYTES};
 use super::places::Places;
 use crate::access::Operation;
-use crate::backend::process::{Order, Tap, TerminalSize};
+use crate::backend::process::{Order, TerminalSize};
+use crate::backend::tap::Tap;
 use crate::backend::{
     Background, CommandLimits, ExecuteRequest, FileVersion, Missing, OutputSink, Spill, Stream, TerminalRequest, Window,
 };

@@ -22,6 +22,7 @@ use super::message::{Ask, Failure, Method, Old, PIECE_BYTES, Setup, ToGuest, ToH
 use super::places::Places;
 use super::whole::spill;
 use crate::access::{Guard, Operation, Unguarded};
+use crate::backend::tap::Tap;
 use crate::backend::{Backend, Call, FileContent, OutputChunk, OutputSink, Shell, Transform, WritableFileSystem};
 use crate::cancel::{CancelToken, Deadline};
 use crate::error::{Error, ErrorKind, Result};
@@ -358,7 +359,7 @@ async fn perform(
         }
         Method::OpenTerminal(terminal) => {
             let screen = Arc::clone(line);
-            let tap = Box::new(move |bytes: &[u8], leads: &dyn Fn() -> bool| {
+            let tap = Tap::new(move |bytes, leads| {
                 // An outside that is gone has ended the command already.
                 let _ = screen.ask(Ask::Screen { leads: leads() }, bytes);
                 // What is worth to be told of is found outside.

@@ -20,6 +20,8 @@ use crate::error::{Error, Result};
 
 /// 4 KiB are taken at once by who looks on: what the kernel gives in one piece, drawn in microseconds.
 const GLANCE_BYTES: usize = 4 << 10;
+/// 1,024 escapes at once: each may be dear to draw, and what was read cannot be held back.
+const ESCAPES: usize = 1_024;
 /// 16 KiB in all: a command that prints more is the driver's.
 const LOOK_BYTES: usize = 16 << 10;
 
@@ -68,16 +70,19 @@ impl Screen {
 
     fn read_into(&self, buffer: &mut [u8], record: impl FnOnce(&[u8], &dyn Fn() -> bool)) -> Found {
         // Fills the buffer before anybody is told: the kernel gives 4 KiB at a time.
-        let mut filled = 0;
+        let (mut filled, mut escapes) = (0, 0);
         let end = loop {
             match rustix::io::read(&self.master, &mut buffer[filled..]) {
                 Ok(0) => break Found::End,
-                Ok(count) => filled += count,
+                Ok(count) => {
+                    escapes += memchr::memchr_iter(0x1B, &buffer[filled..filled + count]).count();
+                    filled += count;
+                }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break Found::Rest(filled),
                 Err(_) => break Found::End,
             }
-            if filled == buffer.len() {
+            if filled == buffer.len() || escapes >= ESCAPES {
                 break Found::Bytes(filled);
             }
         };
@@ -112,7 +117,7 @@ impl Screen {
                 }
             }
             let left = time.saturating_sub(begin.elapsed());
-            if is_over() || taken >= LOOK_BYTES || left.is_zero() {
+            if is_over() || taken >= LOOK_BYTES || left.is_zero() || !recorder.has_room() {
                 return;
             }
             // Asleep: the processor is for the shell, and for the kernel's own thread that carries what is printed.

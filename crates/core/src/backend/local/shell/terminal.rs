@@ -95,6 +95,8 @@ fn window(size: TerminalSize) -> Winsize {
 /// Our side of a terminal, as its driver has it.
 struct Terminal {
     screen: Arc<Screen>,
+    /// Whether there may be output that nobody was woken for: only an attempt that finds none says that there is none.
+    has_more: bool,
     watched: AsyncFd<Watched>,
     input: Vec<u8>,
     written: usize,
@@ -107,7 +109,7 @@ impl Terminal {
         let screen = Arc::new(Screen::of(master, leader)?);
         let watched = watched(Watched(Arc::clone(&screen)), Interest::READABLE)
             .ok_or_else(|| Error::internal("A terminal cannot be waited on."))?;
-        Ok(Self { screen, watched, input: Vec::new(), written: 0, room: None })
+        Ok(Self { screen, has_more: false, watched, input: Vec::new(), written: 0, room: None })
     }
 
     fn read(&self, recorder: &Recorder) -> Found {
@@ -152,10 +154,17 @@ impl Channel for Terminal {
     async fn carry(&mut self, recorder: &mut Recorder) -> bool {
         loop {
             let pending = !self.wants_input();
-            tokio::select! {
-                ready = self.watched.readable() => match ready {
+            let room = async {
+                recorder.room().await;
+                if !self.has_more {
                     // Cleared before the attempts: what becomes ready afterwards wakes the next wait.
-                    Ok(mut ready) => ready.clear_ready(),
+                    self.watched.readable().await?.clear_ready();
+                }
+                std::io::Result::Ok(())
+            };
+            tokio::select! {
+                ready = room => match ready {
+                    Ok(()) => self.has_more = true,
                     Err(_) => return false,
                 },
                 () = taken(self.room.as_ref()) => {}
@@ -164,10 +173,10 @@ impl Channel for Terminal {
                 self.write();
             }
             let mut turn = 0;
-            loop {
+            while self.has_more && recorder.has_room() {
                 match self.screen.read_unless_looked_on(|bytes, leads| recorder.take_raw(bytes, leads)) {
                     Found::Bytes(count) => turn += count,
-                    Found::Rest(_) => break,
+                    Found::Rest(_) => self.has_more = false,
                     Found::End => return false,
                 }
                 if turn >= TURN_BYTES {

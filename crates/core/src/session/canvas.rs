@@ -1,0 +1,375 @@
+//! A screen that is drawn behind the output that it shows.
+//!
+//! What a program prints may be dear to draw: four bytes clear a quarter of a million cells. Whoever reads a terminal sees the end of its
+//! program too, and others wait for the same thread. So they draw themselves only what is cheap, as nearly everything is. The rest
+//! waits, in order, for a thread that may block, and when much waits nothing more is read: the program is held back, and only it. Who
+//! looks waits for what was printed until then ([`Canvas::caught_up`]).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use memchr::memmem;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+use super::screen::Screen;
+use crate::backend::process::TerminalSize;
+use crate::backend::tap::{Later, Tap};
+use crate::blocking::blocking;
+
+/// 4 KiB are drawn at once by the thread that is behind: until then nobody is told how far it is.
+const PART_BYTES: usize = 4 << 10;
+/// 16 KiB wait to be drawn before nothing more is read.
+const WAITING_BYTES: usize = 16 << 10;
+/// 10 s for a look to see what was printed before it: several times what the most that can wait takes.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Has the terminal begin anew.
+const RESET: &[u8] = b"\x1bc";
+/// Begins what may be a title, which outlives that.
+const COMMAND: &[u8] = b"\x1b]";
+
+/// A screen that a terminal draws on while others look.
+pub struct Canvas {
+    screen: Mutex<Screen>,
+    /// Locked before the screen.
+    waiting: Mutex<Waiting>,
+    /// A part was drawn.
+    drawn: Notify,
+}
+
+/// What is still to be drawn.
+#[derive(Default)]
+struct Waiting {
+    parts: VecDeque<Part>,
+    /// How much was ever given to wait, and how much of it waits no more: bytes, and one for each other part.
+    given: u64,
+    drawn: u64,
+    /// Whether a thread draws, or is about to.
+    is_busy: bool,
+}
+
+enum Part {
+    Shown(Vec<u8>),
+    /// The shell of the terminal waits for a command.
+    Prompt,
+    Size(TerminalSize),
+}
+
+impl Part {
+    fn length(&self) -> u64 {
+        match self {
+            Self::Shown(bytes) => bytes.len() as u64,
+            Self::Prompt | Self::Size(_) => 1,
+        }
+    }
+}
+
+impl Canvas {
+    /// Nothing is drawn yet.
+    pub fn new(size: TerminalSize) -> Arc<Self> {
+        let screen = Mutex::new(Screen::new(size));
+        Arc::new(Self { screen, waiting: Mutex::default(), drawn: Notify::new() })
+    }
+
+    /// The screen as far as it is drawn.
+    pub fn lock(&self) -> MutexGuard<'_, Screen> {
+        self.screen.lock()
+    }
+
+    /// Ends when all that was shown until now is drawn, or when that takes too long.
+    pub async fn caught_up(&self) {
+        let goal = self.waiting.lock().given;
+        if !self.is_drawn(goal) {
+            drop(tokio::time::timeout(PATIENCE, self.until(|waiting| waiting.drawn >= goal)).await);
+        }
+    }
+
+    fn is_drawn(&self, goal: u64) -> bool {
+        self.waiting.lock().drawn >= goal
+    }
+
+    async fn until(&self, is_so: impl Fn(&Waiting) -> bool) {
+        loop {
+            let drawn = self.drawn.notified();
+            if is_so(&self.waiting.lock()) {
+                return;
+            }
+            drawn.await;
+        }
+    }
+
+    /// What takes the bytes of a terminal by `take`, which shows them here.
+    pub fn tap(self: &Arc<Self>, take: impl FnMut(&[u8], &dyn Fn() -> bool) -> bool + Send + 'static) -> Tap {
+        let canvas = Arc::clone(self);
+        Tap::new(take).with_room(move || {
+            let is_behind = !canvas.waiting.lock().has_room();
+            let canvas = is_behind.then(|| Arc::clone(&canvas))?;
+            Some(Box::pin(async move { canvas.until(Waiting::has_room).await }) as Later)
+        })
+    }
+
+    /// Shows what a terminal printed. `is_at_prompt` where its shell waits for a command behind it.
+    pub fn show(self: &Arc<Self>, bytes: &[u8], is_at_prompt: bool) {
+        let mut waiting = self.waiting.lock();
+        if !waiting.is_busy
+            && let Some(mut screen) = self.screen.try_lock()
+            && screen.affordable(bytes) == bytes.len()
+        {
+            screen.draw(bytes);
+            if is_at_prompt {
+                screen.leave_alternate();
+            }
+            return;
+        }
+        waiting.show(bytes);
+        if is_at_prompt {
+            waiting.push(Part::Prompt);
+        }
+        self.begin(waiting);
+    }
+
+    /// Has another size, from here on.
+    pub fn resize(self: &Arc<Self>, size: TerminalSize) {
+        let mut waiting = self.waiting.lock();
+        waiting.push(Part::Size(size));
+        self.begin(waiting);
+    }
+
+    /// Has what waits be drawn.
+    fn begin(self: &Arc<Self>, mut waiting: MutexGuard<'_, Waiting>) {
+        if std::mem::replace(&mut waiting.is_busy, true) {
+            return;
+        }
+        drop(waiting);
+        let work = Work(Arc::clone(self));
+        if Handle::try_current().is_ok() {
+            drop(blocking(move || work.draw()));
+        } else {
+            work.draw();
+        }
+    }
+
+    /// The next part; without one nobody draws any more. `length` is that of the one before.
+    fn next(&self, length: u64) -> Option<Part> {
+        let mut waiting = self.waiting.lock();
+        waiting.drawn += length;
+        let mut part = waiting.parts.pop_front();
+        if let Some(Part::Shown(bytes)) = &mut part
+            && bytes.len() > PART_BYTES
+        {
+            let rest = bytes.split_off(PART_BYTES);
+            waiting.parts.push_front(Part::Shown(rest));
+        }
+        waiting.is_busy = part.is_some();
+        drop(waiting);
+        self.drawn.notify_waiters();
+        part
+    }
+
+    fn draw(&self, part: &Part) {
+        match part {
+            Part::Shown(bytes) => {
+                let mut rest = bytes.as_slice();
+                while !rest.is_empty() {
+                    let mut screen = self.screen.lock();
+                    let (now, later) = rest.split_at(screen.affordable(rest));
+                    screen.draw(now);
+                    // Whoever looks gets their turn.
+                    MutexGuard::unlock_fair(screen);
+                    rest = later;
+                }
+            }
+            Part::Prompt => self.screen.lock().leave_alternate(),
+            Part::Size(size) => self.screen.lock().resize(*size),
+        }
+    }
+}
+
+impl Waiting {
+    fn has_room(&self) -> bool {
+        self.given - self.drawn < WAITING_BYTES as u64
+    }
+
+    fn push(&mut self, part: Part) {
+        self.given += part.length();
+        self.parts.push_back(part);
+    }
+
+    /// What is shown before a terminal begins anew is seen by nobody, and is not drawn.
+    fn show(&mut self, bytes: &[u8]) {
+        let seen = memmem::rfind(bytes, RESET).filter(|reset| {
+            let has_title = |bytes| memmem::find(bytes, COMMAND).is_some();
+            !has_title(&bytes[..*reset])
+                && !self.parts.iter().any(|part| matches!(part, Part::Shown(bytes) if has_title(bytes)))
+        });
+        if seen.is_some() {
+            let before: u64 = self.parts.iter().map(Part::length).sum();
+            self.parts.retain(|part| matches!(part, Part::Size(_)));
+            self.drawn += before - self.parts.len() as u64;
+        }
+        let bytes = &bytes[seen.unwrap_or(0)..];
+        match self.parts.back_mut() {
+            Some(Part::Shown(last)) => {
+                self.given += bytes.len() as u64;
+                last.extend_from_slice(bytes);
+            }
+            Some(Part::Prompt | Part::Size(_)) | None => self.push(Part::Shown(bytes.to_vec())),
+        }
+    }
+}
+
+/// The thread that draws what waits; nobody waits for it where it fails.
+struct Work(Arc<Canvas>);
+
+impl Work {
+    fn draw(&self) {
+        let mut length = 0;
+        while let Some(part) = self.0.next(length) {
+            length = part.length();
+            self.0.draw(&part);
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let mut waiting = self.0.waiting.lock();
+        if std::thread::panicking() {
+            waiting.parts.clear();
+            waiting.drawn = waiting.given;
+            waiting.is_busy = false;
+        }
+        drop(waiting);
+        self.0.drawn.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Longer than any test.
+    const LONG: Duration = Duration::from_secs(60);
+    /// What is dear to draw: each clears every cell of the largest screen.
+    const DEAR: &[u8] = b"\x1b[2J\x1b[Hx";
+    const LARGEST: TerminalSize = TerminalSize { columns: 500, rows: 500 };
+
+    fn is_ready(later: &mut Later) -> bool {
+        later.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
+    }
+
+    /// What is drawn at once held the thread that reads, and with it everything else that waits there.
+    #[tokio::test]
+    async fn what_is_dear_to_draw_is_drawn_by_another_thread_and_whoever_reads_waits_for_it() {
+        let canvas = Canvas::new(LARGEST);
+        let mut tap = canvas.tap({
+            let canvas = Arc::clone(&canvas);
+            move |bytes, _| {
+                canvas.show(bytes, false);
+                false
+            }
+        });
+        tap.take(b"cheap", &|| true);
+        assert_eq!(canvas.lock().look().lines, ["cheap"]);
+        assert!(tap.later().is_none());
+        let look = canvas.lock();
+        // While somebody looks nothing is drawn, and whoever reads is not held up.
+        tap.take(&DEAR.repeat(WAITING_BYTES / DEAR.len() - 1), &|| true);
+        assert!(tap.later().is_none());
+        tap.take(b"\x1b[2Jlast of all", &|| true);
+        let mut later = tap.later().unwrap();
+        assert!(!is_ready(&mut later));
+        assert!(pin!(canvas.caught_up()).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(look);
+        tokio::time::timeout(LONG, later).await.unwrap();
+        tokio::time::timeout(LONG, canvas.until(|waiting| waiting.drawn == waiting.given)).await.unwrap();
+        canvas.caught_up().await;
+        assert_eq!(canvas.lock().look().lines, [" last of all"]);
+        assert!(tap.later().is_none() && !canvas.waiting.lock().is_busy);
+    }
+
+    /// A flood of them on the largest screen would be drawn for minutes.
+    #[tokio::test]
+    async fn what_is_shown_before_a_terminal_begins_anew_is_not_drawn() {
+        let canvas = Canvas::new(LARGEST);
+        let look = canvas.lock();
+        canvas.show(b"before", true);
+        canvas.resize(TerminalSize { columns: 40, rows: 3 });
+        for _ in 0..100 {
+            canvas.show(&b"before\x1bc\n".repeat(1_000), false);
+        }
+        canvas.show(b"behind", false);
+        {
+            let waiting = canvas.waiting.lock();
+            assert!(waiting.has_room());
+            assert!(waiting.parts.iter().map(Part::length).sum::<u64>() <= 10);
+        }
+        drop(look);
+        tokio::time::timeout(LONG, canvas.until(|waiting| waiting.drawn == waiting.given)).await.unwrap();
+        let view = canvas.lock().look();
+        assert_eq!((view.lines, view.columns), (vec![String::new(), "behind".to_owned()], 40));
+    }
+
+    /// One step of what happens to a canvas.
+    #[derive(Debug, Clone)]
+    enum Step {
+        Show(Vec<u8>, bool),
+        Size(u16, u16),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let piece = prop::sample::select(vec![
+            "\x1bc",
+            "\x1b",
+            "c",
+            "\x1b[2J",
+            "\x1b]2;title",
+            "\x07",
+            "\x1b[2;3r",
+            "\x1b[?1049h",
+            "text\r\n",
+            "\x1b[3b",
+            "é",
+        ]);
+        let shown = prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat().into_bytes());
+        prop_oneof![
+            5 => (shown, any::<bool>()).prop_map(|(bytes, is_at_prompt)| Step::Show(bytes, is_at_prompt)),
+            1 => (1..20u16, 1..6u16).prop_map(|(columns, rows)| Step::Size(columns, rows)),
+        ]
+    }
+
+    proptest! {
+        /// What is drawn late, in whatever pieces, is what drawing everything at once makes.
+        #[test]
+        fn what_waits_makes_the_same_screen(steps in prop::collection::vec(step(), 0..12)) {
+            let size = TerminalSize { columns: 10, rows: 4 };
+            let (canvas, mut screen) = (Canvas::new(size), Screen::new(size));
+            canvas.waiting.lock().is_busy = true;
+            for step in steps {
+                match step {
+                    Step::Show(bytes, is_at_prompt) => {
+                        canvas.show(&bytes, is_at_prompt);
+                        screen.draw(&bytes);
+                        if is_at_prompt {
+                            screen.leave_alternate();
+                        }
+                    }
+                    Step::Size(columns, rows) => {
+                        canvas.resize(TerminalSize { columns, rows });
+                        screen.resize(TerminalSize { columns, rows });
+                    }
+                }
+            }
+            Work(Arc::clone(&canvas)).draw();
+            prop_assert_eq!(canvas.lock().look(), screen.look());
+        }
+    }
+}
