@@ -169,11 +169,12 @@ impl Canvas {
         part
     }
 
-    fn draw(&self, part: &Part) {
+    /// Draws a part, as long as `is_wanted`.
+    fn draw(&self, part: &Part, is_wanted: impl Fn() -> bool) {
         match part {
             Part::Shown(bytes) => {
                 let mut rest = bytes.as_slice();
-                while !rest.is_empty() {
+                while !rest.is_empty() && is_wanted() {
                     let mut screen = self.screen.lock();
                     let (now, later) = rest.split_at(screen.affordable(rest));
                     screen.draw(now);
@@ -229,7 +230,8 @@ impl Work {
         let mut length = 0;
         while let Some(part) = self.0.next(length) {
             length = part.length();
-            self.0.draw(&part);
+            // Where nobody else holds it, nobody ever looks.
+            self.0.draw(&part, || Arc::strong_count(&self.0) > 1);
         }
     }
 }

@@ -20,6 +20,7 @@ use crate::toolset::{Application, CallOptions, Toolset};
 
 mod between;
 mod ceilings;
+mod flood;
 mod interrupted;
 mod marks;
 mod output;
