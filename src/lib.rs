@@ -8,6 +8,7 @@ mod audit;
 mod backend;
 mod convert;
 mod docker;
+mod environment;
 mod hashline;
 mod host;
 mod options;

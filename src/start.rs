@@ -25,6 +25,7 @@ use napi::bindgen_prelude::{
 use tokio::runtime::Handle;
 
 use crate::convert::NativeOutcome;
+use crate::environment;
 
 type Work = Pin<Box<dyn Future<Output = NativeOutcome> + Send>>;
 /// Settles the promise of a call.
@@ -95,8 +96,16 @@ pub(crate) fn start_opening<'env, Opened: 'static, Made: ToNapiValue + From<Resu
     env.spawn_future(async move { Ok(Made::from(opened.await)) })
 }
 
-/// The same for every kind of work: compiled once.
-fn begin_work<'env>(env: &'env Env, begin: Begin, mut work: Work) -> napi::Result<Object<'env>> {
+/// The same for every kind of work: compiled once. What is not done when the environment ends is dropped, and ends what it runs.
+fn begin_work<'env>(env: &'env Env, begin: Begin, work: Work) -> napi::Result<Object<'env>> {
+    let end = environment::end_of(env);
+    let mut work: Work = Box::pin(async move {
+        tokio::select! {
+            biased;
+            outcome = work => outcome,
+            () = end.cancelled() => NativeOutcome::default(),
+        }
+    });
     let is_lent = begin != Begin::Apart && LENT.get() < LENT_TIME;
     let parked = (is_lent && begin == Begin::Launch).then(Parked::here).flatten();
     let waker = parked.as_ref().map_or_else(|| Waker::noop().clone(), |parked| Waker::from(Arc::clone(parked)));
