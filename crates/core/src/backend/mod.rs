@@ -47,6 +47,7 @@ mod outlet;
 pub mod process;
 
 pub mod posix;
+mod recorder;
 pub mod remote;
 pub(crate) mod spill;
 pub mod stream;

@@ -1,26 +1,26 @@
 //! [`Process`]: a command that runs beside its caller, in the background or on a terminal.
 //!
 //! A backend makes it with [`process`]: the caller's half is the [`Process`], the backend's half is a [`Driver`] in a task
-//! that carries bytes. Output is kept in bounded memory under positions that stay valid: who reads from where the last
-//! read ended gets nothing twice, and is told what was dropped meanwhile. The end is marked after the last byte of output
-//! is in. Dropping the last clone of a process ends it.
+//! that carries bytes and [records](super::recorder) output. That is kept in bounded memory under positions that stay valid: who
+//! reads from where the last one ended gets nothing twice, and is told what was dropped meanwhile. The end is marked after the last
+//! byte of output is in. Dropping the last clone of a process ends it.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use parking_lot::Mutex;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
-use super::capture::{Capture, Captured};
+use super::capture::Capture;
 use super::intake::Intake;
-use super::kept::Kept;
 pub use super::kept::{Forgotten, Piece};
 pub use super::orders::{Order, ProcessSignal, TerminalSize};
 use super::outlet::Outlet;
-use super::tap::{Later, Tap};
+use super::recorder::Output;
+pub use super::recorder::{EndWatch, Recorder};
+use super::tap::Tap;
 pub use super::turns::Turn;
 use super::turns::Turns;
-use super::{ExecuteOutcome, OutputSink, Stream};
+use super::{ExecuteOutcome, OutputSink};
 use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -54,99 +54,6 @@ pub struct Driver {
     pub(super) intake: Arc<Intake>,
 }
 
-/// Takes output of a process.
-pub struct Recorder {
-    output: Arc<Output>,
-    outlet: Option<Outlet>,
-}
-
-/// Takes output of a terminal from any thread that reads it; see [`Recorder::screen`].
-#[derive(Clone)]
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
-pub(super) struct ScreenRecorder(Arc<Output>);
-
-struct Output {
-    state: Mutex<State>,
-    changed: Notify,
-    /// Told of bytes that the tap found worth it.
-    marked: Notify,
-    /// Told once: who waits for the end alone is not woken by every piece of output.
-    over: Notify,
-    begin: Instant,
-}
-
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
-impl ScreenRecorder {
-    /// As [`Recorder::take_raw`].
-    pub(super) fn take_raw(&self, bytes: &[u8], leads: &dyn Fn() -> bool) {
-        self.0.take_raw(bytes, leads);
-    }
-
-    /// Whether whoever is handed the output takes more now.
-    pub(super) fn has_room(&self) -> bool {
-        self.0.later().is_none()
-    }
-}
-
-impl Output {
-    fn take_raw(&self, bytes: &[u8], leads: &dyn Fn() -> bool) {
-        let is_marked = {
-            // Both under the lock: who knows of a mark finds the output before it, and the other way round.
-            let mut state = self.state.lock();
-            state.keep(bytes);
-            state.tap.as_mut().is_some_and(|tap| tap.take(bytes, leads))
-        };
-        self.changed.notify_waiters();
-        if is_marked {
-            self.marked.notify_waiters();
-        }
-    }
-
-    /// What is to be waited for before more of a terminal is read.
-    fn later(&self) -> Option<Later> {
-        self.state.lock().tap.as_ref().and_then(Tap::later)
-    }
-
-    fn tell_end(&self) {
-        self.changed.notify_waiters();
-        self.marked.notify_waiters();
-        self.over.notify_waiters();
-    }
-
-    async fn over(&self) -> ExecuteOutcome {
-        loop {
-            let over = self.over.notified();
-            if let Some(outcome) = self.state.lock().ended.clone() {
-                return outcome;
-            }
-            over.await;
-        }
-    }
-}
-
-/// Sees the end of a process, and is no reason for it to live on.
-pub struct EndWatch(Arc<Output>);
-
-impl EndWatch {
-    /// Ends when the process ended and all of its output is there.
-    pub async fn over(&self) -> ExecuteOutcome {
-        self.0.over().await
-    }
-}
-
-struct State {
-    kept: Kept,
-    /// The streams of a command with pipes; a terminal has one stream and no bounded result.
-    capture: Option<Capture>,
-    last_output: Instant,
-    ended: Option<ExecuteOutcome>,
-    pid: Option<u32>,
-    /// Whether the end of its input was given.
-    input_is_over: bool,
-    tap: Option<Tap>,
-    forgotten: Option<Forgotten>,
-}
-
 /// What a terminal's driver is made with.
 #[derive(Default)]
 pub struct ProcessOptions {
@@ -158,24 +65,7 @@ pub struct ProcessOptions {
 
 /// The two halves of a process. `capture` is where the streams of a command with pipes are caught.
 pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Process, Driver) {
-    let now = Instant::now();
-    let state = State {
-        kept: Kept::default(),
-        capture,
-        last_output: now,
-        ended: None,
-        pid: None,
-        input_is_over: false,
-        tap: options.tap,
-        forgotten: None,
-    };
-    let output = Arc::new(Output {
-        state: Mutex::new(state),
-        changed: Notify::new(),
-        marked: Notify::new(),
-        over: Notify::new(),
-        begin: now,
-    });
+    let output = Output::of(capture, options.tap);
     let (order, orders) = mpsc::channel(ORDERS);
     let (give, input) = mpsc::channel(INPUTS);
     let intake = Arc::new(Intake::default());
@@ -203,10 +93,7 @@ impl Process {
     /// What is known, and the position up to which its output holds what was printed.
     pub fn so_far_until(&self) -> (ExecuteOutcome, u64) {
         let state = self.output.state.lock();
-        let known = state
-            .ended
-            .clone()
-            .unwrap_or_else(|| outcome(state.capture.as_ref().map(Capture::so_far), self.output.begin));
+        let known = state.ended.clone().unwrap_or_else(|| self.output.so_far(&state));
         (known, state.kept.end())
     }
 
@@ -373,129 +260,10 @@ fn input_over() -> Error {
     Error::new(ErrorKind::Closed, "The input of the process was ended before; it takes no more.")
 }
 
-impl Recorder {
-    /// Tells the number of the process.
-    pub(super) fn started(&self, pid: Option<u32>) {
-        self.output.state.lock().pid = pid;
-    }
-
-    /// Takes output of a command with pipes.
-    pub(super) fn take(&mut self, stream: Stream, bytes: &[u8]) {
-        let text = {
-            let mut state = self.output.state.lock();
-            let Some(capture) = &mut state.capture else { return };
-            let text = capture.record(stream, bytes);
-            state.keep(text.as_bytes());
-            text
-        };
-        self.output.changed.notify_waiters();
-        self.hand_on(stream, text);
-    }
-
-    /// Takes output of a terminal; `leads` is the look of [`Tap::take`].
-    pub(super) fn take_raw(&self, bytes: &[u8], leads: &dyn Fn() -> bool) {
-        self.output.take_raw(bytes, leads);
-    }
-
-    /// The same for whoever else reads the terminal. It keeps nobody from the end.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
-    pub(super) fn screen(&self) -> ScreenRecorder {
-        ScreenRecorder(Arc::clone(&self.output))
-    }
-
-    /// Ends when whoever is handed the output has room for more.
-    pub(super) fn room(&self) -> impl Future<Output = ()> + Send + use<> {
-        let (room, later) = (self.outlet.as_ref().map(Outlet::room), self.output.later());
-        async move {
-            if let Some(room) = room {
-                room.await;
-            }
-            if let Some(later) = later {
-                later.await;
-            }
-        }
-    }
-
-    /// Whether whoever is handed the output of a terminal takes more now.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
-    pub(super) fn has_room(&self) -> bool {
-        self.output.later().is_none()
-    }
-
-    /// Marks the end, after all output was taken and handed on; `complete` adds what the backend knows.
-    pub(super) async fn finish(self, complete: impl FnOnce(ExecuteOutcome) -> ExecuteOutcome) {
-        let rest = {
-            let mut state = self.output.state.lock();
-            let rest = state.capture.as_mut().map(Capture::close);
-            for (_, text) in rest.iter().flatten() {
-                state.keep(text.as_bytes());
-            }
-            rest
-        };
-        for (stream, text) in rest.into_iter().flatten() {
-            self.hand_on(stream, text);
-        }
-        let empty = self.outlet.as_ref().map(Outlet::empty);
-        if let Some(empty) = empty {
-            empty.await;
-        }
-        let mut state = self.output.state.lock();
-        // The bounded result is made once; its buffers go.
-        let captured = state.capture.take().map(|capture| capture.so_far());
-        state.ended = Some(complete(outcome(captured, self.output.begin)));
-        let taps = (state.tap.take(), state.forgotten.take());
-        drop(state);
-        drop(taps);
-        self.output.tell_end();
-    }
-
-    fn hand_on(&self, stream: Stream, text: String) {
-        if let Some(outlet) = &self.outlet {
-            outlet.give(stream, text);
-        }
-    }
-}
-
-impl Drop for Recorder {
-    /// A driver that was dropped half-way leaves nobody waiting.
-    fn drop(&mut self) {
-        let mut state = self.output.state.lock();
-        if state.ended.is_none() {
-            let captured = state.capture.take().map(|capture| capture.so_far());
-            state.ended = Some(ExecuteOutcome { aborted: true, ..outcome(captured, self.output.begin) });
-            let taps = (state.tap.take(), state.forgotten.take());
-            drop(state);
-            drop(taps);
-            self.output.tell_end();
-        }
-    }
-}
-
-fn outcome(captured: Option<Captured>, begin: Instant) -> ExecuteOutcome {
-    let captured = captured.unwrap_or_default();
-    ExecuteOutcome {
-        output: captured.output,
-        stdout: captured.stdout,
-        stderr: captured.stderr,
-        truncated: captured.truncated,
-        spill_path: captured.spill_path,
-        spill_bytes: captured.spill_bytes,
-        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
-        ..ExecuteOutcome::default()
-    }
-}
-
-impl State {
-    fn keep(&mut self, bytes: &[u8]) {
-        if !bytes.is_empty() {
-            self.kept.push(bytes, &mut self.forgotten);
-            self.last_output = Instant::now();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use parking_lot::Mutex;
+
     use super::super::kept::KEPT_BYTES;
     use super::*;
 

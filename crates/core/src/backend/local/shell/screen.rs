@@ -15,7 +15,7 @@ use rustix::process::Pid;
 use rustix::termios::tcgetpgrp;
 
 use super::pipes::READ_BYTES;
-use crate::backend::process::ScreenRecorder;
+use crate::backend::recorder::ScreenRecorder;
 use crate::error::{Error, Result};
 
 /// 4 KiB are taken at once by who looks on: what the kernel gives in one piece, drawn in microseconds.
