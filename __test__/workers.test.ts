@@ -49,7 +49,9 @@ test('what a worker runs ends with it, and what others run goes on', { timeout: 
   const pid = async (name: string): Promise<number> => Number(await readFile(join(root, name), 'utf8'))
   const backend = await localBackend()
   const stop = new AbortController()
-  const own = backend.execute(`echo $$ > ${root}/own.part; mv ${root}/own.part ${root}/own; exec sleep 300`, { signal: stop.signal })
+  const own = backend.execute(`echo $$ > ${root}/own.part; mv ${root}/own.part ${root}/own; exec sleep 300`, {
+    signal: stop.signal,
+  })
   const ended = own.catch(() => 'ended')
   await vi.waitFor(() => pid('own'), LONG)
 
