@@ -144,7 +144,7 @@ impl Canvas {
             return;
         }
         drop(waiting);
-        let work = Work(Arc::clone(self));
+        let work = Work::of(self);
         if Handle::try_current().is_ok() {
             drop(blocking(move || work.draw()));
         } else {
@@ -222,30 +222,40 @@ impl Waiting {
     }
 }
 
-/// The thread that draws what waits; nobody waits for it where it fails.
-struct Work(Arc<Canvas>);
+/// The thread that draws what waits.
+struct Work {
+    canvas: Arc<Canvas>,
+    is_over: bool,
+}
 
 impl Work {
-    fn draw(&self) {
+    fn of(canvas: &Arc<Canvas>) -> Self {
+        Self { canvas: Arc::clone(canvas), is_over: false }
+    }
+
+    fn draw(mut self) {
         let mut length = 0;
-        while let Some(part) = self.0.next(length) {
+        while let Some(part) = self.canvas.next(length) {
             length = part.length();
             // Where nobody else holds it, nobody ever looks.
-            self.0.draw(&part, || Arc::strong_count(&self.0) > 1);
+            self.canvas.draw(&part, || Arc::strong_count(&self.canvas) > 1);
         }
+        self.is_over = true;
     }
 }
 
 impl Drop for Work {
+    /// Nobody waits for what failed, or has no runtime any more.
     fn drop(&mut self) {
-        let mut waiting = self.0.waiting.lock();
-        if std::thread::panicking() {
-            waiting.parts.clear();
-            waiting.drawn = waiting.given;
-            waiting.is_busy = false;
+        if self.is_over {
+            return;
         }
+        let mut waiting = self.canvas.waiting.lock();
+        waiting.parts.clear();
+        waiting.drawn = waiting.given;
+        waiting.is_busy = false;
         drop(waiting);
-        self.0.drawn.notify_waiters();
+        self.canvas.drawn.notify_waiters();
     }
 }
 
@@ -320,6 +330,21 @@ mod tests {
         assert_eq!((view.lines, view.columns), (vec![String::new(), "behind".to_owned()], 40));
     }
 
+    #[tokio::test]
+    async fn nobody_waits_for_a_thread_that_was_lost() {
+        let canvas = Canvas::new(LARGEST);
+        canvas.waiting.lock().is_busy = true;
+        canvas.show(&[b'x'; WAITING_BYTES], true);
+        let mut tap = canvas.tap(|_, _| false);
+        let later = tap.later().unwrap();
+        drop(Work::of(&canvas));
+        tokio::time::timeout(LONG, later).await.unwrap();
+        tokio::time::timeout(Duration::ZERO, canvas.caught_up()).await.unwrap();
+        assert!(!tap.take(b"taken", &|| true));
+        canvas.show(b"drawn again", false);
+        assert_eq!(canvas.lock().look().lines, ["drawn again"]);
+    }
+
     /// One step of what happens to a canvas.
     #[derive(Debug, Clone)]
     enum Step {
@@ -370,7 +395,7 @@ mod tests {
                     }
                 }
             }
-            Work(Arc::clone(&canvas)).draw();
+            Work::of(&canvas).draw();
             prop_assert_eq!(canvas.lock().look(), screen.look());
         }
     }

@@ -54,10 +54,13 @@ impl Running {
     }
 
     /// Its screen with what was printed until now.
-    async fn drawn(&self) -> Result<&Canvas> {
+    async fn drawn(&self, call: &Call) -> Result<&Canvas> {
         let screen = self.screen()?;
-        screen.caught_up().await;
-        Ok(screen)
+        tokio::select! {
+            biased;
+            () = screen.caught_up() => Ok(screen),
+            stop = call.deadline.reached() => Err(stop),
+        }
     }
 }
 
@@ -173,7 +176,7 @@ async fn answer(running: &Running, request: Request, call: &Call) -> Result<Repl
             Ok(Reply::default())
         }
         "screenPng" => {
-            let still = running.drawn().await?.lock().still();
+            let still = running.drawn(call).await?.lock().still();
             let drawing = blocking(move || terminal::draw(&still));
             let shot = tokio::select! {
                 drawn = drawing => drawn.ok().flatten(),
@@ -192,10 +195,10 @@ async fn answer(running: &Running, request: Request, call: &Call) -> Result<Repl
             }
             // Taken before the look: what is drawn behind it is a change.
             let (position, ended) = (process.position(), process.ended().is_some());
-            let still = running.drawn().await?.lock().still();
+            let still = running.drawn(call).await?.lock().still();
             Ok(json!({ "position": position, "ended": ended, "painting": paint(&still) }).into())
         }
-        "screen" => Ok(json!(running.drawn().await?.lock().look()).into()),
+        "screen" => Ok(json!(running.drawn(call).await?.lock().look()).into()),
         "wait" => {
             tokio::select! {
                 outcome = process.over() => Ok(json!(outcome).into()),
