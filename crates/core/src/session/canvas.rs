@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use memchr::memmem;
 use parking_lot::{Mutex, MutexGuard};
@@ -80,34 +80,35 @@ impl Canvas {
     }
 
     /// Ends when all that was shown until now is drawn, or when that takes too long.
-    pub async fn caught_up(&self) {
+    pub fn caught_up(self: &Arc<Self>) -> Later {
         let goal = self.waiting.lock().given;
-        if !self.is_drawn(goal) {
-            drop(tokio::time::timeout(PATIENCE, self.until(|waiting| waiting.drawn >= goal)).await);
-        }
+        self.until(goal)
     }
 
-    fn is_drawn(&self, goal: u64) -> bool {
-        self.waiting.lock().drawn >= goal
-    }
-
-    async fn until(&self, is_so: impl Fn(&Waiting) -> bool) {
-        loop {
-            let drawn = self.drawn.notified();
-            if is_so(&self.waiting.lock()) {
-                return;
+    /// Ends when so much of what was given to wait is drawn, or when that takes too long. The same for all who wait: compiled once.
+    fn until(self: &Arc<Self>, goal: u64) -> Later {
+        let canvas = Arc::clone(self);
+        Box::pin(async move {
+            let give_up = Instant::now() + PATIENCE;
+            loop {
+                let drawn = canvas.drawn.notified();
+                if canvas.waiting.lock().drawn >= goal {
+                    return;
+                }
+                tokio::select! {
+                    () = drawn => {}
+                    () = tokio::time::sleep_until(give_up.into()) => return,
+                }
             }
-            drawn.await;
-        }
+        })
     }
 
     /// What takes the bytes of a terminal by `take`, which shows them here.
     pub fn tap(self: &Arc<Self>, take: impl FnMut(&[u8], &dyn Fn() -> bool) -> bool + Send + 'static) -> Tap {
         let canvas = Arc::clone(self);
         Tap::new(take).with_room(move || {
-            let is_behind = !canvas.waiting.lock().has_room();
-            let canvas = is_behind.then(|| Arc::clone(&canvas))?;
-            Some(Box::pin(async move { canvas.until(Waiting::has_room).await }) as Later)
+            let goal = canvas.waiting.lock().behind()?;
+            Some(canvas.until(goal))
         })
     }
 
@@ -190,8 +191,10 @@ impl Canvas {
 }
 
 impl Waiting {
-    fn has_room(&self) -> bool {
-        self.given - self.drawn < WAITING_BYTES as u64
+    /// How much is to be drawn before more is read; `None` where there is room.
+    fn behind(&self) -> Option<u64> {
+        let goal = self.given.saturating_sub(WAITING_BYTES as u64) + 1;
+        (self.drawn < goal && self.given >= WAITING_BYTES as u64).then_some(goal)
     }
 
     fn push(&mut self, part: Part) {
@@ -261,7 +264,6 @@ impl Drop for Work {
 
 #[cfg(test)]
 mod tests {
-    use std::pin::pin;
     use std::task::{Context, Waker};
 
     use proptest::prelude::*;
@@ -273,6 +275,11 @@ mod tests {
     /// What is dear to draw: each clears every cell of the largest screen.
     const DEAR: &[u8] = b"\x1b[2J\x1b[Hx";
     const LARGEST: TerminalSize = TerminalSize { columns: 500, rows: 500 };
+
+    /// Ends when nothing waits.
+    fn whole(canvas: &Arc<Canvas>) -> Later {
+        canvas.until(canvas.waiting.lock().given)
+    }
 
     fn is_ready(later: &mut Later) -> bool {
         later.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()
@@ -299,10 +306,10 @@ mod tests {
         tap.take(b"\x1b[2Jlast of all", &|| true);
         let mut later = tap.later().unwrap();
         assert!(!is_ready(&mut later));
-        assert!(pin!(canvas.caught_up()).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(!is_ready(&mut canvas.caught_up()));
         drop(look);
         tokio::time::timeout(LONG, later).await.unwrap();
-        tokio::time::timeout(LONG, canvas.until(|waiting| waiting.drawn == waiting.given)).await.unwrap();
+        tokio::time::timeout(LONG, whole(&canvas)).await.unwrap();
         canvas.caught_up().await;
         assert_eq!(canvas.lock().look().lines, [" last of all"]);
         assert!(tap.later().is_none() && !canvas.waiting.lock().is_busy);
@@ -321,11 +328,11 @@ mod tests {
         canvas.show(b"behind", false);
         {
             let waiting = canvas.waiting.lock();
-            assert!(waiting.has_room());
+            assert_eq!(waiting.behind(), None);
             assert!(waiting.parts.iter().map(Part::length).sum::<u64>() <= 10);
         }
         drop(look);
-        tokio::time::timeout(LONG, canvas.until(|waiting| waiting.drawn == waiting.given)).await.unwrap();
+        tokio::time::timeout(LONG, whole(&canvas)).await.unwrap();
         let view = canvas.lock().look();
         assert_eq!((view.lines, view.columns), (vec![String::new(), "behind".to_owned()], 40));
     }

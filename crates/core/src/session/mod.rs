@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::backend::ExecuteOutcome;
 use crate::backend::process::{Order, Process, TerminalSize};
+use crate::backend::tap::Later;
 use crate::cancel::Deadline;
 use crate::error::Result;
 
@@ -243,15 +244,15 @@ impl Session {
     }
 
     /// Ends when its screen, if it has one, shows what was printed until now.
-    pub async fn drawn(&self) {
-        if let Some(terminal) = &self.terminal {
-            terminal.screen().caught_up().await;
+    pub fn drawn(&self) -> Later {
+        match &self.terminal {
+            Some(terminal) => terminal.screen().caught_up(),
+            None => Box::pin(std::future::ready(())),
         }
     }
 
-    /// Whether a full-screen program shows its own screen.
-    pub async fn is_full_screen(&self) -> bool {
-        self.drawn().await;
+    /// Whether a full-screen program shows its own screen, as far as that is [drawn](Session::drawn).
+    pub fn is_full_screen(&self) -> bool {
         self.terminal.as_ref().is_some_and(|terminal| terminal.screen().lock().is_alternate())
     }
 
@@ -259,7 +260,7 @@ impl Session {
     fn has_news(&self) -> bool {
         let (seen, end) = (*self.seen.lock(), self.process.position());
         let Some(terminal) = &self.terminal else { return end > seen };
-        let is_drawn = || end > seen && terminal.screen().lock().is_alternate();
+        let is_drawn = || end > seen && self.is_full_screen();
         self.has_untold_end(terminal) || is_drawn() || self.has_printed(terminal, seen)
     }
 

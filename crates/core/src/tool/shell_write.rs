@@ -294,7 +294,8 @@ impl Tool for ShellWrite {
             let settled = settle(process, COLLECT, Some(given), deadline, is_ready).await?;
             let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
             let fresh = session.fresh_printed(view.limits.output_bytes);
-            let mut result = super::terminal_view::shown(&session, &fresh, code).await;
+            session.drawn().await;
+            let mut result = super::terminal_view::shown(&session, &fresh, code);
             if result.text.is_empty() {
                 result.text = format!("Input sent to session '{}' successfully (no output).", session.id);
             }

@@ -443,7 +443,8 @@ impl Tool for ShellHelp {
                 // What a model typed before must not be the beginning of what a person types.
                 let terminal = terminal_of(session)?;
                 terminal.clear_prompt(session, deadline).await?;
-                if terminal.open_line().has_text() && !session.is_full_screen().await {
+                session.drawn().await;
+                if terminal.open_line().has_text() && !session.is_full_screen() {
                     return Err(Error::invalid(format!(
                         "Something was typed into session '{}' whose line has not ended: end it with `enter` before a person \
                          types behind it.",
@@ -453,7 +454,7 @@ impl Tool for ShellHelp {
             }
             let asked = session.as_deref().and_then(|session| session.terminal.as_ref()).map(Terminal::asked);
             let shown = match &session {
-                Some(session) => super::terminal_view::screen_text(session).await?,
+                Some(session) => super::terminal_view::screen_text(session)?,
                 None => String::new(),
             };
             // Without a session there will be one, and it runs the answer.
@@ -472,7 +473,10 @@ impl Tool for ShellHelp {
             deadline.check()?;
             let answer = match (answer, &session) {
                 (Some(Help::Answer(answer)), _) => Some(answer),
-                (Some(Help::TookOver), Some(session)) => return Ok(taken_over(view, session).await),
+                (Some(Help::TookOver), Some(session)) => {
+                    session.drawn().await;
+                    return Ok(taken_over(view, session));
+                }
                 (Some(Help::TookOver), None) => Some(String::new()),
                 (None, _) => None,
             };
@@ -514,7 +518,8 @@ impl Tool for ShellHelp {
             settle(&session.process, COLLECT, Some(given), &view.call.deadline, || false).await?;
             let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
             let fresh = session.fresh_printed(view.limits.output_bytes);
-            let shown = super::terminal_view::shown(&session, &fresh, code).await;
+            session.drawn().await;
+            let shown = super::terminal_view::shown(&session, &fresh, code);
             let text = format!("The person answered; session '{}' went on:\n{}", session.id, shown.text);
             Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true, "exitCode": code })))
         })
@@ -530,10 +535,10 @@ async fn left_alone(deadline: &Deadline) -> Error {
 }
 
 /// What a model is told of a session that a person worked in.
-async fn taken_over(view: &View<'_>, session: &Session) -> ToolResult {
+fn taken_over(view: &View<'_>, session: &Session) -> ToolResult {
     let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
     let fresh = session.fresh_printed(view.limits.output_bytes);
-    let mut result = super::terminal_view::shown(session, &fresh, code).await;
+    let mut result = super::terminal_view::shown(session, &fresh, code);
     let meanwhile = if result.text.is_empty() { "(no output)" } else { &result.text };
     let end = session.process.ended().map_or_else(String::new, |_| format!("\n{}", terminated(session)));
     result.text =

@@ -76,7 +76,8 @@ impl Tool for ShellView {
             // The end first: what is told to have ended has printed all.
             let code = session.told_end(terminal);
             let fresh = session.fresh_printed(view.limits.output_bytes);
-            let mut result = shown(&session, &fresh, code).await;
+            session.drawn().await;
+            let mut result = shown(&session, &fresh, code);
             if ended {
                 session.tells_end();
                 let marker = if result.text.is_empty() && ceiling(&session).is_none() {
@@ -98,14 +99,11 @@ impl Tool for ShellView {
 
 /// New output of a session as a result; the screen of a full-screen program instead. `code` is that of a command that
 /// ended meanwhile.
-pub(super) async fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
+pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
     let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
-    let is_full_screen = session.is_full_screen().await;
-    let mut text = if is_full_screen {
-        screen_text(session).await.unwrap_or_default()
-    } else {
-        set_off(&plain(fresh)).into_owned()
-    };
+    let is_full_screen = session.is_full_screen();
+    let mut text =
+        if is_full_screen { screen_text(session).unwrap_or_default() } else { set_off(&plain(fresh)).into_owned() };
     if !is_full_screen {
         text.push_str(&more_of(fresh));
     }
@@ -125,10 +123,8 @@ pub(super) async fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -
 }
 
 /// The screen of a session as text.
-pub(super) async fn screen_text(session: &Session) -> Result<String> {
-    session.drawn().await;
-    let view = terminal_of(session)?.screen().lock().look();
-    Ok(text_of(&view))
+pub(super) fn screen_text(session: &Session) -> Result<String> {
+    Ok(text_of(&terminal_of(session)?.screen().lock().look()))
 }
 
 fn text_of(view: &ScreenView) -> String {

@@ -54,7 +54,7 @@ impl Running {
     }
 
     /// Its screen with what was printed until now.
-    async fn drawn(&self, call: &Call) -> Result<&Canvas> {
+    async fn drawn(&self, call: &Call) -> Result<&Arc<Canvas>> {
         let screen = self.screen()?;
         tokio::select! {
             biased;
