@@ -8,17 +8,35 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use crate::error::{Error, Result};
+
 /// Takes at once as many bytes as there is room for, and never waits.
 pub(super) type Taker = Box<dyn Fn(&[u8]) -> usize + Send>;
 
 /// Takes output on the thread that calls it, until the question is answered by yes, or for the time.
 pub(super) type Looker = Box<dyn Fn(Duration, &dyn Fn() -> bool) + Send + Sync>;
 
+/// 4,095 bytes of a line are what Linux keeps where a terminal gives whole lines: it drops the rest of them and says nothing.
+pub const LINE_BYTES: usize = 4_095;
+
+/// How a terminal gives its program whole lines at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WholeLines {
+    /// The bytes that end one.
+    pub(super) ends: &'static [u8],
+    /// The bytes of the longest.
+    pub(super) most: usize,
+}
+
+/// Asks for that; `None` while the program gets each byte.
+pub(super) type LineAsker = Box<dyn Fn() -> Option<WholeLines> + Send + Sync>;
+
 /// The way past the driver of a process, where there is one.
 #[derive(Default)]
 pub(super) struct Intake {
     state: Mutex<State>,
     looker: OnceLock<Looker>,
+    lines: OnceLock<LineAsker>,
 }
 
 #[derive(Default)]
@@ -26,6 +44,8 @@ struct State {
     taker: Option<Taker>,
     /// Orders and pieces of input that the driver has not carried out.
     queued: usize,
+    /// Bytes that were given of a line which has not ended.
+    open: usize,
 }
 
 #[cfg_attr(not(unix), allow(dead_code, reason = "no backend there starts programs itself"))]
@@ -39,6 +59,34 @@ impl Intake {
     pub(super) fn open_to_looks(&self, looker: Looker) {
         // One driver opens it, once.
         let _ = self.looker.set(looker);
+    }
+
+    /// Tells how the terminal gives lines.
+    pub(super) fn open_to_questions(&self, lines: LineAsker) {
+        let _ = self.lines.set(lines);
+    }
+
+    /// Notes that these bytes are given; `InvalidInput` where the terminal would lose some of a line.
+    pub(super) fn note(&self, bytes: &[u8]) -> Result<()> {
+        if let Some(open) = self.open_behind(bytes)? {
+            self.state.lock().open = open;
+        }
+        Ok(())
+    }
+
+    /// The bytes of the line that is open behind these; `None` where nobody can say.
+    pub(super) fn open_behind(&self, bytes: &[u8]) -> Result<Option<usize>> {
+        let Some(lines) = self.lines.get() else { return Ok(None) };
+        let Some(WholeLines { ends, most }) = lines() else { return Ok(Some(0)) };
+        let mut open = self.state.lock().open;
+        for byte in bytes {
+            open = if ends.contains(byte) { 0 } else { open + 1 };
+            // A key such as Ctrl-C goes however much is there.
+            if open > most && !byte.is_ascii_control() {
+                return Err(line_too_long());
+            }
+        }
+        Ok(Some(open))
     }
 
     /// Has this thread take the output that comes, where it can.
@@ -75,11 +123,63 @@ impl Intake {
     }
 }
 
+/// What is said of a line of which a terminal would lose the end.
+pub fn line_too_long() -> Error {
+    Error::invalid(format!(
+        "A program that reads whole lines from a terminal gets no more than {LINE_BYTES} bytes of one, with what was typed of \
+         it before: this one is longer, and nothing was typed. Write the text to a file and have the program read that, or \
+         type shorter lines."
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::error::ErrorKind;
+
+    /// The kernel dropped what was too long of a line, and the program had another one than was judged.
+    #[test]
+    fn a_line_that_a_terminal_would_cut_is_refused_with_what_is_open_before_it() {
+        let lines = Arc::new(Mutex::new(None));
+        let intake = Intake::default();
+        assert_eq!(intake.open_behind(b"nobody can say").unwrap(), None);
+        intake.open_to_questions(Box::new({
+            let lines = Arc::clone(&lines);
+            move || *lines.lock()
+        }));
+        let both = Some(WholeLines { ends: b"\r\n", most: 3 });
+        let newline = Some(WholeLines { ends: b"\n", most: 3 });
+        for (form, bytes, open) in [
+            (None, "as much as it is", Some(0)),
+            (both, "abc", Some(3)),
+            (both, "d", None),
+            (both, "\x03\x03", Some(5)),
+            (both, "\rabc\nab", Some(2)),
+            (both, "cd\n", None),
+            (both, "c\r", Some(0)),
+            (newline, "a\rbc", None),
+            (newline, "a\rb", Some(3)),
+            (newline, "\nabc\n\n", Some(0)),
+            (both, "ab", Some(2)),
+            (None, "cdefg", Some(0)),
+        ] {
+            *lines.lock() = form;
+            let before = intake.state.lock().open;
+            match (intake.note(bytes.as_bytes()), open) {
+                (Ok(()), Some(open)) => assert_eq!(intake.state.lock().open, open, "{bytes:?}"),
+                (Err(error), None) => {
+                    assert_eq!(
+                        (error.kind(), intake.state.lock().open),
+                        (ErrorKind::InvalidInput, before),
+                        "{bytes:?}"
+                    );
+                }
+                (noted, _) => panic!("{bytes:?}: {noted:?}"),
+            }
+        }
+    }
 
     #[test]
     fn nothing_overtakes_what_was_given_or_told_before() {

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::capture::Capture;
 use super::intake::Intake;
+pub use super::intake::{LINE_BYTES, line_too_long};
 pub use super::kept::{Forgotten, Piece};
 pub use super::orders::{Order, ProcessSignal, TerminalSize};
 use super::outlet::Outlet;
@@ -172,7 +173,14 @@ impl Process {
         self.turns.take()
     }
 
-    /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed.
+    /// `InvalidInput` where its terminal gives whole lines now and would lose some of one of these, with what was given of it before.
+    /// `false` where nobody can look.
+    pub fn check_lines(&self, bytes: &[u8]) -> Result<bool> {
+        Ok(self.intake.open_behind(bytes)?.is_some())
+    }
+
+    /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed; else as
+    /// [`Process::check_lines`].
     pub async fn write(&self, bytes: &[u8], deadline: &Deadline) -> Result<()> {
         // Looked at before, not behind: what it was given last may be what it ends at.
         let (has_ended, input_is_over) = {
@@ -185,6 +193,7 @@ impl Process {
         if self.input.is_closed() {
             return Err(over());
         }
+        self.intake.note(bytes)?;
         let queue = |rest: &[u8]| drop(self.input.try_send(rest.to_vec()));
         if bytes.len() <= INPUT_BYTES && self.intake.takes(bytes, queue) {
             return Ok(());

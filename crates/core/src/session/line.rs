@@ -68,6 +68,11 @@ impl Line {
         !self.text.is_empty()
     }
 
+    /// The bytes of its characters.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// Notes that another call types now: what was typed so far may have been read.
     pub fn begin_call(&mut self) {
         if self.has_interrupted {

@@ -465,10 +465,13 @@ impl Terminal {
             };
         }
         let before = self.mark_count();
+        let line = self.line(command);
+        // A shell may have lost its line editor.
+        process.check_lines(line.as_bytes())?;
         self.typed(command);
         self.spill(process);
         let typed = Instant::now();
-        process.write(self.line(command).as_bytes(), deadline).await?;
+        process.write(line.as_bytes(), deadline).await?;
         self.typed_whole();
         drop(turn);
         let is_over = || {

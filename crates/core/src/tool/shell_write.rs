@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
+use crate::backend::process::{LINE_BYTES, line_too_long};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
 use crate::session::keys::{CursorKeys, bytes_of, check_typed};
@@ -257,10 +258,18 @@ impl Tool for ShellWrite {
             if let Some(terminal) = session.terminal.as_ref().filter(|_| state == Some(ShellState::AtPrompt)) {
                 terminal.calm(&session, deadline).await?;
             }
-            if let Some(terminal) = session.terminal.as_ref().filter(|_| state != Some(ShellState::AtPrompt)) {
+            let is_at_prompt = state == Some(ShellState::AtPrompt);
+            let (text, keys) = self.typed(session.terminal.as_ref(), is_at_prompt)?;
+            let is_looked_at = process.check_lines(&[&text[..], &keys[..]].concat())?;
+            if let Some(terminal) = session.terminal.as_ref().filter(|_| !is_at_prompt) {
                 self.check_judged(&session, terminal)?;
                 let mut line = terminal.open_line();
-                self.parts(CursorKeys::Normal)?.behind(&mut line);
+                let mut ended =
+                    self.parts(CursorKeys::Normal)?.behind(&mut line).into_iter().map(|line| line.text.len());
+                // In a container nobody can look, and the program may get whole lines.
+                if !is_looked_at && (line.bytes() > LINE_BYTES || ended.any(|bytes| bytes > LINE_BYTES)) {
+                    return Err(line_too_long());
+                }
                 terminal.typed_into(line);
             }
             let before = session.terminal.as_ref().map_or(0, |terminal| {
@@ -270,8 +279,6 @@ impl Tool for ShellWrite {
                 terminal.mark_count()
             });
             let given = process.position();
-            let is_at_prompt = state == Some(ShellState::AtPrompt);
-            let (text, keys) = self.typed(session.terminal.as_ref(), is_at_prompt)?;
             match &session.terminal {
                 // Keys behind a command are for it.
                 Some(terminal) if is_at_prompt && !text.is_empty() && !keys.is_empty() => {

@@ -22,6 +22,7 @@ mod between;
 mod ceilings;
 mod flood;
 mod interrupted;
+mod long_lines;
 mod marks;
 mod output;
 mod plain;

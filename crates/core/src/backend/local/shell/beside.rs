@@ -12,7 +12,7 @@ use super::pipes::Pipes;
 use super::running::{Ended, Launch, Running};
 use super::{CommandRunner, GRACE, signal_name};
 use crate::backend::capture::Capture;
-use crate::backend::intake::{Looker, Taker};
+use crate::backend::intake::{LineAsker, Looker, Taker};
 use crate::backend::process::{Driver, Order, Process, ProcessOptions, ProcessSignal, Recorder, TerminalSize, process};
 use crate::backend::{Background, ExecuteOutcome, ExecuteRequest};
 use crate::cancel::CancelToken;
@@ -57,6 +57,10 @@ pub(super) trait Channel: Send {
     fn taker(&self) -> Option<Taker> {
         None
     }
+    /// Tells how it gives lines, if it is a terminal.
+    fn line_asker(&self) -> Option<LineAsker> {
+        None
+    }
     /// Takes output on any thread while this lives, where that can be done.
     fn looker(&self, _recorder: &Recorder) -> Option<Looker> {
         None
@@ -86,6 +90,9 @@ impl BesidePlace<'_> {
     /// Drives a command in it.
     pub(super) fn spawn(self, running: Running, channel: impl Channel + 'static, driver: Driver) {
         driver.recorder.started(running.pid());
+        if let Some(lines) = channel.line_asker() {
+            driver.intake.open_to_questions(lines);
+        }
         let work = drive(running, channel, driver, self.0.end.clone());
         self.0.tasks.lock().spawn(work);
     }

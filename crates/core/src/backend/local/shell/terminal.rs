@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{InputModes, LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -18,7 +18,7 @@ use super::room::{Room, watched};
 use super::running::{Launch, Running};
 use super::screen::{Found, Screen, Watched};
 use super::{CommandRunner, PROCESSES};
-use crate::backend::intake::{Looker, Taker};
+use crate::backend::intake::{LINE_BYTES, LineAsker, Looker, Taker, WholeLines};
 use crate::backend::process::{Process, ProcessOptions, Recorder, TerminalSize, process};
 use crate::backend::{Background, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result};
@@ -142,6 +142,21 @@ fn write(master: &OwnedFd, input: &[u8]) -> usize {
     written
 }
 
+/// How the terminal gives whole lines, if it does; its two sides have one form.
+fn whole_lines(master: &OwnedFd) -> Option<WholeLines> {
+    let modes = tcgetattr(master).ok().filter(|modes| modes.local_modes.contains(LocalModes::ICANON))?;
+    let has = |mode| modes.input_modes.contains(mode);
+    let ends: &[u8] = match (has(InputModes::ICRNL) && !has(InputModes::IGNCR), !has(InputModes::INLCR)) {
+        (true, true) => b"\r\n",
+        (true, false) => b"\r",
+        (false, true) => b"\n",
+        (false, false) => b"",
+    };
+    // A terminal that marks errors keeps room to do so.
+    let most = if has(InputModes::PARMRK) { LINE_BYTES - MARKS } else { LINE_BYTES };
+    Some(WholeLines { ends, most })
+}
+
 /// Ends when what is left to write may be taken; never where nothing is left.
 async fn taken(room: Option<&Room>) {
     match room {
@@ -217,6 +232,11 @@ impl Channel for Terminal {
         Some(Box::new(move |input| screen.upgrade().map_or(input.len(), |screen| write(&screen.master, input))))
     }
 
+    fn line_asker(&self) -> Option<LineAsker> {
+        let screen = Arc::downgrade(&self.screen);
+        Some(Box::new(move || whole_lines(&screen.upgrade()?.master)))
+    }
+
     fn looker(&self, recorder: &Recorder) -> Option<Looker> {
         let (screen, recorder) = (Arc::downgrade(&self.screen), recorder.screen());
         Some(Box::new(move |time, is_over| {
@@ -227,6 +247,9 @@ impl Channel for Terminal {
     }
 }
 
+/// 2 bytes: a byte with an error takes three.
+const MARKS: usize = 2;
+
 /// Ctrl-D.
 const END_OF_INPUT: u8 = 4;
 
@@ -235,7 +258,7 @@ mod tests {
     use std::cell::Cell;
     use std::time::Duration;
 
-    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+    use rustix::termios::{OptionalActions, tcsetattr};
 
     use super::*;
     use crate::backend::process::Driver;
