@@ -56,7 +56,9 @@ impl TypedLine {
     /// is.
     pub(super) fn echo(&self, end: u64, is_redrawn: bool) -> Vec<(u64, u64)> {
         let length = usize::try_from(end.saturating_sub(self.from)).unwrap_or(usize::MAX).min(self.bytes.len());
-        let drawn = Drawn::of(&self.bytes[..length]);
+        let bytes = &self.bytes[..length];
+        let before = redrawn_from(bytes).unwrap_or(length);
+        let drawn = Drawn::of(&bytes[..before]);
         let mut parts = Vec::new();
         let mut limit = drawn.text.len();
         while let Some((mut rows, first)) = self.rows(&drawn, limit) {
@@ -75,6 +77,12 @@ impl TypedLine {
                 _ => whole.push((from, to)),
             }
         }
+        if let Some((_, to)) = whole.last_mut() {
+            let rest = usize::try_from(*to - self.from).ok().and_then(|to| bytes[..before].get(to..));
+            if rest.is_some_and(|rest| before < length && rest.iter().all(|byte| *byte == b' ')) {
+                *to = self.from + length as u64;
+            }
+        }
         whole
     }
 
@@ -89,6 +97,17 @@ impl TypedLine {
         }
         (!rows.is_empty()).then_some((rows, limit))
     }
+}
+
+/// Where an editor begins to draw the last character of a row again that is full: so that no terminal takes the row for one that
+/// goes on below, it wraps, comes back and draws that.
+fn redrawn_from(bytes: &[u8]) -> Option<usize> {
+    let (_, rest) = bytes.strip_suffix(b"\r\n")?.split_last()?;
+    let mut rest = rest.strip_suffix(b"\x1b[K")?;
+    while let Some(shorter) = rest.strip_suffix(b"\x1b[C") {
+        rest = shorter;
+    }
+    Some(rest.strip_suffix(b" \r\x1b[A")?.len())
 }
 
 fn is_drawn(byte: u8) -> bool {
@@ -205,6 +224,11 @@ mod tests {
     fn only_the_echo_is_cut_out_of_what_is_printed_meanwhile() {
         let wide = format!("echo {}", "x".repeat(100));
         let rows = format!("B1\r\necho {} \r{}\r\nB2", "x".repeat(60), "x".repeat(40));
+        // A row that is full.
+        let again = format!(" \r\x1b[A{}\x1b[K", "\x1b[C".repeat(4));
+        let full = format!("B1\r\ntrue{again}e\r\n");
+        let same = format!("xxxx{again}x\r\n");
+        let blank = format!("true {again} \r\n");
         let torn = format!("B1\r\necho {}x\r\x1b[K^M{}\r\nB2", "x".repeat(60), "x".repeat(39));
         for (line, stream, expected) in [
             ("true", "true\r\n", ""),
@@ -223,6 +247,9 @@ mod tests {
             ("true", "t B1 r u e", "t B1 r u e"),
             (&wide, &rows, "B1\r\nB2"),
             (&wide, &torn, "B1\r\nB2"),
+            ("true", &full, "B1\r\n"),
+            ("xxxx", &same, ""),
+            ("true ", &blank, ""),
         ] {
             for size in [1, 3, 1_000] {
                 assert_eq!(left(line, stream.as_bytes(), size), expected, "{line:?} {stream:?}");
