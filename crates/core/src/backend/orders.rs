@@ -69,22 +69,55 @@ pub enum Order {
 /// The size of a terminal in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TerminalSize {
-    /// From 1.
+    /// From 4.
     pub columns: u16,
-    /// From 1.
+    /// From 2.
     pub rows: u16,
 }
 
 impl TerminalSize {
     /// 500: more columns or rows than any screen has.
     const MOST: u16 = 500;
+    /// 4 columns and 2 rows: a prompt and a character that is two columns wide have room, and line editors wrap.
+    const LEAST: Self = Self { columns: 4, rows: 2 };
 
     /// `InvalidInput` for a size that no terminal has.
     pub fn new(columns: u16, rows: u16) -> Result<Self> {
-        let sane = 1..=Self::MOST;
-        if sane.contains(&columns) && sane.contains(&rows) {
+        if (Self::LEAST.columns..=Self::MOST).contains(&columns) && (Self::LEAST.rows..=Self::MOST).contains(&rows) {
             return Ok(Self { columns, rows });
         }
-        Err(Error::invalid(format!("A terminal has 1 to {} columns and rows.", Self::MOST)))
+        let (least, most) = (Self::LEAST, Self::MOST);
+        Err(Error::invalid(format!(
+            "A terminal has {} to {most} columns and {} to {most} rows: give it 80 and 24, for instance.",
+            least.columns, least.rows
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+
+    #[test]
+    fn a_terminal_is_large_enough_for_a_line_editor_and_no_larger_than_screens_are() {
+        for (columns, rows, is_one) in [
+            (4, 2, true),
+            (500, 500, true),
+            (120, 40, true),
+            (3, 2, false),
+            (4, 1, false),
+            (0, 0, false),
+            (501, 40, false),
+            (120, 501, false),
+        ] {
+            match TerminalSize::new(columns, rows) {
+                Ok(size) => assert_eq!((size, is_one), (TerminalSize { columns, rows }, true)),
+                Err(error) => {
+                    assert_eq!((error.kind(), is_one), (ErrorKind::InvalidInput, false), "{columns} x {rows}");
+                    assert!(error.message().contains("4 to 500 columns and 2 to 500 rows"), "{}", error.message());
+                }
+            }
+        }
     }
 }

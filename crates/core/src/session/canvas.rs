@@ -34,6 +34,8 @@ const COMMAND: &[u8] = b"\x1b]";
 /// A screen that a terminal draws on while others look.
 pub struct Canvas {
     screen: Mutex<Screen>,
+    /// What it has when all that waits is drawn.
+    size: Mutex<TerminalSize>,
     /// Locked before the screen.
     waiting: Mutex<Waiting>,
     /// A part was drawn.
@@ -56,13 +58,15 @@ enum Part {
     /// The shell of the terminal waits for a command.
     Prompt,
     Size(TerminalSize),
+    /// Nothing comes behind this.
+    End,
 }
 
 impl Part {
     fn length(&self) -> u64 {
         match self {
             Self::Shown(bytes) => bytes.len() as u64,
-            Self::Prompt | Self::Size(_) => 1,
+            Self::Prompt | Self::Size(_) | Self::End => 1,
         }
     }
 }
@@ -71,7 +75,7 @@ impl Canvas {
     /// Nothing is drawn yet.
     pub fn new(size: TerminalSize) -> Arc<Self> {
         let screen = Mutex::new(Screen::new(size));
-        Arc::new(Self { screen, waiting: Mutex::default(), drawn: Notify::new() })
+        Arc::new(Self { screen, size: Mutex::new(size), waiting: Mutex::default(), drawn: Notify::new() })
     }
 
     /// The screen as far as it is drawn.
@@ -132,10 +136,25 @@ impl Canvas {
         self.begin(waiting);
     }
 
+    /// How many columns and rows it has. Waits for nobody who draws.
+    pub fn size(&self) -> TerminalSize {
+        *self.size.lock()
+    }
+
     /// Has another size, from here on.
     pub fn resize(self: &Arc<Self>, size: TerminalSize) {
+        *self.size.lock() = size;
+        self.give(Part::Size(size));
+    }
+
+    /// [Folds](Screen::fold) the screen: nothing more is shown.
+    pub fn fold(self: &Arc<Self>) {
+        self.give(Part::End);
+    }
+
+    fn give(self: &Arc<Self>, part: Part) {
         let mut waiting = self.waiting.lock();
-        waiting.push(Part::Size(size));
+        waiting.push(part);
         self.begin(waiting);
     }
 
@@ -186,6 +205,7 @@ impl Canvas {
             }
             Part::Prompt => self.screen.lock().leave_alternate(),
             Part::Size(size) => self.screen.lock().resize(*size),
+            Part::End => self.screen.lock().fold(),
         }
     }
 }
@@ -220,7 +240,7 @@ impl Waiting {
                 self.given += bytes.len() as u64;
                 last.extend_from_slice(bytes);
             }
-            Some(Part::Prompt | Part::Size(_)) | None => self.push(Part::Shown(bytes.to_vec())),
+            Some(Part::Prompt | Part::Size(_) | Part::End) | None => self.push(Part::Shown(bytes.to_vec())),
         }
     }
 }

@@ -39,6 +39,7 @@ pub struct SessionLog {
     left: usize,
     is_over: bool,
     begin: Instant,
+    size: TerminalSize,
     form: Form,
 }
 
@@ -58,7 +59,7 @@ impl SessionLogs {
             Form::Text(AnsiStripper::new())
         };
         let left = self.max_bytes.map_or(LOG_BYTES, |most| usize::try_from(most).unwrap_or(usize::MAX));
-        let mut log = SessionLog { file, left, is_over: false, begin: Instant::now(), form };
+        let mut log = SessionLog { file, left, is_over: false, begin: Instant::now(), size, form };
         if self.asciicast {
             log.write(&format!("{}\n", json!({ "version": 2, "width": size.columns, "height": size.rows })));
         }
@@ -78,8 +79,12 @@ fn new_file(directory: &Path, id: &str, suffix: &str) -> Option<File> {
 }
 
 impl SessionLog {
-    /// Logs what was printed.
-    pub(super) fn take(&mut self, bytes: &[u8]) {
+    /// Logs what was printed on a terminal of that size.
+    pub(super) fn take(&mut self, bytes: &[u8], size: TerminalSize) {
+        let resized = std::mem::replace(&mut self.size, size) != size;
+        if resized && matches!(self.form, Form::Asciicast(..)) {
+            self.write(&self.event("r", &format!("{}x{}", size.columns, size.rows)));
+        }
         let text = match &mut self.form {
             Form::Text(stripper) => {
                 let mut text = String::new();
@@ -88,10 +93,14 @@ impl SessionLog {
             }
             Form::Asciicast(stream, drawing) => match drawing.keep(&stream.push(bytes)) {
                 text if text.is_empty() => text,
-                text => format!("{}\n", json!([self.begin.elapsed().as_secs_f64(), "o", text])),
+                text => self.event("o", &text),
             },
         };
         self.write(&text);
+    }
+
+    fn event(&self, kind: &str, text: &str) -> String {
+        format!("{}\n", json!([self.begin.elapsed().as_secs_f64(), kind, text]))
     }
 
     fn write(&mut self, text: &str) {
@@ -110,16 +119,31 @@ impl SessionLog {
         let words = "[The log ends here: it is full. The session went on.]";
         match self.form {
             Form::Text(_) => format!("\n{words}\n"),
-            Form::Asciicast(..) => {
-                format!("{}\n", json!([self.begin.elapsed().as_secs_f64(), "o", format!("\r\n{words}\r\n")]))
-            }
+            Form::Asciicast(..) => self.event("o", &format!("\r\n{words}\r\n")),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// What is in a control string has no place in a log; each other text ends what is open before it.
+    const PARTS: [&str; 11] = [
+        "\x18seen",
+        "\x18é全",
+        "\x18\r\nseen\r\n",
+        "\x1b]2;HIDDEN\x07",
+        "\x1b]52;c;HIDDEN\x1b\\",
+        "\x1bPHIDDEN\x1b\\",
+        "\x1b[31m",
+        "\x1b[38;2;1;2;3m",
+        "\x1b[?1049h",
+        "\x1b",
+        "\x1b]8;;HIDDEN",
+    ];
 
     #[test]
     fn logs_are_plain_or_playable_and_never_touch_what_is_there() {
@@ -128,27 +152,73 @@ mod tests {
         let size = TerminalSize { columns: 80, rows: 24 };
         let logs = SessionLogs { directory: folder.path().to_owned(), asciicast: false, max_bytes: None };
         let mut log = logs.open("a", size).unwrap();
-        log.take(b"\x1b[31mred\x1b[0m\r\n\x1b]52;c;");
-        log.take(b"aGk=\x07end");
+        log.take(b"\x1b[31mred\x1b[0m\r\n\x1b]52;c;", size);
+        log.take(b"aGk=\x07end", size);
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(read("session_a.log"), "mine");
         assert_eq!(read("session_a-1.log"), "red\nend");
         let recorded = SessionLogs { asciicast: true, ..logs };
         let mut log = recorded.open("a", size).unwrap();
-        log.take(b"\x1b[1m\xC3");
-        log.take(b"\xA9\x1b]52;c;");
-        log.take(b"aGk=\x07\x1b]133;D;0;word\x07\x1b[6n");
+        log.take(b"\x1b[1m\xC3", size);
+        log.take(b"\xA9\x1b]52;c;", size);
+        log.take(b"aGk=\x07\x1b]133;D;0;word\x07\x1b[6n", size);
         let cast = read("session_a.cast");
         let lines: Vec<serde_json::Value> = cast.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines[0], json!({ "version": 2, "width": 80, "height": 24 }));
         assert_eq!(lines.len(), 3, "nothing is recorded where nothing draws: {cast}");
         assert_eq!((&lines[1][1], &lines[1][2], &lines[2][2]), (&json!("o"), &json!("\u{1b}[1m"), &json!("é")));
+        log.take(b"\x1b[6n", TerminalSize { columns: 100, rows: 30 });
+        log.take(b"x", TerminalSize { columns: 100, rows: 30 });
+        let cast = read("session_a.cast");
+        let last: Vec<serde_json::Value> =
+            cast.lines().skip(3).map(|line| serde_json::from_str(line).unwrap()).collect();
+        let [resized, printed] = last.as_slice() else { panic!("{cast}") };
+        assert_eq!((&resized[1], &resized[2]), (&json!("r"), &json!("100x30")));
+        assert!(printed[1] == json!("o") && printed[0].as_f64() >= resized[0].as_f64(), "{cast}");
         assert!(
             SessionLogs { directory: "/nonexistent".into(), asciicast: false, max_bytes: None }
                 .open("a", size)
                 .is_none()
         );
     }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        /// Sequences that are cut by a piece or by the end leave nothing of themselves, and take nothing of what follows.
+        #[test]
+        fn a_log_is_the_same_wherever_its_stream_is_cut_and_holds_no_control(
+            parts in prop::collection::vec(prop::sample::select(PARTS.to_vec()), 0..24),
+            size in 1_usize..9,
+            end in any::<prop::sample::Index>(),
+        ) {
+            let stream = parts.concat();
+            let stream = &stream.as_bytes()[..end.index(stream.len() + 1)];
+            let folder = tempfile::tempdir().unwrap();
+            let terminal = TerminalSize { columns: 80, rows: 24 };
+            let logged = |asciicast: bool, id: &str, size: usize| {
+                let logs = SessionLogs { directory: folder.path().to_owned(), asciicast, max_bytes: None };
+                let mut log = logs.open(id, terminal).unwrap();
+                stream.chunks(size).for_each(|piece| log.take(piece, terminal));
+                let suffix = if asciicast { "cast" } else { "log" };
+                std::fs::read_to_string(folder.path().join(format!("session_{id}.{suffix}"))).unwrap()
+            };
+            let text = logged(false, "cut", size);
+            prop_assert_eq!(&text, &logged(false, "whole", stream.len().max(1)));
+            prop_assert!(!text.contains(|character: char| character.is_control() && !"\t\n".contains(character)), "{:?}", text);
+            prop_assert!(!text.contains("HIDDEN"), "{:?}", text);
+            prop_assert_eq!(text.matches("seen").count(), String::from_utf8_lossy(stream).matches("seen").count());
+            let played = |cast: String| -> String {
+                let events = cast.lines().skip(1).map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+                events.map(|event| event[2].as_str().unwrap().to_owned()).collect()
+            };
+            let recorded = played(logged(true, "cut", size));
+            prop_assert_eq!(&recorded, &played(logged(true, "whole", stream.len().max(1))));
+            prop_assert!(!recorded.contains("HIDDEN"), "{:?}", recorded);
+            prop_assert_eq!(recorded.matches("seen").count(), String::from_utf8_lossy(stream).matches("seen").count());
+        }
+    }
+
     /// A log ended without a word.
     #[test]
     fn a_full_log_says_so_once() {
@@ -158,7 +228,7 @@ mod tests {
             let logs = SessionLogs { directory: folder.path().to_owned(), asciicast, max_bytes: Some(most) };
             let mut log = logs.open("a", size).unwrap();
             for _ in 0..10 {
-                log.take(&[b'x'; 60]);
+                log.take(&[b'x'; 60], size);
             }
             let logged = std::fs::read_to_string(folder.path().join(name)).unwrap();
             assert_eq!(logged.matches("The log ends here").count(), 1, "{logged}");

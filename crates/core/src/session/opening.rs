@@ -30,7 +30,7 @@ impl Opening {
     pub fn check(&self, session: &Session) -> Result<()> {
         let Some(terminal) = &session.terminal else { return Ok(()) };
         let is_other = |asked: Option<u16>, has| asked.is_some_and(|asked| asked != has);
-        let size = terminal.screen().lock().size();
+        let size = terminal.screen().size();
         let has_others = self.env.as_ref().is_some_and(|env| env != terminal.environment());
         if !has_others && !is_other(self.columns, size.columns) && !is_other(self.rows, size.rows) {
             return Ok(());

@@ -33,10 +33,17 @@ const CHARACTER: usize = 8;
 const REPEATED: usize = 1_000;
 /// Goes back to the screen that is no full-screen program's.
 const OTHER_SCREEN: &[u8] = b"\x1b[?1049l";
+/// The cells that a folded screen keeps.
+const LEAST: TerminalSize = TerminalSize { columns: 1, rows: 1 };
+/// Goes to the screen of a full-screen program.
+const OTHER: &str = "\x1b[?1049h";
 
 /// A screen. Requests of programs to the terminal (clipboard, size, answers) do nothing: only what is drawn is kept.
 pub struct Screen {
     parser: vt100::Parser<Told>,
+    size: TerminalSize,
+    /// What draws it as it is, in place of its cells.
+    folded: Option<String>,
     /// What is still to be drawn; `None` where what comes next may belong to an escape sequence.
     text: Option<Undrawn>,
     strings: Strings,
@@ -93,10 +100,10 @@ pub struct ScreenView {
 impl Screen {
     /// An empty screen.
     pub fn new(size: TerminalSize) -> Self {
-        let parser =
-            vt100::Parser::new_with_callbacks(at_least_one(size.rows), at_least_one(size.columns), 0, Told::default());
         Self {
-            parser,
+            parser: parser(size, Told::default()),
+            size,
+            folded: None,
             text: None,
             strings: Strings::new(COMMAND_BYTES),
             regions: Regions::default(),
@@ -106,8 +113,38 @@ impl Screen {
         }
     }
 
+    /// Keeps no cells, of which it may have megabytes, but what draws them: nothing more is drawn on it. What is seen of it stays.
+    pub fn fold(&mut self) {
+        if self.folded.is_none() {
+            self.catch_up();
+            let screen = self.parser.screen();
+            let other = if screen.alternate_screen() { OTHER } else { "" };
+            self.folded = Some(other.to_owned() + &screen.state_formatted());
+        }
+        (self.text, self.parser) = (None, parser(LEAST, std::mem::take(self.parser.callbacks_mut())));
+    }
+
+    /// Whether it keeps no cells.
+    pub fn is_folded(&self) -> bool {
+        self.folded.is_some()
+    }
+
+    /// A look at it with its cells.
+    fn unfolded<T>(&mut self, look: impl FnOnce(&mut Self) -> T) -> T {
+        self.catch_up();
+        let Some(folded) = &self.folded else { return look(self) };
+        self.parser = parser(self.size, std::mem::take(self.parser.callbacks_mut()));
+        self.parser.process(folded.as_bytes());
+        let seen = look(self);
+        self.fold();
+        seen
+    }
+
     /// Takes the next bytes of the terminal.
     pub fn draw(&mut self, bytes: &[u8]) {
+        if self.is_folded() {
+            return;
+        }
         let mut rest = bytes;
         if let Some(text) = &mut self.text {
             match text.take(rest) {
@@ -214,6 +251,10 @@ impl Screen {
 
     /// Has another size.
     pub fn resize(&mut self, size: TerminalSize) {
+        if self.is_folded() {
+            return;
+        }
+        self.size = size;
         self.catch_up();
         self.parser.set_size(at_least_one(size.rows), at_least_one(size.columns));
         if self.text.is_some() {
@@ -221,15 +262,9 @@ impl Screen {
         }
     }
 
-    /// How large it is.
-    pub fn size(&self) -> TerminalSize {
-        let (rows, columns) = self.parser.screen().size();
-        TerminalSize { columns: columns.get(), rows: rows.get() }
-    }
-
     /// Whether a full-screen program shows its own screen.
     pub fn is_alternate(&self) -> bool {
-        self.parser.screen().alternate_screen()
+        self.parser.screen().alternate_screen() || self.folded.as_ref().is_some_and(|folded| folded.starts_with(OTHER))
     }
 
     /// How the program wants the keys of the cursor.
@@ -239,13 +274,15 @@ impl Screen {
 
     /// What it shows at this moment, to be drawn.
     pub fn still(&mut self) -> vt100::Screen {
-        self.catch_up();
-        self.parser.screen().clone()
+        self.unfolded(|screen| screen.parser.screen().clone())
     }
 
     /// Looks at it.
     pub fn look(&mut self) -> ScreenView {
-        self.catch_up();
+        self.unfolded(Self::look_now)
+    }
+
+    fn look_now(&mut self) -> ScreenView {
         let screen = self.parser.screen();
         let (rows, columns) = screen.size();
         let mut lines: Vec<String> = screen.rows(0, columns.get()).map(|line| strip(line.trim_end())).collect();
@@ -269,6 +306,10 @@ impl Screen {
     }
 }
 
+fn parser(size: TerminalSize, told: Told) -> vt100::Parser<Told> {
+    vt100::Parser::new_with_callbacks(at_least_one(size.rows), at_least_one(size.columns), 0, told)
+}
+
 fn at_least_one(count: u16) -> NonZeroU16 {
     NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN)
 }
@@ -278,6 +319,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::session::paint::paint;
 
     #[test]
     fn shows_lines_cursor_title_and_what_changed_since_the_last_look() {
@@ -298,6 +340,11 @@ mod tests {
         assert_eq!(screen.look().lines, ["one", "TWO"]);
         screen.resize(TerminalSize { columns: 40, rows: 3 });
         assert_eq!((screen.look().columns, screen.look().rows), (40, 3));
+    }
+
+    fn cells(screen: &vt100::Screen) -> Vec<Option<&vt100::Cell>> {
+        let (rows, columns) = screen.size();
+        (0..rows.get()).flat_map(|row| (0..columns.get()).map(move |column| screen.cell(row, column))).collect()
     }
 
     /// Pieces of what terminals are sent.
@@ -377,6 +424,20 @@ mod tests {
                     prop_assert_eq!(late.state_formatted(), plain.state_formatted());
                     let wrapped = |screen: &vt100::Screen| (0..rows).map(|row| screen.row_wrapped(row)).collect::<Vec<_>>();
                     prop_assert_eq!(wrapped(&late), wrapped(plain));
+                    // A screen that is over is seen as it was, again and again.
+                    let mut over = Screen::new(TerminalSize { columns: late.size().1.get(), rows: late.size().0.get() });
+                    over.parser.process(if late.alternate_screen() { OTHER.as_bytes() } else { b"" });
+                    over.parser.process(late.state_formatted().as_bytes());
+                    let before = (over.look(), over.still());
+                    over.fold();
+                    over.draw(b"\x1bcnothing");
+                    prop_assert_eq!(over.parser.screen().size(), (at_least_one(1), at_least_one(1)));
+                    for _ in 0..2 {
+                        let (look, still) = (over.look(), over.still());
+                        prop_assert_eq!(&look, &ScreenView { changed: Vec::new(), ..before.0.clone() });
+                        prop_assert_eq!(cells(&still), cells(&before.1));
+                        prop_assert_eq!(paint(&still), paint(&before.1));
+                    }
                 }
             }
         }

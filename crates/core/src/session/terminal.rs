@@ -164,7 +164,7 @@ impl Terminal {
         let marks = Arc::new(Mutex::new(Marks::new(word.clone())));
         let echo = Arc::new(Mutex::new(Echo::default()));
         let tap = screen.tap({
-            let (screen, marks, echo) = (Arc::clone(&screen), Arc::clone(&marks), Arc::clone(&echo));
+            let (screen, marks, echo) = (Folds(Arc::clone(&screen)), Arc::clone(&marks), Arc::clone(&echo));
             move |bytes, leads| {
                 let (is_marked, is_at_prompt, shown) = {
                     let mut marks = marks.lock();
@@ -174,9 +174,9 @@ impl Terminal {
                     (is_marked, is_marked && state_of(&marks) == ShellState::AtPrompt, shown)
                 };
                 if let Some(log) = &mut log {
-                    log.take(&shown);
+                    log.take(&shown, screen.0.size());
                 }
-                screen.show(&shown, is_at_prompt);
+                screen.0.show(&shown, is_at_prompt);
                 is_marked
             }
         });
@@ -523,6 +523,15 @@ impl Terminal {
 
     fn last_is_end(&self) -> bool {
         self.marks.lock().last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)))
+    }
+}
+
+/// A screen that its session draws on until it ends.
+struct Folds(Arc<Canvas>);
+
+impl Drop for Folds {
+    fn drop(&mut self) {
+        self.0.fold();
     }
 }
 

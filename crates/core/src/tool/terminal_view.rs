@@ -255,9 +255,9 @@ impl Tool for ShellList {
 pub(super) struct ShellResize {
     /// The session.
     id: String,
-    /// Columns, from 1 to 500.
+    /// Columns, from 4 to 500.
     columns: u16,
-    /// Rows, from 1 to 500.
+    /// Rows, from 2 to 500.
     rows: u16,
 }
 
@@ -288,8 +288,13 @@ impl Tool for ShellResize {
             let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
             let size = TerminalSize::new(self.columns, self.rows)?;
             session.check_free()?;
-            terminal_of(&session)?.screen().resize(size);
-            session.process.order(Order::Resize(size)).await?;
+            let terminal = terminal_of(&session)?;
+            let over = || Error::invalid(format!("Session '{}' has ended; its screen keeps its size.", session.id));
+            if session.process.ended().is_some() {
+                return Err(over());
+            }
+            terminal.screen().resize(size);
+            session.process.order(Order::Resize(size)).await.map_err(|_| over())?;
             let text = format!("Session '{}' has {} columns and {} rows.", session.id, size.columns, size.rows);
             Ok(ToolResult::new(text, json!({ "id": session.id, "columns": size.columns, "rows": size.rows })))
         })

@@ -1,0 +1,40 @@
+//! Sessions that ended, and what is still seen of them.
+
+use super::*;
+
+async fn seen(toolset: &Toolset) -> (Value, Vec<Part>) {
+    let shown = call(toolset, "shell_screen", json!({ "id": "s", "image": true })).await;
+    (shown.data.unwrap(), shown.parts)
+}
+
+/// What an ended session showed kept megabytes of cells, for each of the fifty that are remembered.
+#[tokio::test]
+async fn the_screen_of_an_ended_session_is_seen_as_it_was_and_has_no_other_size() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    assert!(!call(&toolset, "shell_resize", json!({ "id": "s", "columns": 100, "rows": 30 })).await.is_error);
+    start(&toolset, "printf '\\033]2;name\\007\\033[31mred\\033[m 全\\033[?25l\\n'; until [ -e go ]; do sleep 0.01; done; kill -9 $$").await;
+    until_shown(&toolset, "red").await;
+    // The first look is at what changed.
+    screen(&toolset).await;
+    let before = seen(&toolset).await;
+    let session = toolset.sessions().find("s").unwrap();
+    let shown = session.terminal.as_ref().unwrap().screen();
+    assert!(!shown.lock().is_folded());
+    fs::write(world.directory.path().join("go"), "").unwrap();
+    session.process.over().await;
+    while !shown.lock().is_folded() {
+        tokio::task::yield_now().await;
+    }
+    let after = seen(&toolset).await;
+    assert_eq!(after.0, before.0);
+    assert!(after.1 == before.1);
+    assert!(shown.lock().is_folded());
+    let viewed = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+    assert!(viewed.text.contains("SESSION TERMINATED"), "{}", viewed.text);
+    let refused = call(&toolset, "shell_resize", json!({ "id": "s", "columns": 80, "rows": 24 })).await;
+    assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"));
+    assert_eq!(refused.text, "Error: Session 's' has ended; its screen keeps its size.");
+    assert_eq!(seen(&toolset).await.0["columns"], json!(100));
+}
