@@ -19,17 +19,19 @@ pub(super) type Looker = Box<dyn Fn(Duration, &dyn Fn() -> bool) + Send + Sync>;
 /// 4,095 bytes of a line are what Linux keeps where a terminal gives whole lines: it drops the rest of them and says nothing.
 pub const LINE_BYTES: usize = 4_095;
 
-/// How a terminal gives its program whole lines at this moment.
+/// How a terminal gives its program lines at this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct WholeLines {
+pub(super) struct LineForm {
+    /// Whether it gives whole ones, and not each byte.
+    pub(super) is_whole: bool,
     /// The bytes that end one.
     pub(super) ends: &'static [u8],
     /// The bytes of the longest.
     pub(super) most: usize,
 }
 
-/// Asks for that; `None` while the program gets each byte.
-pub(super) type LineAsker = Box<dyn Fn() -> Option<WholeLines> + Send + Sync>;
+/// Asks for that; `None` where the terminal is gone.
+pub(super) type LineAsker = Box<dyn Fn() -> Option<LineForm> + Send + Sync>;
 
 /// The way past the driver of a process, where there is one.
 #[derive(Default)]
@@ -66,6 +68,17 @@ impl Intake {
         let _ = self.lines.set(lines);
     }
 
+    /// Whether there is somebody to ask how the terminal gives lines: it is one of this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.lines.get().is_some()
+    }
+
+    /// Whether the program gets each byte, and a return as one: so line editors have it, and hardly anybody else.
+    pub(super) fn is_edited(&self) -> bool {
+        let form = self.lines.get().and_then(|lines| lines());
+        form.is_some_and(|form| !form.is_whole && !form.ends.contains(&b'\r'))
+    }
+
     /// Notes that these bytes are given; `InvalidInput` where the terminal would lose some of a line.
     pub(super) fn note(&self, bytes: &[u8]) -> Result<()> {
         if let Some(open) = self.open_behind(bytes)? {
@@ -77,7 +90,7 @@ impl Intake {
     /// The bytes of the line that is open behind these; `None` where nobody can say.
     pub(super) fn open_behind(&self, bytes: &[u8]) -> Result<Option<usize>> {
         let Some(lines) = self.lines.get() else { return Ok(None) };
-        let Some(WholeLines { ends, most }) = lines() else { return Ok(Some(0)) };
+        let Some(LineForm { ends, most, .. }) = lines().filter(|form| form.is_whole) else { return Ok(Some(0)) };
         let mut open = self.state.lock().open;
         for byte in bytes {
             open = if ends.contains(byte) { 0 } else { open + 1 };
@@ -149,10 +162,11 @@ mod tests {
             let lines = Arc::clone(&lines);
             move || *lines.lock()
         }));
-        let both = Some(WholeLines { ends: b"\r\n", most: 3 });
-        let newline = Some(WholeLines { ends: b"\n", most: 3 });
-        for (form, bytes, open) in [
-            (None, "as much as it is", Some(0)),
+        let form = |is_whole, ends| Some(LineForm { is_whole, ends, most: 3 });
+        let (both, newline) = (form(true, b"\r\n"), form(true, b"\n"));
+        let [bytes, edited] = [b"\r\n", &b"\n"[..]].map(|ends| form(false, ends));
+        for (form, given, open) in [
+            (bytes, "as much as it is", Some(0)),
             (both, "abc", Some(3)),
             (both, "d", None),
             (both, "\x03\x03", Some(5)),
@@ -163,20 +177,23 @@ mod tests {
             (newline, "a\rb", Some(3)),
             (newline, "\nabc\n\n", Some(0)),
             (both, "ab", Some(2)),
+            (edited, "cdefg", Some(0)),
+            (both, "ab", Some(2)),
             (None, "cdefg", Some(0)),
         ] {
             *lines.lock() = form;
+            assert_eq!(intake.is_edited(), form == edited);
             let before = intake.state.lock().open;
-            match (intake.note(bytes.as_bytes()), open) {
-                (Ok(()), Some(open)) => assert_eq!(intake.state.lock().open, open, "{bytes:?}"),
+            match (intake.note(given.as_bytes()), open) {
+                (Ok(()), Some(open)) => assert_eq!(intake.state.lock().open, open, "{given:?}"),
                 (Err(error), None) => {
                     assert_eq!(
                         (error.kind(), intake.state.lock().open),
                         (ErrorKind::InvalidInput, before),
-                        "{bytes:?}"
+                        "{given:?}"
                     );
                 }
-                (noted, _) => panic!("{bytes:?}: {noted:?}"),
+                (noted, _) => panic!("{given:?}: {noted:?}"),
             }
         }
     }

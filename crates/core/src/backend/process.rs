@@ -81,6 +81,11 @@ impl Process {
         self.output.state.lock().pid
     }
 
+    /// The same where it leads a terminal of this machine: of a container's the number would be that of somebody else here.
+    pub fn leader(&self) -> Option<u32> {
+        self.pid().filter(|_| self.intake.is_here())
+    }
+
     /// How it ended; `None` while it runs.
     pub fn ended(&self) -> Option<ExecuteOutcome> {
         self.output.state.lock().ended.clone()
@@ -177,6 +182,11 @@ impl Process {
     /// `false` where nobody can look.
     pub fn check_lines(&self, bytes: &[u8]) -> Result<bool> {
         Ok(self.intake.open_behind(bytes)?.is_some())
+    }
+
+    /// Whether a line editor reads its terminal of this machine, as far as the form of that tells.
+    pub fn is_edited(&self) -> bool {
+        self.intake.is_edited()
     }
 
     /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed; else as

@@ -32,6 +32,11 @@ pub(super) fn edits_a_line(leader: u32) -> bool {
     session.foreground == session.group && wait_of(leader, session.terminal) == Some(Wait::Choice)
 }
 
+/// The words that the program of the leader was started with, each with a NUL behind it; none where that cannot be known.
+pub(super) fn words_of(leader: u32) -> Vec<u8> {
+    std::fs::read(format!("/proc/{leader}/cmdline")).unwrap_or_default()
+}
+
 #[cfg(not(target_os = "linux"))]
 pub(super) fn waits_for_input(_leader: u32) -> bool {
     false

@@ -102,7 +102,7 @@ impl Terminal {
             if self.wait(process, LOOK, deadline, || self.has_ended_since_begin(count)).await? {
                 return Ok(true);
             }
-            let waits = process.pid().is_some_and(waits_for_input);
+            let waits = process.leader().is_some_and(waits_for_input);
             let now = waits.then(|| process.position());
             if now.is_some() && now == seen {
                 return Ok(false);

@@ -11,10 +11,11 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::backend::ExecuteOutcome;
-use crate::backend::process::{Order, Process, TerminalSize};
+use crate::backend::process::{Order, Piece, Process, TerminalSize};
 use crate::backend::tap::Later;
 use crate::cancel::Deadline;
 use crate::error::Result;
+use crate::text::ansi::{is_cut, strip};
 
 pub mod canvas;
 mod echo;
@@ -56,6 +57,8 @@ const RUNNING: usize = 100;
 const ENDED: usize = 50;
 /// 64 KiB of output are news, whatever they are.
 const NEWS_BYTES: usize = 64 << 10;
+/// 4 KiB of a sequence that has not ended wait for its end.
+const HELD_BYTES: usize = 4 << 10;
 /// 300 ms between looks of whoever waits for output: what is an echo shows by time as well.
 const LOOK: Duration = Duration::from_millis(300);
 /// In place of the command line of a session that a person began, which may be a secret.
@@ -182,7 +185,11 @@ impl Session {
         // What comes while this is read is not owed: it may be a prompt.
         let end = self.process.position().min(known);
         let most = most.min(usize::try_from(known.saturating_sub(*seen)).unwrap_or(usize::MAX));
-        let piece = self.process.read(*seen, most);
+        let mut piece = self.process.read(*seen, most);
+        let more = end > piece.next;
+        if self.process.ended().is_none() {
+            hold_back(&mut piece, more);
+        }
         *seen = piece.next;
         let start = piece.next - piece.bytes.len() as u64;
         let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
@@ -192,7 +199,7 @@ impl Session {
             bytes: printed.collect::<Vec<_>>().concat(),
             dropped: piece.dropped,
             older: if is_of_command { terminal.older() } else { None },
-            more: end > piece.next && self.process.goes_on(piece.next),
+            more: more && self.process.goes_on(piece.next),
         }
     }
 
@@ -264,15 +271,33 @@ impl Session {
         self.has_untold_end(terminal) || is_drawn() || self.has_printed(terminal, seen)
     }
 
-    /// Whether more than line ends was printed behind `seen`: the shell ends the line that it was given.
+    /// Whether text was printed behind `seen`, more than line ends: the shell ends the line that it was given.
     fn has_printed(&self, terminal: &Terminal, seen: u64) -> bool {
         let most = usize::try_from(terminal.known_until().saturating_sub(seen)).unwrap_or(usize::MAX);
         let piece = self.process.read(seen, most.min(NEWS_BYTES));
         let start = piece.next - piece.bytes.len() as u64;
         let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
-        let is_news = |part: &[u8]| part.iter().any(|byte| !b"\r\n".contains(byte));
+        let printed = terminal.printed(start, piece.next).into_iter().map(|(from, to)| &piece.bytes[at(from)..at(to)]);
+        // Titles and moves of the cursor are nothing to be read.
         piece.bytes.len() == NEWS_BYTES
-            || terminal.printed(start, piece.next).into_iter().any(|(from, to)| is_news(&piece.bytes[at(from)..at(to)]))
+            || !strip(&String::from_utf8_lossy(&printed.collect::<Vec<_>>().concat())).trim_matches('\n').is_empty()
+    }
+
+    /// Whether a program has taken the place of its shell, and ends the session when it ends.
+    pub fn is_replaced(&self) -> bool {
+        self.terminal.is_some()
+            && self.process.leader().is_some_and(|leader| shells::is_none(&foreground::words_of(leader)))
+    }
+
+    /// What is typed to a command, for whoever reads it: where its shell itself does (`read -e`) another key than the return ends a line in
+    /// the line editor.
+    pub fn for_reader(&self, typed: Vec<u8>) -> Vec<u8> {
+        let is_editor = |leader| foreground::edits_a_line(leader) && shells::is_bash(&foreground::words_of(leader));
+        if self.process.is_edited() && self.process.leader().is_some_and(is_editor) {
+            shells::accepted(&typed)
+        } else {
+            typed
+        }
     }
 
     /// Notes that its end is told; whether it was told before.
@@ -300,6 +325,17 @@ impl Session {
     /// `running`, `exited(0)` or `ended(SIGKILL)`.
     pub fn state(&self) -> String {
         self.process.ended().map_or_else(|| "running".to_owned(), |outcome| state_of(&outcome))
+    }
+}
+
+/// Leaves an escape sequence that the piece cuts to the next one, where it begins close enough to the end: neither shows half of it.
+fn hold_back(piece: &mut Piece, more: bool) {
+    let from = piece.bytes.len().saturating_sub(HELD_BYTES);
+    let Some(at) = memchr::memrchr(0x1B, &piece.bytes[from..]).map(|at| from + at) else { return };
+    // Whoever reads few bytes at once comes past it.
+    if (at > 0 || !more) && is_cut(&piece.bytes[at..]) {
+        piece.next -= (piece.bytes.len() - at) as u64;
+        piece.bytes.truncate(at);
     }
 }
 

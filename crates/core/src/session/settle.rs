@@ -121,7 +121,7 @@ pub async fn settle(
             quiet_for: process.quiet_for(),
             waited: begin.elapsed(),
         };
-        let next = match wait.step(seen, || process.pid().is_some_and(waits_for_input)) {
+        let next = match wait.step(seen, || process.leader().is_some_and(waits_for_input)) {
             Step::Over(settled) => return Ok(settled),
             Step::Again(next) => next,
         };

@@ -14,6 +14,9 @@ use std::borrow::Cow;
 pub(super) const TYPED_BYTES: usize = 16 << 10;
 /// 700 bytes of one line typed at a plain shell: the line editor of busybox takes 1,024 and loses the rest.
 const LINE_BYTES: usize = 700;
+/// The last words of the command line of our bash, and of any shell that a session begins with.
+const BASH_WORDS: &[u8] = b"\0--rcfile\0/dev/fd/3\0-i\0";
+const SHELL_WORDS: &[u8] = b"\0-i\0";
 const PASTE_START: &str = "\x1b[200~";
 const MARK: &str = "\x1b]133;";
 const BELL: char = '\x07';
@@ -113,6 +116,16 @@ _{word} 0
 printf '\033]133;N;{word}\007'
 {word}"#
     )
+}
+
+/// Whether these are the words of a bash that has our keys.
+pub(super) fn is_bash(words: &[u8]) -> bool {
+    words.ends_with(BASH_WORDS)
+}
+
+/// Whether these are the words of a program that no session begins with.
+pub(super) fn is_none(words: &[u8]) -> bool {
+    !words.is_empty() && !words.ends_with(SHELL_WORDS)
 }
 
 /// What bash is given to run `command`. Of several lines a Ctrl-C ends the one that runs alone, and the shell goes on with the next: so they

@@ -424,7 +424,7 @@ impl Terminal {
     /// being what the one before found, are noted.
     fn look(&self, process: &Process, before: Option<u64>) -> Option<u64> {
         let is_asked = self.state() == ShellState::Busy && !self.is_plain();
-        let reads = is_asked && process.pid().is_some_and(edits_a_line);
+        let reads = is_asked && process.leader().is_some_and(edits_a_line);
         let now = reads.then(|| process.position());
         if now.is_some() && now == before {
             self.marks.lock().reads_a_line();

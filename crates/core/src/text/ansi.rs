@@ -153,6 +153,13 @@ pub fn strip(text: &str) -> String {
     plain
 }
 
+/// Whether a sequence, or a character, is open behind `bytes`.
+pub fn is_cut(bytes: &[u8]) -> bool {
+    let mut stripper = AnsiStripper::new();
+    stripper.push(bytes, &mut String::new());
+    stripper.state != State::Text
+}
+
 /// Bidirectional controls: they change the order in which text is seen.
 fn reorders(character: char) -> bool {
     matches!(character, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')

@@ -259,18 +259,22 @@ impl Tool for ShellWrite {
                 terminal.calm(&session, deadline).await?;
             }
             let is_at_prompt = state == Some(ShellState::AtPrompt);
-            let (text, keys) = self.typed(session.terminal.as_ref(), is_at_prompt)?;
+            let (mut text, mut keys) = self.typed(session.terminal.as_ref(), is_at_prompt)?;
             let is_looked_at = process.check_lines(&[&text[..], &keys[..]].concat())?;
             if let Some(terminal) = session.terminal.as_ref().filter(|_| !is_at_prompt) {
                 self.check_judged(&session, terminal)?;
                 let mut line = terminal.open_line();
-                let mut ended =
-                    self.parts(CursorKeys::Normal)?.behind(&mut line).into_iter().map(|line| line.text.len());
+                let ended = self.parts(CursorKeys::Normal)?.behind(&mut line);
                 // In a container nobody can look, and the program may get whole lines.
-                if !is_looked_at && (line.bytes() > LINE_BYTES || ended.any(|bytes| bytes > LINE_BYTES)) {
+                let is_long = line.bytes() > LINE_BYTES || ended.iter().any(|line| line.text.len() > LINE_BYTES);
+                if !is_looked_at && is_long {
                     return Err(line_too_long());
                 }
                 terminal.typed_into(line);
+                // Where the shell comes back to its prompt at this moment it runs what is known, and was judged.
+                if ended.iter().all(|line| line.is_known) {
+                    (text, keys) = (session.for_reader(text), session.for_reader(keys));
+                }
             }
             let before = session.terminal.as_ref().map_or(0, |terminal| {
                 if let Some(command) = self.command.as_deref().filter(|_| state == Some(ShellState::AtPrompt)) {

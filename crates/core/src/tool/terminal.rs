@@ -141,7 +141,8 @@ impl Tool for ShellExec {
                 let id = &session.id;
                 let text = format!(
                     "Session '{id}' started.\nLook at its output with `shell_view`, write to it with \
-                     `shell_write_to_process`, end it with `shell_kill_process`."
+                     `shell_write_to_process`, end it with `shell_kill_process`.{}",
+                    replaced(&session)
                 );
                 return Ok(ToolResult::new(text, json!({ "id": id, "running": true, "pid": session.process.pid() })));
             }
@@ -232,7 +233,8 @@ pub(super) fn terminated(session: &Session) -> String {
 fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
     let fresh = session.fresh_printed(view.limits.output_bytes);
     let (id, output) = (&session.id, plain(&fresh));
-    let text = if ran == Ran::Silent {
+    let replaced = replaced(session);
+    let text = if ran == Ran::Silent && replaced.is_empty() {
         format!(
             "The shell of session '{id}' reads a line, and does not say why: the command ended and took the session's prompt \
              away, so that its exit code is not known, or it asks for a line. Answer it with `shell_write_to_process`, or end \
@@ -246,10 +248,10 @@ fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolR
              with `shell_write_to_process` and `keys: ['ctrl-c']`, and run the whole."
         )
     } else {
+        let time = if ran == Ran::Silent { String::new() } else { format!(" after {seconds} s") };
         format!(
-            "Command still runs after {seconds} s and goes on in session '{id}'. Look with `shell_view` or \
-             `shell_screen`, write to it with `shell_write_to_process`, end it with `shell_kill_process`. Output so \
-             far:\n{}{}",
+            "Command still runs{time} and goes on in session '{id}'. Look with `shell_view` or `shell_screen`, write to it with \
+             `shell_write_to_process`, end it with `shell_kill_process`.{replaced} Output so far:\n{}{}",
             or_none(&set_off(&output)),
             more_of(&fresh)
         )
@@ -260,6 +262,15 @@ fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolR
         "more": fresh.more, "spillPath": file, "spillBytes": file_bytes, "timedOut": ran == Ran::Running,
     });
     ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+}
+
+/// What is said of a session without a shell.
+fn replaced(session: &Session) -> &'static str {
+    if session.is_replaced() {
+        " It took the place of the session's shell (`exec`): when it ends the session ends."
+    } else {
+        ""
+    }
 }
 
 /// Ends what an aborted call had started: nobody waits for it, and whoever stopped the call believes it stopped.

@@ -49,6 +49,33 @@ async fn a_look_that_waits_is_ended_by_output_and_by_no_echo() {
     assert!(view(&toolset, 1).await.text.starts_with("[No new output]"));
 }
 
+/// A title or a move of the cursor ended a look that was to wait for output, and it showed nothing; half a title was shown as text.
+#[tokio::test]
+async fn a_look_that_waits_is_ended_by_no_title_and_shows_no_half_of_one() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let waits = |file: &str| format!("until [ -e {file} ]; do sleep 0.01; done");
+    let command = format!(
+        "printf 'a\\033]2;first\\007\\033]2;half of'; {}; printf ' it\\007\\033[2;1H\\033[?25l'; {}; echo out; read x",
+        waits("go"),
+        waits("on")
+    );
+    start(&toolset, &command).await;
+    assert_eq!(view(&toolset, 300).await.text, "a");
+    assert!(view(&toolset, 0).await.text.starts_with("[No new output]"));
+    let looks = view(&toolset, 300);
+    let goes = async {
+        fs::write(world.directory.path().join("go"), "").unwrap();
+        until_shown(&toolset, "title 'half of it'").await;
+        until_shown(&toolset, "cursor hidden").await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        fs::write(world.directory.path().join("on"), "").unwrap();
+    };
+    let (looked, ()) = tokio::join!(looks, goes);
+    assert_eq!(looked.text, "out");
+}
+
 /// A new shell stood in for one that had ended, and what that had printed was gone.
 #[tokio::test]
 async fn the_last_words_of_a_session_are_told_by_the_call_that_opens_it_anew() {

@@ -20,6 +20,8 @@ use crate::toolset::{Application, CallOptions, Toolset};
 
 mod between;
 mod ceilings;
+mod echoes;
+mod ended;
 mod flood;
 mod interrupted;
 mod long_lines;
@@ -28,6 +30,7 @@ mod output;
 mod plain;
 mod programs;
 mod reading;
+mod replaced;
 mod stopped;
 mod typed_ahead;
 mod whereabouts;

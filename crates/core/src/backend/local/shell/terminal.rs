@@ -18,7 +18,7 @@ use super::room::{Room, watched};
 use super::running::{Launch, Running};
 use super::screen::{Found, Screen, Watched};
 use super::{CommandRunner, PROCESSES};
-use crate::backend::intake::{LINE_BYTES, LineAsker, Looker, Taker, WholeLines};
+use crate::backend::intake::{LINE_BYTES, LineAsker, LineForm, Looker, Taker};
 use crate::backend::process::{Process, ProcessOptions, Recorder, TerminalSize, process};
 use crate::backend::{Background, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result};
@@ -142,9 +142,9 @@ fn write(master: &OwnedFd, input: &[u8]) -> usize {
     written
 }
 
-/// How the terminal gives whole lines, if it does; its two sides have one form.
-fn whole_lines(master: &OwnedFd) -> Option<WholeLines> {
-    let modes = tcgetattr(master).ok().filter(|modes| modes.local_modes.contains(LocalModes::ICANON))?;
+/// How the terminal gives lines; its two sides have one form.
+fn line_form(master: &OwnedFd) -> Option<LineForm> {
+    let modes = tcgetattr(master).ok()?;
     let has = |mode| modes.input_modes.contains(mode);
     let ends: &[u8] = match (has(InputModes::ICRNL) && !has(InputModes::IGNCR), !has(InputModes::INLCR)) {
         (true, true) => b"\r\n",
@@ -154,7 +154,7 @@ fn whole_lines(master: &OwnedFd) -> Option<WholeLines> {
     };
     // A terminal that marks errors keeps room to do so.
     let most = if has(InputModes::PARMRK) { LINE_BYTES - MARKS } else { LINE_BYTES };
-    Some(WholeLines { ends, most })
+    Some(LineForm { is_whole: modes.local_modes.contains(LocalModes::ICANON), ends, most })
 }
 
 /// Ends when what is left to write may be taken; never where nothing is left.
@@ -234,7 +234,7 @@ impl Channel for Terminal {
 
     fn line_asker(&self) -> Option<LineAsker> {
         let screen = Arc::downgrade(&self.screen);
-        Some(Box::new(move || whole_lines(&screen.upgrade()?.master)))
+        Some(Box::new(move || line_form(&screen.upgrade()?.master)))
     }
 
     fn looker(&self, recorder: &Recorder) -> Option<Looker> {
