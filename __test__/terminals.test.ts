@@ -54,7 +54,15 @@ test('a terminal is written to, looked at, resized, read to its end', async () =
   const png = Buffer.from(await terminal.screenPng())
   expect([png.subarray(1, 4).toString(), png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual(['PNG', 480, 192])
   await terminal.resize(80, 20)
-  await expect(terminal.resize(0, 20)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  for (const [columns, rows] of [
+    [0, 20],
+    [3, 20],
+    [80, 1],
+    [501, 20],
+  ] as const) {
+    await expect(terminal.resize(columns, rows)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  }
+  await expect(terminal.write('x'.repeat(4_096) + '\r')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   await terminal.write('go\r')
   let rest = ''
   for await (const text of terminal) rest += text

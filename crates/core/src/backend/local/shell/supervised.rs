@@ -94,7 +94,8 @@ impl Supervisors {
                 Some(link) => link,
                 None => {
                     let program = self.program.clone();
-                    blocking(move || Link::launch(&program)).await??
+                    let mut fresh = blocking(move || Link::launch_for_another(&program)).await??;
+                    fresh.0.take().ok_or_else(unusable)?
                 }
             };
             match link.hand_over(&order, &beside) {

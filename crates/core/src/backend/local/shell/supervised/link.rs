@@ -49,6 +49,11 @@ impl Link {
         Ok(Self { socket: socket.into(), process })
     }
 
+    /// As [`Link::launch`], for somebody who may be gone when it has started.
+    pub(super) fn launch_for_another(program: &SupervisorProgram) -> Result<Fresh> {
+        Self::launch(program).map(|link| Fresh(Some(link)))
+    }
+
     /// Sends the beginning of an order with the descriptors beside it; returns how much of it went.
     pub(super) fn hand_over(&self, order: &[u8], descriptors: &[BorrowedFd<'_>]) -> rustix::io::Result<usize> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
@@ -57,6 +62,15 @@ impl Link {
             return Err(Errno::INVAL);
         }
         sendmsg(&self.socket, &[IoSlice::new(order)], &mut beside, SendFlags::NOSIGNAL)
+    }
+}
+
+/// A supervisor that nobody has taken yet. Where nobody does it is waited for: else it would stay a zombie.
+pub(super) struct Fresh(pub(super) Option<Link>);
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        retire(self.0.take().into_iter().collect());
     }
 }
 

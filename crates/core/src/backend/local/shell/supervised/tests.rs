@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use super::*;
@@ -618,4 +619,32 @@ async fn a_command_goes_first_when_memory_runs_out_and_nobody_else() {
     let kept = run_by(&runner, kept).await.stdout;
     assert_eq!(fs::read_to_string(format!("/proc/{}/oom_score_adj", kept.trim())).unwrap(), "1000\n");
     assert_eq!(score(), own);
+}
+
+/// A start that was given up while its supervisor was started left a zombie until the process ended.
+#[test]
+fn a_start_that_is_given_up_leaves_no_dead_child() {
+    if !is_alone("backend::local::shell::supervised::tests::a_start_that_is_given_up_leaves_no_dead_child") {
+        return;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        for _ in 0..50 {
+            let (runner, call) = (runner(), Call::default());
+            let mut run = Box::pin(runner.run(within("true", 60_000), directory(), &call));
+            assert!(run.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+    });
+    // What has begun of them is over then.
+    drop(runtime);
+    let children = || -> Vec<String> {
+        let threads = fs::read_dir("/proc/self/task").unwrap().flatten();
+        let children = threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+        children.filter(|children| !children.is_empty()).collect()
+    };
+    let begin = Instant::now();
+    while !children().is_empty() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", children());
+        std::thread::yield_now();
+    }
 }
