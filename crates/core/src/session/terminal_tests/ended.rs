@@ -14,8 +14,9 @@ async fn the_screen_of_an_ended_session_is_seen_as_it_was_and_has_no_other_size(
     let toolset = terminals(&world);
     exec(&toolset, "true").await;
     assert!(!call(&toolset, "shell_resize", json!({ "id": "s", "columns": 100, "rows": 30 })).await.is_error);
-    start(&toolset, "printf '\\033]2;name\\007\\033[31mred\\033[m 全\\033[?25l\\n'; until [ -e go ]; do sleep 0.01; done; kill -9 $$").await;
-    until_shown(&toolset, "red").await;
+    start(&toolset, "printf '\\033]2;name\\007\\033[31mred\\033[m 全\\n\\033[?25l'; until [ -e go ]; do sleep 0.01; done; kill -9 $$").await;
+    // The last that it prints.
+    until_shown(&toolset, "cursor hidden").await;
     // The first look is at what changed.
     screen(&toolset).await;
     let before = seen(&toolset).await;
