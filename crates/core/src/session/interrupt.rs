@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use super::Session;
 use super::foreground::waits_for_input;
-use super::terminal::{BEGIN, LOOK, PROMPT, ShellState, Terminal, Typist, silent};
+use super::running::{BEGIN, LOOK, PROMPT, silent};
+use super::terminal::{ShellState, Terminal};
+use super::typist::Typist;
 use crate::backend::process::Process;
 use crate::cancel::Deadline;
 use crate::error::{ErrorKind, Result};

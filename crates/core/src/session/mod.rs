@@ -31,6 +31,7 @@ pub mod overflow;
 pub mod paint;
 mod places;
 mod recording;
+pub mod running;
 pub mod screen;
 pub mod settle;
 mod shells;
@@ -41,6 +42,7 @@ mod terminal_tests;
 #[cfg(test)]
 mod tests;
 mod typed_line;
+pub mod typist;
 mod undrawn;
 
 use self::help::{Held, Writing};

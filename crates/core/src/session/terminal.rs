@@ -1,136 +1,51 @@
 //! A shell on a terminal that lasts from call to call: its directory, variables, functions and history stay.
 //!
 //! Commands are typed to it, and the shell marks where each begins and ends ([`super::marks`]): so their output, and only
-//! theirs, is known to the byte, however they end. Which shell it is, and what is typed at it, is in [`super::shells`].
+//! theirs, is known to the byte, however they end ([`super::running`]). Which shell it is, and what is typed at it, is in
+//! [`super::shells`].
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use super::Session;
 use super::canvas::Canvas;
 use super::echo::Echo;
-use super::foreground::edits_a_line;
-use super::keys::check_typed;
 use super::line::Line;
 use super::log::SessionLog;
 use super::marks::{Kind, Mark, Marks};
 use super::overflow::{Older, Overflow};
+use super::shells;
 pub use super::shells::HOST_KEY;
-use super::shells::{self, TYPED_BYTES};
+use super::typist::{Asked, END_OF_INPUT, LEAVE, Typist};
 use crate::backend::Spill;
 use crate::backend::process::{Process, TerminalSize};
 use crate::backend::tap::Tap;
 use crate::cancel::Deadline;
-use crate::error::{Error, ErrorKind, Result};
-
-/// 15 s for a shell to show its first prompt.
-const START: Duration = Duration::from_secs(15);
-/// 10 s for the prompt behind a command that ended: hooks of the session's own settings run before it.
-pub(super) const PROMPT: Duration = Duration::from_secs(10);
+use crate::error::Result;
 
 /// What a session on a terminal has besides its process.
 pub struct Terminal {
     screen: Arc<Canvas>,
-    marks: Arc<Mutex<Marks>>,
+    pub(super) marks: Arc<Mutex<Marks>>,
     /// Locked behind the marks.
     echo: Arc<Mutex<Echo>>,
     /// One command is typed at a time.
-    typing: tokio::sync::Mutex<()>,
-    typist: Typist,
+    pub(super) typing: tokio::sync::Mutex<()>,
+    pub(super) typist: Typist,
     /// Whether the last command ended so soon that the next one is looked on from the thread that types it.
-    is_quick: AtomicBool,
+    pub(super) is_quick: AtomicBool,
     /// Whether what it shows is written to a file: then no thread that is lent takes it.
-    is_logged: bool,
+    pub(super) is_logged: bool,
     /// Where the output of a command goes that memory does not keep, and how much of it is told.
     spill: Option<(Spill, usize)>,
     /// The variables that the application opened it with.
     environment: BTreeMap<String, String>,
     /// That of the last command that was typed.
     overflow: Mutex<Option<Arc<Mutex<Option<Overflow>>>>>,
-}
-
-/// What was typed besides commands, and where it may be now.
-#[derive(Clone)]
-pub struct Typist {
-    marks: Arc<Mutex<Marks>>,
-    /// The line that was not ended yet.
-    line: Arc<Mutex<Line>>,
-    /// Whether something was typed that no program may have read: it stands at the shell's prompt then.
-    pub(super) unread: Arc<AtomicBool>,
-    /// Whether something interrupted, and nothing was seen since to be read whole.
-    pub(super) interrupted: Arc<AtomicBool>,
-}
-
-impl Typist {
-    /// What a person typed, as their program or shell reads it; it is to be written next.
-    pub fn of_person(&self, typed: Vec<u8>) -> Vec<u8> {
-        self.keys(typed, &self.marks.lock())
-    }
-
-    /// The same for what they answer to what they saw when they were `asked`; `None` where that is over.
-    pub fn of_answer(&self, typed: Vec<u8>, asked: Asked) -> Option<Vec<u8>> {
-        let marks = self.marks.lock();
-        let is_over = ended_since(&marks, asked.marks).is_some() || state_of(&marks) != asked.state;
-        (!is_over).then(|| self.keys(typed, &marks))
-    }
-
-    fn keys(&self, typed: Vec<u8>, marks: &Marks) -> Vec<u8> {
-        self.unread.store(true, Ordering::Release);
-        self.note(&typed);
-        let mut line = self.line.lock();
-        let is_first = line.is_empty();
-        line.write(&String::from_utf8_lossy(&typed));
-        match state_of(marks) {
-            ShellState::AtPrompt if typed == [END_OF_INPUT] && is_first && !marks.is_plain() => {
-                shells::pasted(LEAVE).into_bytes()
-            }
-            ShellState::AtPrompt | ShellState::Continuing if !marks.is_plain() => shells::accepted(&typed),
-            ShellState::AtPrompt | ShellState::Continuing | ShellState::Starting | ShellState::Busy => typed,
-        }
-    }
-}
-
-/// What a session was at when a person was asked for help.
-#[derive(Debug, Clone, Copy)]
-pub struct Asked {
-    state: ShellState,
-    marks: u64,
-}
-
-/// 300 µs behind a typed command, whoever typed it looks on: what a shell does itself is over then. As long as commands of a
-/// session are.
-const LOOK_ON: Duration = Duration::from_micros(300);
-/// 500 µs for a command to end whose end another thread told: then the next one is looked on again.
-const QUICK: Duration = Duration::from_micros(500);
-
-/// 3 s for a shell to give the terminal to a command that it was typed. As long as an echo is waited for.
-pub(super) const BEGIN: Duration = Duration::from_secs(3);
-
-/// Ctrl-D, which at an empty prompt leaves a shell. bash is told so by a command: an interrupt may look to it like an end of input.
-const END_OF_INPUT: u8 = 4;
-const LEAVE: &str = "exit";
-
-/// 300 ms between two looks at a shell that marks nothing; they must agree.
-pub(super) const LOOK: Duration = Duration::from_millis(300);
-
-/// How far a command came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ran {
-    /// It ended with this code.
-    Ended(i32),
-    /// It still runs.
-    Running,
-    /// It is not whole: the shell waits for the rest.
-    Incomplete,
-    /// The shell reads a line itself, and does not say why: it ended, or asks for something.
-    Silent,
-    /// The shell itself ended.
-    ShellEnded,
 }
 
 /// What a shell is at.
@@ -217,7 +132,7 @@ impl Terminal {
     }
 
     /// Has what is forgotten of the output of the command that was just typed go to a file of its own.
-    fn spill(&self, process: &Process) {
+    pub(super) fn spill(&self, process: &Process) {
         let Some((spill, most)) = &self.spill else { return };
         let overflow = Arc::new(Mutex::new(Some(Overflow::new(Arc::clone(spill), *most))));
         *self.overflow.lock() = Some(Arc::clone(&overflow));
@@ -383,147 +298,6 @@ impl Terminal {
     pub fn key_at_prompt(&self, key: Vec<u8>) -> Vec<u8> {
         if key == [END_OF_INPUT] && !self.is_plain() { self.line(LEAVE).into_bytes() } else { key }
     }
-
-    /// Waits until the shell waits for a command; `false` when it does not within `time`.
-    pub async fn prompt(&self, process: &Process, time: Duration, deadline: &Deadline) -> Result<bool> {
-        self.wait(process, time, deadline, || self.state() == ShellState::AtPrompt).await
-    }
-
-    pub(super) async fn wait(
-        &self,
-        process: &Process,
-        time: Duration,
-        deadline: &Deadline,
-        is_there: impl Fn() -> bool + Send,
-    ) -> Result<bool> {
-        let give_up = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
-        let mut seen_reading = None;
-        loop {
-            let marked = process.marked();
-            if is_there() {
-                return Ok(true);
-            }
-            if process.ended().is_some() {
-                return Ok(false);
-            }
-            tokio::select! {
-                biased;
-                () = marked => {}
-                () = tokio::time::sleep_until(give_up.min(Instant::now() + LOOK).into()) => {
-                    seen_reading = self.look(process, seen_reading);
-                    if Instant::now() >= give_up {
-                        return Ok(is_there());
-                    }
-                }
-                stop = deadline.reached() => return Err(stop),
-            }
-        }
-    }
-
-    /// Looks whether the shell reads a line without having said so: where its output ends then. Two looks that agree, `before`
-    /// being what the one before found, are noted.
-    fn look(&self, process: &Process, before: Option<u64>) -> Option<u64> {
-        let is_asked = self.state() == ShellState::Busy && !self.is_plain();
-        let reads = is_asked && process.leader().is_some_and(edits_a_line);
-        let now = reads.then(|| process.position());
-        if now.is_some() && now == before {
-            self.marks.lock().reads_a_line();
-        }
-        now
-    }
-
-    /// Types a command and waits for its end, at most `time`. `AlreadyExists` when another still runs.
-    pub async fn run(&self, session: &Session, command: &str, time: Duration, deadline: &Deadline) -> Result<Ran> {
-        if command.len() > TYPED_BYTES {
-            return Err(Error::invalid(format!(
-                "The command has {} bytes; at most {TYPED_BYTES} are typed. Write a script to a file and run that.",
-                command.len()
-            )));
-        }
-        check_typed(command)?;
-        let process = &session.process;
-        let Ok(_typing) = self.typing.try_lock() else { return Err(busy(&session.id)) };
-        match self.state() {
-            ShellState::AtPrompt => {}
-            ShellState::Starting => {
-                self.prompt(process, START, deadline).await?;
-            }
-            // A prompt is on its way where a command has just ended.
-            ShellState::Busy if self.last_is_end() => {
-                self.prompt(process, PROMPT, deadline).await?;
-            }
-            ShellState::Busy | ShellState::Continuing => {}
-        }
-        let turn = session.turn(deadline).await?;
-        self.calm(session, deadline).await?;
-        if self.state() != ShellState::AtPrompt {
-            let is_silent = self.marks.lock().is_silent();
-            return match process.ended() {
-                Some(_) => Ok(Ran::ShellEnded),
-                None if is_silent => Err(silent(&session.id)),
-                None => Err(busy(&session.id)),
-            };
-        }
-        let before = self.mark_count();
-        let line = self.line(command);
-        // A shell may have lost its line editor.
-        process.check_lines(line.as_bytes())?;
-        self.typed(command);
-        self.spill(process);
-        let typed = Instant::now();
-        process.write(line.as_bytes(), deadline).await?;
-        self.typed_whole();
-        drop(turn);
-        let is_over = || {
-            let marks = self.marks.lock();
-            // A plain shell asks for the rest of every line that was typed in parts.
-            let asks_for_more = !marks.is_plain() && marks.since(before).any(|mark| mark.kind == Kind::Continuation);
-            // An end is told together with the prompt behind it: one wake-up for both.
-            let has_ended = marks.since(before).any(|mark| matches!(mark.kind, Kind::End(_)));
-            marks.is_silent()
-                || asks_for_more
-                || (has_ended && marks.last().is_some_and(|mark| mark.kind == Kind::Prompt))
-        };
-        let looks_on = self.looks_on() && !time.is_zero();
-        if looks_on {
-            process.look_on(LOOK_ON, &is_over);
-        }
-        let is_seen = looks_on && is_over();
-        let is_over = self.wait(process, time, deadline, is_over).await?;
-        self.is_quick.store(is_seen || !looks_on && is_over && typed.elapsed() < QUICK, Ordering::Relaxed);
-        let code = self.ended_since(before);
-        if !is_over && code.is_none() {
-            self.begun(process, before, deadline).await?;
-            return Ok(if process.ended().is_some() { Ran::ShellEnded } else { Ran::Running });
-        }
-        let Some(code) = code else {
-            let is_silent = self.marks.lock().is_silent();
-            return Ok(if is_silent { Ran::Silent } else { Ran::Incomplete });
-        };
-        self.prompt(process, PROMPT, deadline).await?;
-        Ok(Ran::Ended(code))
-    }
-
-    /// Waits until the command that was typed behind the first `count` marks has the terminal: a return that is written before that
-    /// is one of the shell's line editor, and ends no line for the command.
-    pub(super) async fn begun(&self, process: &Process, count: u64, deadline: &Deadline) -> Result<()> {
-        self.marks.lock().tell_begin();
-        let has_begun = || {
-            let marks = self.marks.lock();
-            let is_begun = |kind| matches!(kind, Kind::Begin | Kind::Continuation | Kind::End(_));
-            marks.is_silent() || marks.since(count).any(|mark| is_begun(mark.kind))
-        };
-        self.wait(process, BEGIN, deadline, has_begun).await.map(drop)
-    }
-
-    /// Whether the next command is looked on from the thread that types it.
-    pub(super) fn looks_on(&self) -> bool {
-        self.is_quick.load(Ordering::Relaxed) && !self.is_logged
-    }
-
-    fn last_is_end(&self) -> bool {
-        self.marks.lock().last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)))
-    }
 }
 
 /// A screen that its session draws on until it ends.
@@ -535,36 +309,15 @@ impl Drop for Folds {
     }
 }
 
-fn ended_since(marks: &Marks, count: u64) -> Option<i32> {
+pub(super) fn ended_since(marks: &Marks, count: u64) -> Option<i32> {
     marks.since(count).filter_map(|mark| if let Kind::End(code) = mark.kind { Some(code) } else { None }).last()
 }
 
-fn state_of(marks: &Marks) -> ShellState {
+pub(super) fn state_of(marks: &Marks) -> ShellState {
     match marks.last().map(|mark| mark.kind) {
         None => ShellState::Starting,
         Some(Kind::Prompt) => ShellState::AtPrompt,
         Some(Kind::Continuation) => ShellState::Continuing,
         Some(Kind::Begin | Kind::End(_) | Kind::Accepted | Kind::Typed | Kind::Redrawn) => ShellState::Busy,
     }
-}
-
-pub(super) fn silent(id: &str) -> Error {
-    Error::new(
-        ErrorKind::AlreadyExists,
-        format!(
-            "Session '{id}' is open, but its shell says no more when a command ends, because its prompt was taken away; or a \
-             command asks for a line there. Answer it with `shell_write_to_process`, or end the session with \
-             `shell_kill_process` and use another."
-        ),
-    )
-}
-
-fn busy(id: &str) -> Error {
-    Error::new(
-        ErrorKind::AlreadyExists,
-        format!(
-            "Session '{id}' already exists and is running. Look at it with `shell_view`, write to it with \
-             `shell_write_to_process`, end it with `shell_kill_process`, or use another id."
-        ),
-    )
 }

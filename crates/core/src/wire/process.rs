@@ -17,7 +17,7 @@ use crate::media::terminal;
 use crate::session::Session;
 use crate::session::canvas::Canvas;
 use crate::session::paint::paint;
-use crate::session::terminal::Typist;
+use crate::session::typist::Typist;
 
 /// A running command, and the screen of its terminal if it has one.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 
 use super::Hold;
-use super::terminal::Ran;
+use super::running::Ran;
 use super::tests::{World, call};
 use crate::backend::Backend;
 use crate::backend::process::TerminalSize;

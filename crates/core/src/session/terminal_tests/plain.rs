@@ -4,8 +4,9 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::running::Ran;
 use super::super::shells::start_plain;
-use super::super::terminal::{Ran, Terminal};
+use super::super::terminal::Terminal;
 use super::super::{Session, Sessions, Starter};
 use super::*;
 use crate::backend::{Backend, Call, CommandLimits, TerminalRequest};
