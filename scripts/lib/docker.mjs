@@ -78,17 +78,25 @@ const NOT_ON_PODMAN = [
 
 /** The tests of the core. @param {readonly string[]} skipped names of tests */
 async function rustSuite(env, skipped) {
-  const features = ['--package=gloveport-guest', '--features=engine-tests']
   if (spawnSync('cargo', ['nextest', '--version'], { cwd: root }).status === 0) {
     forget(NEXTEST_REPORT)
-    const args = ['nextest', 'run', ...features]
-    if (skipped.length) args.push('-E', `not (${skipped.map((name) => `test(${name})`).join(' | ')})`)
+    // With the rest of the workspace: so what it stands on is what `rust` has built.
+    const without = skipped.length ? ` and not (${skipped.map((name) => `test(${name})`).join(' | ')})` : ''
+    const args = ['nextest', 'run', '--workspace', '--features=gloveport-guest/engine-tests']
+    args.push('-E', `package(gloveport-guest)${without}`)
     const { code } = await run('Container tests (Rust)', 'cargo', args, { env, allowFailure: true })
     return fromJunit(NEXTEST_REPORT, code)
   }
   // Not tests, but other processes of some.
   const left = [...skipped, CHILDREN]
-  const args = ['test', ...features, '--test=docker', '--', ...left.flatMap((name) => ['--skip', name])]
+  const args = [
+    'test',
+    '--package=gloveport-guest',
+    '--features=engine-tests',
+    '--test=docker',
+    '--',
+    ...left.flatMap((name) => ['--skip', name]),
+  ]
   const { code, stdout } = await run('Container tests (Rust)', 'cargo', args, { env, tee: true, allowFailure: true })
   return fromCargoTest(stdout, code)
 }
