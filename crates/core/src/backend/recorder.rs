@@ -235,7 +235,11 @@ impl Drop for Recorder {
 }
 
 fn outcome(captured: Option<Captured>, begin: Instant) -> ExecuteOutcome {
-    let captured = captured.unwrap_or_default();
+    of_captured(captured.unwrap_or_default(), begin)
+}
+
+/// What is known of a command by its output and its begin.
+pub(super) fn of_captured(captured: Captured, begin: Instant) -> ExecuteOutcome {
     ExecuteOutcome {
         output: captured.output,
         stdout: captured.stdout,

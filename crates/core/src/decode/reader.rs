@@ -21,21 +21,13 @@ impl Wrong {
         *self.0
     }
 
-    fn in_field(mut self, name: &str) -> Self {
+    /// The same, found within this step of a place.
+    fn within(mut self, step: &str) -> Self {
         let place = &mut self.0.1;
         if !place.is_empty() && !place.starts_with('[') {
             place.insert(0, '.');
         }
-        place.insert_str(0, name);
-        self
-    }
-
-    fn in_item(mut self, index: usize) -> Self {
-        let place = &mut self.0.1;
-        if !place.is_empty() && !place.starts_with('[') {
-            place.insert(0, '.');
-        }
-        place.insert_str(0, &format!("[{index}]"));
+        place.insert_str(0, step);
         self
     }
 }
@@ -162,7 +154,7 @@ impl<'de> SeqAccess<'de> for &mut Items {
         let Some(item) = self.items.next() else { return Ok(None) };
         let index = self.index;
         self.index += 1;
-        seed.deserialize(Reader(item)).map(Some).map_err(|wrong| wrong.in_item(index))
+        seed.deserialize(Reader(item)).map(Some).map_err(|wrong| wrong.within(&format!("[{index}]")))
     }
 }
 
@@ -190,7 +182,7 @@ impl<'de> MapAccess<'de> for Fields {
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Wrong> {
         let (name, value) = self.field.take().ok_or_else(|| Wrong::custom("a value has no name"))?;
-        seed.deserialize(Reader(value)).map_err(|wrong| wrong.in_field(&name))
+        seed.deserialize(Reader(value)).map_err(|wrong| wrong.within(&name))
     }
 }
 

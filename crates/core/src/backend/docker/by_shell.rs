@@ -16,6 +16,7 @@ use super::engine::refused;
 use crate::backend::capture::{Capture, Captured};
 use crate::backend::command_line;
 use crate::backend::posix::PosixPlace;
+use crate::backend::recorder::of_captured;
 use crate::backend::remote::{RemoteBackend, RemoteOptions};
 use crate::backend::{
     Backend, Background, BoxFuture, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, Shell, Stream, temp,
@@ -312,18 +313,11 @@ fn outcome(
     stopped: Option<ErrorKind>,
 ) -> ExecuteOutcome {
     ExecuteOutcome {
-        output: captured.output,
-        stdout: captured.stdout,
-        stderr: captured.stderr,
-        truncated: captured.truncated,
-        spill_path: captured.spill_path,
-        spill_bytes: captured.spill_bytes,
         // A shell says 128 and the number for a command that a signal ended.
         exit_code,
         timed_out: stopped == Some(ErrorKind::Timeout),
         aborted: stopped == Some(ErrorKind::Aborted),
-        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
-        ..ExecuteOutcome::default()
+        ..of_captured(captured, begin)
     }
 }
 
