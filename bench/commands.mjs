@@ -97,11 +97,17 @@ const here = (work) => async () => {
 }
 const there = (what) => async () => JSON.parse(await askSmall(`${what} ${RUNS}`))
 
-/** The median of each thing, in microseconds, after rounds in which they take turns. */
+/**
+ * The median of each thing, in microseconds, after rounds in which they take turns, each round with another one first: what ran just
+ * before decides how the kernel shares out the processors.
+ */
 async function inTurns(things) {
   const times = Object.fromEntries(Object.keys(things).map((name) => [name, []]))
+  const all = Object.entries(things)
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [name, some] of Object.entries(things)) times[name].push(...(await some()))
+    const order = round % 2 === 0 ? all : all.toReversed()
+    const first = (round >> 1) % all.length
+    for (const [name, some] of [...order.slice(first), ...order.slice(0, first)]) times[name].push(...(await some()))
   }
   return Object.fromEntries(Object.entries(times).map(([name, all]) => [name, median(all)]))
 }

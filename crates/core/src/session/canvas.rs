@@ -329,7 +329,7 @@ mod tests {
         assert!(!is_ready(&mut canvas.caught_up()));
         drop(look);
         tokio::time::timeout(LONG, later).await.unwrap();
-        // Who went on while something waited gave all that followed to the other thread, which costs a third of a terminal's speed.
+        // Who went on while something waited gave all that followed to the other thread, cheap as it was.
         assert!(tap.later().is_none() && !canvas.waiting.lock().is_busy);
         canvas.caught_up().await;
         assert_eq!(canvas.lock().look().lines, [" last of all"]);
