@@ -1,9 +1,11 @@
 //! What a command prints, caught in bounded memory: each stream alone, and both in the order in which they arrived. What
 //! memory does not hold can go to a file besides.
 
+use std::time::Instant;
+
 use super::outlet::Outlet;
 use super::spill::{Spill, Spilling};
-use super::{OutputSink, Stream};
+use super::{ExecuteOutcome, OutputSink, Stream};
 use crate::text::encoding::whole_characters;
 use crate::text::head_tail::HeadTail;
 use crate::text::stream::Utf8Stream;
@@ -33,6 +35,22 @@ pub(super) struct Captured {
     pub(super) spill_path: Option<String>,
     /// Where the file holds only the beginning: so many bytes.
     pub(super) spill_bytes: Option<u64>,
+}
+
+impl Captured {
+    /// What is known by it of a command that began then.
+    pub(super) fn outcome(self, begin: Instant) -> ExecuteOutcome {
+        ExecuteOutcome {
+            output: self.output,
+            stdout: self.stdout,
+            stderr: self.stderr,
+            truncated: self.truncated,
+            spill_path: self.spill_path,
+            spill_bytes: self.spill_bytes,
+            duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
+            ..ExecuteOutcome::default()
+        }
+    }
 }
 
 struct StreamCapture {

@@ -9,7 +9,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::capture::{Capture, Captured};
+use super::capture::Capture;
 use super::kept::{Forgotten, Kept};
 use super::outlet::Outlet;
 use super::tap::{Later, Tap};
@@ -111,7 +111,7 @@ impl Output {
 
     /// What is known of a process that runs.
     pub(super) fn so_far(&self, state: &State) -> ExecuteOutcome {
-        outcome(state.capture.as_ref().map(Capture::so_far), self.begin)
+        state.capture.as_ref().map(Capture::so_far).unwrap_or_default().outcome(self.begin)
     }
 
     /// What is to be waited for before more of a terminal is read.
@@ -204,8 +204,8 @@ impl Recorder {
         }
         let mut state = self.output.state.lock();
         // The bounded result is made once; its buffers go.
-        let captured = state.capture.take().map(|capture| capture.so_far());
-        state.ended = Some(complete(outcome(captured, self.output.begin)));
+        let captured = state.capture.take().map(|capture| capture.so_far()).unwrap_or_default();
+        state.ended = Some(complete(captured.outcome(self.output.begin)));
         let taps = (state.tap.take(), state.forgotten.take());
         drop(state);
         drop(taps);
@@ -224,31 +224,13 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         let mut state = self.output.state.lock();
         if state.ended.is_none() {
-            let captured = state.capture.take().map(|capture| capture.so_far());
-            state.ended = Some(ExecuteOutcome { aborted: true, ..outcome(captured, self.output.begin) });
+            let captured = state.capture.take().map(|capture| capture.so_far()).unwrap_or_default();
+            state.ended = Some(ExecuteOutcome { aborted: true, ..captured.outcome(self.output.begin) });
             let taps = (state.tap.take(), state.forgotten.take());
             drop(state);
             drop(taps);
             self.output.tell_end();
         }
-    }
-}
-
-fn outcome(captured: Option<Captured>, begin: Instant) -> ExecuteOutcome {
-    of_captured(captured.unwrap_or_default(), begin)
-}
-
-/// What is known of a command by its output and its begin.
-pub(super) fn of_captured(captured: Captured, begin: Instant) -> ExecuteOutcome {
-    ExecuteOutcome {
-        output: captured.output,
-        stdout: captured.stdout,
-        stderr: captured.stderr,
-        truncated: captured.truncated,
-        spill_path: captured.spill_path,
-        spill_bytes: captured.spill_bytes,
-        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
-        ..ExecuteOutcome::default()
     }
 }
 

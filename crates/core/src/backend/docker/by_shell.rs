@@ -16,7 +16,6 @@ use super::engine::refused;
 use crate::backend::capture::{Capture, Captured};
 use crate::backend::command_line;
 use crate::backend::posix::PosixPlace;
-use crate::backend::recorder::of_captured;
 use crate::backend::remote::{RemoteBackend, RemoteOptions};
 use crate::backend::{
     Backend, Background, BoxFuture, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, Shell, Stream, temp,
@@ -317,7 +316,7 @@ fn outcome(
         exit_code,
         timed_out: stopped == Some(ErrorKind::Timeout),
         aborted: stopped == Some(ErrorKind::Aborted),
-        ..of_captured(captured, begin)
+        ..captured.outcome(begin)
     }
 }
 

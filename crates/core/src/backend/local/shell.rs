@@ -263,23 +263,16 @@ fn stop_of(error: &Error) -> Stop {
 fn outcome(captured: Captured, ended: Ended, stop: Option<Stop>, begin: Instant) -> ExecuteOutcome {
     let Ended { status, others, peak_memory, ceiling, kept, supervisor_lost } = ended;
     ExecuteOutcome {
-        output: captured.output,
-        stdout: captured.stdout,
-        stderr: captured.stderr,
         exit_code: status.and_then(|status| status.code()),
         signal: status.and_then(signal_name),
         timed_out: stop == Some(Stop::TimedOut),
         aborted: stop == Some(Stop::Aborted),
-        truncated: captured.truncated,
-        spill_path: captured.spill_path,
-        spill_bytes: captured.spill_bytes,
-        exit_meaning: None,
-        duration_ms: u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX),
         processes_left: (others > 0 && stop.is_none() && ceiling.is_none()).then_some(others),
         processes_kept: kept,
         peak_memory_bytes: peak_memory,
         ceiling,
         supervisor_lost,
+        ..captured.outcome(begin)
     }
 }
 
