@@ -29,6 +29,7 @@ const GUEST_SOURCES = [
   'crates/guest/build.rs',
   'crates/guest/src',
   'crates/lines',
+  'crates/standby',
   'crates/supervisor',
 ]
 
@@ -62,7 +63,7 @@ export async function buildSupervisor(processor = process.arch) {
   await whenStale({
     stamp: `target/gloveport-stamps/supervisor-${processor}`,
     inputs: () =>
-      digest(['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates/supervisor'], {
+      digest(['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'crates/standby', 'crates/supervisor'], {
         target,
         made: existsSync(join(root, program)) ? digest([program]) : 'missing',
         RUSTFLAGS: process.env.RUSTFLAGS,

@@ -5,7 +5,7 @@
 //!
 //! It is one thread, knows nothing of paths and rules, and reads no environment. What it runs comes as a
 //! [`gloveport_supervisor::Request`]; see that library for what is said, [`supervise`] for the course of a command,
-//! [`start`] for how it starts, [`score`] for who goes when memory runs out, [`tree`] for how its processes are found and ended.
+//! [`start`] for how it starts, [`standby`] for shells that are started ahead, [`score`] for who goes when memory runs out, [`tree`] for how its processes are found and ended.
 //! It is Linux only: elsewhere the host does what it can by itself.
 
 //!
@@ -19,11 +19,15 @@ extern crate alloc;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
+mod elf;
+#[cfg(target_os = "linux")]
 mod proc;
 #[cfg(target_os = "linux")]
 mod score;
 #[cfg(feature = "standalone")]
 mod standalone;
+#[cfg(target_os = "linux")]
+mod standby;
 #[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]

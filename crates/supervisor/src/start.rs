@@ -3,8 +3,9 @@
 
 use alloc::vec::Vec;
 
+use gloveport_standby::DESCRIPTORS;
 use gloveport_supervisor::{Limits, Request, Stage};
-use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, set_parent_process_death_signal, setrlimit};
@@ -39,6 +40,11 @@ impl Descriptors {
             script: if request.has_script { arrived.next() } else { None },
         })
     }
+
+    /// The directory, standard input (`empty` where there is none), standard output and standard error.
+    pub(crate) fn in_order<'a>(&'a self, empty: &'a OwnedFd) -> [BorrowedFd<'a>; DESCRIPTORS] {
+        [&self.directory, self.stdin.as_ref().unwrap_or(empty), &self.stdout, &self.stderr].map(AsFd::as_fd)
+    }
 }
 
 /// Why a command did not start.
@@ -48,27 +54,22 @@ pub(crate) struct Failure {
     pub(crate) errno: i32,
 }
 
-/// Starts the command. `empty` is read where there is no input; `tasks` is the count of threads on the machine now.
+/// Starts the command. `empty` is read where there is no input; `limits` are those of [`resource_limits`].
 pub(crate) fn start(
     request: &Request,
     descriptors: &Descriptors,
     empty: &OwnedFd,
     stack: &mut Stack,
-    tasks: Option<u64>,
+    limits: &[(Resource, Rlimit)],
 ) -> Result<Pid, Failure> {
     let Some(path) = request.arguments.first() else { return Err(Failure { stage: Stage::Request, errno: 0 }) };
     let program =
         Program::new(path, request.arguments.iter().map(AsRef::as_ref), request.environment.iter().map(AsRef::as_ref));
     let stdin = descriptors.stdin.as_ref().unwrap_or(empty);
-    let limits = resource_limits(&request.limits, tasks);
     // Runs in the memory of this process: system calls only.
     let mut setup = || {
-        // A session of its own: `/dev/tty` does not open, and `kill 0` reaches the command's group only.
-        rustix::process::setsid().map_err(failed(Stage::Setup))?;
-        // This program has one thread, so that "parent" means what it says here.
-        set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed(Stage::Setup))?;
+        begin_session()?;
         rustix::process::fchdir(&descriptors.directory).map_err(failed(Stage::Directory))?;
-        rustix::process::umask(Mode::from_raw_mode(0o022));
         // The script last: until then one of the others may have the number 3.
         let script = descriptors.script.iter().map(|script| (script, 3));
         for (descriptor, target) in
@@ -80,7 +81,7 @@ pub(crate) fn start(
             // The session has none yet and nobody else's session has this one: it is the one that job control works on.
             rustix::process::ioctl_tiocsctty(stdin).map_err(failed(Stage::Setup))?;
         }
-        for (resource, limit) in &limits {
+        for (resource, limit) in limits {
             setrlimit(*resource, *limit).map_err(failed(Stage::Setup))?;
         }
         Ok(())
@@ -93,12 +94,22 @@ pub(crate) fn start(
     }
 }
 
-fn failed(stage: Stage) -> impl Fn(Errno) -> Failure {
+/// What every child begins with, before it has anything of its command.
+pub(crate) fn begin_session() -> Result<(), Failure> {
+    // A session of its own: `/dev/tty` does not open, and `kill 0` reaches the command's group only.
+    rustix::process::setsid().map_err(failed(Stage::Setup))?;
+    // This program has one thread, so that "parent" means what it says here.
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed(Stage::Setup))?;
+    rustix::process::umask(Mode::from_raw_mode(0o022));
+    Ok(())
+}
+
+pub(crate) fn failed(stage: Stage) -> impl Fn(Errno) -> Failure {
     move |errno| Failure { stage, errno: errno.raw_os_error() }
 }
 
-/// The limits to set, lowered to what this process may set at all.
-fn resource_limits(limits: &Limits, tasks: Option<u64>) -> Vec<(Resource, Rlimit)> {
+/// The limits to set, lowered to what this process may set at all; `tasks` is the count of threads on the machine now.
+pub(crate) fn resource_limits(limits: &Limits, tasks: Option<u64>) -> Vec<(Resource, Rlimit)> {
     // `RLIMIT_NPROC` counts the threads of the user on the whole machine, so it starts from those that are there.
     let threads =
         limits.processes.zip(tasks).map(|(limit, tasks)| tasks.saturating_add(limit.saturating_mul(THREADS_EACH)));

@@ -18,7 +18,8 @@ use rustix::process::{
 
 use crate::clock::Instant;
 use crate::score::Score;
-use crate::start::{Descriptors, Failure, start};
+use crate::standby::Standby;
+use crate::start::{Descriptors, Failure, resource_limits, start};
 use crate::sys::{self, Stack};
 use crate::tree::{self, Family, Tasks};
 use crate::usage;
@@ -32,6 +33,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const RECOUNT_EVERY: Duration = Duration::from_secs(1);
 /// A tenth of the time at the most goes into looks at a large tree.
 const LOOK_SHARE: u32 = 10;
+
+/// 10 ms without an order: a shell is started ahead then. Who runs one command and closes waits for nothing.
+const IDLE: Duration = Duration::from_millis(10);
 
 /// What a command can take from this program, having the same rights.
 const OWN_LIMITS: [Resource; 6] =
@@ -52,6 +56,9 @@ pub(crate) struct Supervisor {
     /// Limits of this program as it had them at first.
     own_limits: [Rlimit; OWN_LIMITS.len()],
     stack: Stack,
+    standby: Standby,
+    /// How many commands were ordered.
+    orders: u64,
     inbox: Vec<u8>,
     arrived: Vec<OwnedFd>,
     buffer: Vec<u8>,
@@ -98,6 +105,8 @@ impl Supervisor {
             tasks: Tasks::new(),
             own_limits: OWN_LIMITS.map(getrlimit),
             stack: Stack::new(),
+            standby: Standby::new(),
+            orders: 0,
             inbox: Vec::new(),
             arrived: Vec::new(),
             buffer: vec![0; READ_BYTES],
@@ -107,6 +116,7 @@ impl Supervisor {
     /// Runs commands until the host goes away, and ends what they started. Whether nothing of it is left.
     pub(crate) fn serve(&mut self) -> bool {
         while self.serve_one().is_ok() {}
+        self.standby.dismiss();
         self.family.end().survivors == 0
     }
 
@@ -158,7 +168,12 @@ impl Supervisor {
             return Err(Failure { stage: Stage::Request, errno: 0 });
         };
         let tasks = request.limits.processes.and_then(|_| self.tasks.count());
-        let command = start(request, &descriptors, &self.empty, &mut self.stack, tasks)?;
+        let limits = resource_limits(&request.limits, tasks);
+        self.orders += 1;
+        let command = match self.standby.start(request, &descriptors, &self.empty, &limits) {
+            Some(started) => started?,
+            None => start(request, &descriptors, &self.empty, &mut self.stack, &limits)?,
+        };
         self.family.begin(command);
         Ok((command, tasks, descriptors))
     }
@@ -248,10 +263,20 @@ impl Supervisor {
         !descriptors[0].revents().is_empty()
     }
 
-    /// Waits until the host has something to say. A wait in [`Supervisor::receive`] itself would end, for nothing, each time
-    /// that the host takes a report.
-    fn wait_for_host(&self) {
-        sys::wait_on(&mut [PollFd::new(&self.host, PollFlags::IN)], None);
+    /// Waits until the host has something to say; a shell for its next command is started meanwhile. A wait in
+    /// [`Supervisor::receive`] itself would end, for nothing, each time that the host takes a report.
+    fn wait_for_host(&mut self) {
+        let mut host = [PollFd::new(&self.host, PollFlags::IN)];
+        if self.standby.is_wanted() {
+            // Who has had two commands gets a third soon.
+            let patience = if self.orders > 1 { Duration::ZERO } else { IDLE };
+            sys::wait_on(&mut host, Timespec::try_from(patience).ok().as_ref());
+            if !host[0].revents().is_empty() {
+                return;
+            }
+            self.standby.prepare(&self.empty, &mut self.stack);
+        }
+        sys::wait_on(&mut host, None);
     }
 
     /// The next order that has arrived whole.

@@ -8,10 +8,13 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
 
+use gloveport_supervisor::MAX_DESCRIPTORS;
 use rustix::event::{PollFd, Timespec, poll};
-use rustix::fd::{FromRawFd, OwnedFd};
-use rustix::io::{Errno, Result};
-use rustix::process::Pid;
+use rustix::fd::{BorrowedFd, FromRawFd, OwnedFd};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::io::{Errno, IoSlice, Result};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::process::{Pid, Resource};
 
 use crate::proc;
 
@@ -233,6 +236,56 @@ extern "C" fn run_child<E>(argument: *mut c_void) -> c_int {
     }
     plan.failure = Some((plan.program_failed)(last_error().raw_os_error()));
     127
+}
+
+/// Whether a process has the limits of this one, every one of them.
+pub(crate) fn has_own_limits(process: Pid) -> bool {
+    let limit_of = |pid: c_int, resource: c_int| {
+        let mut limit = [0u64; 2];
+        // SAFETY: the pair is the kernel's `struct rlimit64` and outlives the call; nothing is set.
+        let got = unsafe { libc::syscall(libc::SYS_prlimit64, pid, resource, ptr::null::<u64>(), limit.as_mut_ptr()) };
+        (got == 0).then_some(limit)
+    };
+    let pid = process.as_raw_nonzero().get();
+    (0..LIMITS).all(|resource| limit_of(pid, resource).is_some_and(|limit| Some(limit) == limit_of(0, resource)))
+}
+
+/// 16 limits of Linux.
+const LIMITS: c_int = 16;
+
+/// The number of a limit in the kernel.
+pub(crate) fn resource_number(resource: Resource) -> u64 {
+    resource as u64
+}
+
+/// A file in memory that nobody can change any more, under a descriptor from `least` on.
+pub(crate) fn sealed(name: &CStr, bytes: &[u8], least: c_int) -> Result<OwnedFd> {
+    // Where the system wants programs in memory to be announced it is; before Linux 6.3 nobody knows the flag.
+    let file = memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | MemfdFlags::EXEC)
+        .or_else(|_| memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING))?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let written = rustix::io::write(&file, rest)?;
+        rest = rest.get(written..).unwrap_or_default();
+    }
+    fcntl_add_seals(&file, SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE)?;
+    rustix::io::fcntl_dupfd_cloexec(&file, least)
+}
+
+/// Sends a message with descriptors beside it, whole.
+pub(crate) fn send_with<const N: usize>(
+    socket: &OwnedFd,
+    message: &[u8],
+    descriptors: &[BorrowedFd<'_>; N],
+    flags: SendFlags,
+) -> Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
+    let mut beside = SendAncillaryBuffer::new(&mut space);
+    if !beside.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(Errno::INVAL);
+    }
+    let sent = sendmsg(socket, &[IoSlice::new(message)], &mut beside, flags | SendFlags::NOSIGNAL)?;
+    if sent == message.len() { Ok(()) } else { Err(Errno::MSGSIZE) }
 }
 
 /// Makes `descriptor` the one numbered `target`, open across `exec`. Only for a child of [`start_child`], whose table

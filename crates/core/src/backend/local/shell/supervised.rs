@@ -1,7 +1,8 @@
 //! Commands that run under the supervisor program, one end of a socket here, the other there.
 //!
 //! A supervisor that has ended its command stands ready for the next: the second command of a backend needs no new
-//! program. The socket is the life of everything behind it. When its end here closes, by [`Supervised`]'s drop, by the
+//! program, and soon no new shell either, because a supervisor at rest starts one ahead. For commands that follow each other faster
+//! than that there are two, which take turns. The socket is the life of everything behind it. When its end here closes, by [`Supervised`]'s drop, by the
 //! backend's end or by the death of this process, the supervisor kills every process of its command and ends.
 //!
 //! A command with the same rights can kill or stop its supervisor. A stopped one is woken ([`Awake`]), and is the parent of
@@ -11,6 +12,7 @@
 mod link;
 mod order;
 
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -24,6 +26,7 @@ use rustix::net::{SendFlags, send};
 use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+use tokio::task::JoinHandle;
 
 use self::link::{Link, end_by_force, reap, retire, unusable, wait_for};
 use self::order::order_of;
@@ -41,6 +44,8 @@ use crate::error::{Error, ErrorKind, Result};
 const READY: usize = 4;
 /// 11 s for the report that a tree is ended: a second more than the supervisor gives itself where processes go on dying.
 const REPORT_WAIT: Duration = Duration::from_secs(11);
+/// The third command of a backend has a second supervisor started: who gives so many gives more.
+const SPARE_FROM: u64 = 3;
 /// 50 ms between looks at a supervisor that is to end a tree and does not, and 3 times that it is woken: who stops it again
 /// means to, and time is over.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -60,7 +65,12 @@ pub(super) struct Supervisors {
 /// What stands ready for the next command; nothing any more once the backend is closed.
 #[derive(Debug, Default)]
 struct Ready {
-    links: Vec<Link>,
+    /// The one that stood ready longest first: its shell is the one that had time to start.
+    links: VecDeque<Link>,
+    /// How many commands were started.
+    commands: u64,
+    /// Starts one more.
+    spare: Option<JoinHandle<()>>,
     is_closed: bool,
 }
 
@@ -87,7 +97,7 @@ impl Supervisors {
         }
         beside.extend(script.as_ref().map(AsFd::as_fd));
 
-        let mut ready = self.ready.lock().links.pop();
+        let mut ready = self.next_ready();
         let (link, sent) = loop {
             let is_fresh = ready.is_none();
             let link = match ready.take() {
@@ -129,35 +139,73 @@ impl Supervisors {
         Ok((command, piped.map(|(ours, _)| ours)))
     }
 
+    /// The one that stands ready longest; where no other is left beside it, one more is started.
+    fn next_ready(self: &Arc<Self>) -> Option<Link> {
+        let mut ready = self.ready.lock();
+        let next = ready.links.pop_front();
+        ready.commands += 1;
+        if ready.commands >= SPARE_FROM && ready.links.is_empty() && ready.spare.is_none() && !ready.is_closed {
+            let (program, home) = (self.program.clone(), Arc::downgrade(self));
+            ready.spare = Some(tokio::task::spawn_blocking(move || {
+                // Without one every command waits for its own.
+                let Ok(mut fresh) = Link::launch_for_another(&program) else { return };
+                if let (Some(home), Some(link)) = (home.upgrade(), fresh.0.take())
+                    && let Err(link) = home.put(link)
+                {
+                    // Whoever closes the backend waits for this.
+                    wait_for_end_of(vec![link]);
+                }
+            }));
+        }
+        next
+    }
+
     /// Lets those end that stand ready, and waits until they are gone. Later ones end with their commands.
     pub(super) async fn close(&self) {
-        let links = {
+        let spare = {
             let mut ready = self.ready.lock();
             ready.is_closed = true;
-            std::mem::take(&mut ready.links)
+            ready.spare.take()
         };
+        if let Some(spare) = spare {
+            // What it has started stands ready, unless the runtime ends.
+            drop(spare.await);
+        }
+        let links = std::mem::take(&mut self.ready.lock().links);
         if links.is_empty() {
             return;
         }
-        // They only wait for this end of their sockets to close. A fault of the wait is the runtime's own end.
-        drop(blocking(move || wait_for(links.into_iter().map(|link| (link.process, String::new())).collect())).await);
+        // A fault of the wait is the runtime's own end.
+        drop(blocking(move || wait_for_end_of(links.into())).await);
     }
 
     fn take_back(&self, socket: AsyncFd<OwnedFd>, process: Child, is_spent: bool) {
         let link = Link { socket: socket.into_inner(), process };
-        let mut ready = self.ready.lock();
-        if !is_spent && !ready.is_closed && ready.links.len() < READY {
-            ready.links.push(link);
-            return;
+        let rest = if is_spent { Err(link) } else { self.put(link) };
+        if let Err(link) = rest {
+            retire(vec![link]);
         }
-        drop(ready);
-        retire(vec![link]);
     }
+
+    /// Has it stand ready; gives it back where there is no room.
+    fn put(&self, link: Link) -> std::result::Result<(), Link> {
+        let mut ready = self.ready.lock();
+        if ready.is_closed || ready.links.len() >= READY {
+            return Err(link);
+        }
+        ready.links.push_back(link);
+        Ok(())
+    }
+}
+
+/// Waits until supervisors that run nothing are gone: they only wait for this end of their sockets to close.
+fn wait_for_end_of(links: Vec<Link>) {
+    wait_for(links.into_iter().map(|link| (link.process, String::new())).collect());
 }
 
 impl Drop for Supervisors {
     fn drop(&mut self) {
-        retire(std::mem::take(&mut self.ready.get_mut().links));
+        retire(std::mem::take(&mut self.ready.get_mut().links).into());
     }
 }
 

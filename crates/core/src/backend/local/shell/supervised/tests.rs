@@ -13,6 +13,8 @@ use super::*;
 use crate::backend::local::shell::{CommandRunner, Environment, SCRIPT_BYTES};
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, OutputChunk};
 
+mod standby;
+
 /// The program, built as it is shipped; `GLOVEPORT_SUPERVISOR` names one that is built already.
 pub(crate) fn program() -> SupervisorProgram {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
@@ -287,8 +289,7 @@ async fn a_command_starts_clean() {
 async fn one_supervisor_runs_command_after_command() {
     let runner = runner();
     let first = run_by(&runner, within("echo $PPID", 30_000)).await.stdout;
-    run_by(&runner, within("sleep 300 & sleep 300", 100)).await;
-    run_by(&runner, within("nonsense-that-is-no-program", 30_000)).await;
+    run_by(&runner, within("sleep 300 & sleep 300; nonsense-that-is-no-program", 100)).await;
     let second = run_by(&runner, within("echo $PPID", 30_000)).await.stdout;
     assert_eq!(first, second);
     drop(runner);

@@ -1,0 +1,232 @@
+//! The shell of the next command, started ahead while nothing runs and held before its first own instruction (`gloveport-standby`
+//! says how). It is a child like any command, and holds nothing of one: what it is to run comes to it when it is ordered.
+//!
+//! There is one at the most, and none while a command runs, so that every child of this program is the command's. What cannot be such
+//! a shell's is started as ever: another program, a script, a ceiling on memory (which the start itself must feel), variables that
+//! the dynamic linker reads, more than a message takes; also where the shell is not what it was, or does not answer. What was held
+//! then ends. A shell that cannot be held (another C library than glibc, a static one, a system that refuses) is not tried again.
+
+use alloc::vec::Vec;
+use core::ffi::CStr;
+use core::iter;
+use core::time::Duration;
+
+use gloveport_standby::{Answer, HEADER_BYTES, Header, LIBRARY, LIMITS, Limit, MESSAGE_BYTES, PRELOAD, READY, SOCKET};
+use gloveport_supervisor::{Request, Stage};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::{Stat, stat};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, socketpair};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, kill_process, waitpid};
+
+use crate::elf::is_run_by_glibc;
+use crate::start::{Descriptors, Failure, begin_session, failed};
+use crate::sys::{self, Program, Stack};
+
+/// The library as a file, for a Linux that it is built for.
+#[cfg(has_standby)]
+const LIBRARY_FILE: &[u8] = include_bytes!(env!("GLOVEPORT_STANDBY"));
+#[cfg(not(has_standby))]
+const LIBRARY_FILE: &[u8] = &[];
+
+const SHELL: &CStr = c"/bin/sh";
+/// The words before the command.
+const WORDS: [&CStr; 3] = [SHELL, c"-c", c"--"];
+/// 128 variables besides the library's: several times what commands get unless an application passes all on.
+const VARIABLES: usize = 128;
+/// What the dynamic linker and the C library read before a shell begins.
+const READ_EARLY: [&[u8]; 3] = [b"LD_", b"GLIBC_TUNABLES=", b"MALLOC_"];
+/// 100 ms for a held shell to say a word. It takes 1 ms; a stopped one says nothing.
+const ANSWER_WAIT: Duration = Duration::from_millis(100);
+/// 3 shells that could not be held: then none can.
+const FAILURES: u32 = 3;
+/// 10: descriptors from here on are in nobody's way.
+const ABOVE: i32 = 10;
+
+/// The shell that stands by, or may.
+pub(crate) struct Standby {
+    library: Option<OwnedFd>,
+    held: Option<Held>,
+    failures: u32,
+}
+
+struct Held {
+    pid: Pid,
+    socket: OwnedFd,
+    shell: Stat,
+}
+
+impl Standby {
+    pub(crate) fn new() -> Self {
+        Self { library: None, held: None, failures: if LIBRARY_FILE.is_empty() { FAILURES } else { 0 } }
+    }
+
+    /// Whether one might be started ahead.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.held.is_none() && self.failures < FAILURES
+    }
+
+    /// Starts one ahead. `empty` is what it has in place of descriptors.
+    pub(crate) fn prepare(&mut self, empty: &OwnedFd, stack: &mut Stack) {
+        if self.is_wanted() {
+            self.held = self.hold(empty, stack);
+            if self.held.is_none() {
+                self.failures += 1;
+            }
+        }
+    }
+
+    fn hold(&mut self, empty: &OwnedFd, stack: &mut Stack) -> Option<Held> {
+        if self.library.is_none() {
+            if !is_run_by_glibc(SHELL) {
+                self.failures = FAILURES;
+                return None;
+            }
+            self.library = Some(sys::sealed(c"gloveport-standby", LIBRARY_FILE, ABOVE).ok()?);
+        }
+        let library = self.library.as_ref()?;
+        let shell = stat(SHELL).ok()?;
+        let (socket, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).ok()?;
+        let theirs = rustix::io::fcntl_dupfd_cloexec(&theirs, ABOVE).ok()?;
+        // One place for each variable that may come.
+        let variables = iter::once(PRELOAD).chain(iter::repeat_n(c"_=", VARIABLES));
+        let program = Program::new(SHELL, WORDS.into_iter().chain([c":"]), variables);
+        let mut setup = || {
+            begin_session()?;
+            for (descriptor, target) in [(empty, 0), (empty, 1), (empty, 2), (&theirs, SOCKET), (library, LIBRARY)] {
+                sys::place(descriptor.as_raw_fd(), target).map_err(failed(Stage::Setup))?;
+            }
+            Ok(())
+        };
+        let failure = |errno| Failure { stage: Stage::Program, errno };
+        match sys::start_child(stack, &mut setup, &program, failure).ok()? {
+            (pid, Ok(())) => Some(Held { pid, socket, shell }),
+            (pid, Err(_)) => {
+                reap(pid);
+                None
+            }
+        }
+    }
+
+    /// Starts a command as the shell that is held; `None` where that is not to be: then there is none any more.
+    pub(crate) fn start(
+        &mut self,
+        request: &Request,
+        descriptors: &Descriptors,
+        empty: &OwnedFd,
+        limits: &[(Resource, Rlimit)],
+    ) -> Option<Result<Pid, Failure>> {
+        let held = self.held.take()?;
+        let answer = message_of(request, limits).filter(|_| held.is_unchanged()).and_then(|message| {
+            if !held.is_ready() {
+                self.failures += 1;
+                return None;
+            }
+            self.failures = 0;
+            held.ask(&message, descriptors, empty)
+        });
+        match answer {
+            Some(Answer::Runs) => return Some(Ok(held.pid)),
+            Some(Answer::Directory(errno)) => {
+                reap(held.pid);
+                return Some(Err(Failure { stage: Stage::Directory, errno }));
+            }
+            // The system's own way of saying no to it is the better one; or somebody meddled with the shell.
+            Some(Answer::Setup(_)) | None => held.end(),
+        }
+        None
+    }
+
+    /// Ends what is held.
+    pub(crate) fn dismiss(&mut self) {
+        if let Some(held) = self.held.take() {
+            held.end();
+        }
+    }
+}
+
+impl Held {
+    /// Whether the shell of the machine is the one that was started, and the limits of what was are this program's: others of the
+    /// user may change those of any process.
+    fn is_unchanged(&self) -> bool {
+        let identity = |shell: &Stat| (shell.st_dev, shell.st_ino, shell.st_size, shell.st_mtime, shell.st_mtime_nsec);
+        stat(SHELL).is_ok_and(|shell| identity(&shell) == identity(&self.shell)) && sys::has_own_limits(self.pid)
+    }
+
+    fn is_ready(&self) -> bool {
+        let mut word = [0];
+        self.hears() && recv(&self.socket, &mut word, RecvFlags::DONTWAIT).is_ok() && word == [READY]
+    }
+
+    /// Hands a command over, and takes the answer.
+    fn ask(&self, message: &[u8], descriptors: &Descriptors, empty: &OwnedFd) -> Option<Answer> {
+        sys::send_with(&self.socket, message, &descriptors.in_order(empty), SendFlags::DONTWAIT).ok()?;
+        let mut answer = [0; Answer::BYTES];
+        if !self.hears() {
+            return None;
+        }
+        match recv(&self.socket, &mut answer, RecvFlags::DONTWAIT) {
+            Ok((Answer::BYTES, _)) => Answer::decode(answer),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// Waits until the shell says something, or its end of the socket closes.
+    fn hears(&self) -> bool {
+        let mut socket = [PollFd::new(&self.socket, PollFlags::IN)];
+        sys::wait_on(&mut socket, Timespec::try_from(ANSWER_WAIT).ok().as_ref());
+        !socket[0].revents().is_empty()
+    }
+
+    /// It runs nothing any more when this returns.
+    fn end(self) {
+        let _ = kill_process(self.pid, Signal::KILL);
+        reap(self.pid);
+    }
+}
+
+/// Waits for a child that is on its way out.
+fn reap(pid: Pid) {
+    let _ = rustix::io::retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
+}
+
+/// What tells a held shell its command; `None` for one that it cannot run.
+fn message_of(request: &Request, limits: &[(Resource, Rlimit)]) -> Option<Vec<u8>> {
+    let is_shell = request.arguments.len() == WORDS.len() + 1
+        && request.arguments.iter().zip(WORDS).all(|(argument, word)| argument.as_c_str() == word);
+    let is_early = |variable: &[u8]| READ_EARLY.iter().any(|name| variable.starts_with(name));
+    let is_suitable = is_shell
+        && !request.has_script
+        && request.limits.memory_bytes.is_none()
+        && request.environment.len() <= VARIABLES
+        && !request.environment.iter().any(|variable| is_early(variable.as_bytes()));
+    if !is_suitable || limits.len() > LIMITS {
+        return None;
+    }
+    let mut message = Vec::from([0; HEADER_BYTES]);
+    for text in &request.arguments {
+        message.extend_from_slice(text.as_bytes_with_nul());
+    }
+    let argument_bytes = message.len() - HEADER_BYTES;
+    for text in &request.environment {
+        message.extend_from_slice(text.as_bytes_with_nul());
+    }
+    let mut header = Header {
+        argument_bytes: u32::try_from(argument_bytes).ok()?,
+        environment_bytes: u32::try_from(message.len() - HEADER_BYTES - argument_bytes).ok()?,
+        limit_count: u32::try_from(limits.len()).ok()?,
+        is_terminal: request.is_terminal.into(),
+        ..Header::default()
+    };
+    for (place, (resource, limit)) in header.limits.iter_mut().zip(limits) {
+        let number = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
+        *place = Limit {
+            resource: sys::resource_number(*resource),
+            current: number(limit.current),
+            maximum: number(limit.maximum),
+        };
+    }
+    message[..HEADER_BYTES].copy_from_slice(&header.bytes());
+    (message.len() <= MESSAGE_BYTES).then_some(message)
+}
