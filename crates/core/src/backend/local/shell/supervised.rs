@@ -44,7 +44,8 @@ use crate::error::{Error, ErrorKind, Result};
 const READY: usize = 4;
 /// 11 s for the report that a tree is ended: a second more than the supervisor gives itself where processes go on dying.
 const REPORT_WAIT: Duration = Duration::from_secs(11);
-/// The third command of a backend has a second supervisor started: who gives so many gives more.
+/// The third command of a backend has a second supervisor started, and so has each later one that leaves none ready: who gives so many
+/// gives more.
 const SPARE_FROM: u64 = 3;
 /// 50 ms between looks at a supervisor that is to end a tree and does not, and 3 times that it is woken: who stops it again
 /// means to, and time is over.
@@ -144,7 +145,10 @@ impl Supervisors {
         let mut ready = self.ready.lock();
         let next = ready.links.pop_front();
         ready.commands += 1;
-        if ready.commands >= SPARE_FROM && ready.links.is_empty() && ready.spare.is_none() && !ready.is_closed {
+        // Each command that runs holds this, and whoever runs them.
+        let has_room = Arc::strong_count(self) <= READY;
+        let is_starting = ready.spare.as_ref().is_some_and(|spare| !spare.is_finished());
+        if ready.commands >= SPARE_FROM && ready.links.is_empty() && has_room && !is_starting && !ready.is_closed {
             let (program, home) = (self.program.clone(), Arc::downgrade(self));
             ready.spare = Some(tokio::task::spawn_blocking(move || {
                 // Without one every command waits for its own.

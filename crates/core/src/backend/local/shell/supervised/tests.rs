@@ -315,7 +315,10 @@ async fn a_supervisor_that_took_a_large_order_takes_no_other() {
     assert!(second.peak_memory_bytes.unwrap() < small + (256 << 10), "{second:?} {small}");
     // Also one that the system does not take.
     assert_eq!(runner.run(large(30), directory(), &Call::default()).await.unwrap_err().kind(), ErrorKind::InvalidInput);
-    assert_ne!(supervisor().await.stdout, second.stdout);
+    for _ in 0..5 {
+        let later = supervisor().await;
+        assert!(later.peak_memory_bytes.unwrap() < small + (256 << 10), "{later:?} {small}");
+    }
 }
 
 #[tokio::test]
