@@ -122,6 +122,7 @@ test.each([
   ['options that are no object', wrong(5)],
   ['a root that is no string', wrong({ root: 5 })],
   ['an unknown option', wrong({ rot: '.' })],
+  ['a switch that is none', wrong({ startAhead: 'no' })],
 ])('a backend with %s throws InvalidInputError', (_name, options) => {
   expect(() => new LocalBackend(options)).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }))
 })

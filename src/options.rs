@@ -18,6 +18,8 @@ pub(crate) struct LocalJson {
     execute: Option<bool>,
     env: BTreeMap<String, String>,
     command_limits: ExecuteLimits,
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "elsewhere nothing is"))]
+    start_ahead: Option<bool>,
     confinement: ConfinementJson,
     durability: DurabilityJson,
     limits: Limits,
@@ -69,6 +71,8 @@ impl From<LocalJson> for LocalOptions {
             limits: json.limits,
             #[cfg(target_os = "linux")]
             supervisor: crate::supervisor::program(),
+            #[cfg(target_os = "linux")]
+            starts_nothing_ahead: json.start_ahead == Some(false),
             ..Self::default()
         }
     }

@@ -9,8 +9,9 @@ use std::process::Command;
 const SOURCES: &str = "../standby/src";
 
 /// What the compiler asks for by these names, the library has by others, so that it gives them to nobody else.
-const OWN_NAMES: [(&str, &str); 6] = [
+const OWN_NAMES: [(&str, &str); 7] = [
     ("memcpy", "memcpy"),
+    ("memmove", "memmove"),
     ("memset", "memset"),
     ("memcmp", "memcmp"),
     ("bcmp", "memcmp"),
@@ -42,7 +43,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         .arg(format!("{SOURCES}/lib.rs"))
         .status()?;
     if !status.success() {
-        return Err(format!("{} could not be built: {status}", library.display()).into());
+        let error = format!("the library that holds shells could not be built: {status}");
+        // What ships has it. Checks and lints do without.
+        if env::var_os("CARGO_FEATURE_STANDALONE").is_some() {
+            return Err(error.into());
+        }
+        println!("cargo::warning={error}");
+        return Ok(());
     }
     println!("cargo::rustc-cfg=has_standby");
     println!("cargo::rustc-env=GLOVEPORT_STANDBY={}", library.display());

@@ -33,6 +33,11 @@ export interface LocalBackendOptions {
    * enforced (on other systems than Linux).
    */
   readonly commandLimits?: ExecuteLimits | undefined
+  /**
+   * Whether the shell of the next command is started ahead, on Linux with glibc: commands start in a third of the time. It is held by a
+   * library of gloveport's in memory (`LD_PRELOAD`), which a monitor of the machine may remark on. Default true.
+   */
+  readonly startAhead?: boolean | undefined
   /** What holds a command inside the same walls as the file tools. `none` accepts that nothing does. */
   readonly confinement?: 'auto' | 'none' | undefined
   /** What a write waits for: nothing, its bytes on the disk, or its name too. Default `data`. */

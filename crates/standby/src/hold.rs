@@ -55,13 +55,13 @@ unsafe extern "C" fn hold(count: c_int, arguments: *mut *const c_char, environme
         Ok(()) => Answer::Runs,
         Err(answer) => answer,
     };
+    // As it was, before anybody hears of it: it fails in no process that could set the other.
+    let _ = system::set_dumpable(dumpable);
     let is_told = system::send(SOCKET, &answer.encode()).is_ok();
     if answer != Answer::Runs || !is_told {
         system::exit(127);
     }
     system::close(SOCKET);
-    // As it was: it fails in no process that could set the other.
-    let _ = system::set_dumpable(dumpable);
 }
 
 /// The words and variables that the process began with.

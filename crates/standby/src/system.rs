@@ -263,6 +263,18 @@ mod asked {
     }
 
     /// # Safety
+    /// As `memmove` of C.
+    #[unsafe(no_mangle)]
+    unsafe extern "C" fn gloveport_standby_memmove(to: *mut u8, from: *const u8, count: usize) -> *mut u8 {
+        for step in 0..count {
+            let index = if to.cast_const() < from { step } else { count - 1 - step };
+            // SAFETY: the caller vouches for so many bytes.
+            unsafe { *to.add(index) = *from.add(index) };
+        }
+        to
+    }
+
+    /// # Safety
     /// As `memset` of C.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn gloveport_standby_memset(to: *mut u8, byte: c_int, count: usize) -> *mut u8 {

@@ -16,6 +16,9 @@ extern crate std;
 
 mod protocol;
 
+/// The only word that the supervisor may be started with: it starts the shell of its next command while it has nothing to do.
+pub const START_AHEAD: &str = "start-ahead";
+
 pub use protocol::{
     Ceiling, Decoded, Ended, Limits, MAX_DESCRIPTORS, MAX_REQUEST_BYTES, Order, Report, Request, Stage, Status,
 };

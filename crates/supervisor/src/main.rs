@@ -41,8 +41,8 @@ mod usage;
 
 /// Its whole life; returns what it exits with: nothing but 0 says that nothing is left.
 #[cfg(target_os = "linux")]
-fn run() -> core::ffi::c_int {
-    match supervise::Supervisor::prepare() {
+fn run(starts_ahead: bool) -> core::ffi::c_int {
+    match supervise::Supervisor::prepare(starts_ahead) {
         Ok(mut supervisor) => {
             let is_clean = supervisor.serve();
             if is_clean { 0 } else { 2 }
@@ -55,5 +55,5 @@ fn run() -> core::ffi::c_int {
 #[cfg(not(feature = "standalone"))]
 fn main() {
     #[cfg(target_os = "linux")]
-    std::process::exit(run());
+    std::process::exit(run(std::env::args_os().nth(1).is_some_and(|word| word == gloveport_supervisor::START_AHEAD)));
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "an allocator and an exported `main` are unsafe by their nature")]
 
 use core::alloc::{GlobalAlloc, Layout};
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int};
 use core::panic::PanicInfo;
 
 // Without the standard library nobody else names the C library to the linker.
@@ -49,6 +49,8 @@ fn panic(_: &PanicInfo<'_>) -> ! {
 /// The C library calls this.
 // SAFETY: no other function of this name is linked.
 #[unsafe(no_mangle)]
-extern "C" fn main(_count: c_int, _arguments: *const *const c_char) -> c_int {
-    crate::run()
+extern "C" fn main(count: c_int, arguments: *const *const c_char) -> c_int {
+    // SAFETY: there are as many words as the C library says, each ended by a NUL.
+    let word = (count > 1).then(|| unsafe { CStr::from_ptr(*arguments.add(1)) });
+    crate::run(word.is_some_and(|word| word.to_bytes() == gloveport_supervisor::START_AHEAD.as_bytes()))
 }

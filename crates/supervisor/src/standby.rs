@@ -4,7 +4,8 @@
 //! There is one at the most, and none while a command runs, so that every child of this program is the command's. What cannot be such
 //! a shell's is started as ever: another program, a script, a ceiling on memory (which the start itself must feel), variables that
 //! the dynamic linker reads, more than a message takes; also where the shell is not what it was, or does not answer. What was held
-//! then ends. A shell that cannot be held (another C library than glibc, a static one, a system that refuses) is not tried again.
+//! then ends. A shell that cannot be held (another C library than glibc, a static one, one that other libraries are loaded into, a
+//! system that refuses) is not tried again.
 
 use alloc::vec::Vec;
 use core::ffi::CStr;
@@ -16,12 +17,13 @@ use gloveport_supervisor::{Request, Stage};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{Stat, stat};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, socketpair};
-use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, kill_process, waitpid};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, recv, shutdown, socketpair};
+use rustix::process::{Pid, Resource, Rlimit};
 
 use crate::elf::is_run_by_glibc;
 use crate::start::{Descriptors, Failure, begin_session, failed};
 use crate::sys::{self, Program, Stack};
+use crate::tree::END_WAIT;
 
 /// The library as a file, for a Linux that it is built for.
 #[cfg(has_standby)]
@@ -38,8 +40,10 @@ const VARIABLES: usize = 128;
 const READ_EARLY: [&[u8]; 3] = [b"LD_", b"GLIBC_TUNABLES=", b"MALLOC_"];
 /// 100 ms for a held shell to say a word. It takes 1 ms; a stopped one says nothing.
 const ANSWER_WAIT: Duration = Duration::from_millis(100);
-/// 3 shells that could not be held: then none can.
+/// 3 shells in a row that could not be held, or given a command: then none can.
 const FAILURES: u32 = 3;
+/// Names libraries that the dynamic linker loads into every program: their constructors are to see the command.
+const PRELOADED: &CStr = c"/etc/ld.so.preload";
 /// 10: descriptors from here on are in nobody's way.
 const ABOVE: i32 = 10;
 
@@ -57,8 +61,10 @@ struct Held {
 }
 
 impl Standby {
-    pub(crate) fn new() -> Self {
-        Self { library: None, held: None, failures: if LIBRARY_FILE.is_empty() { FAILURES } else { 0 } }
+    /// None yet, and none ever where that is not wanted.
+    pub(crate) fn new(is_wanted: bool) -> Self {
+        let can_be = is_wanted && !LIBRARY_FILE.is_empty();
+        Self { library: None, held: None, failures: if can_be { 0 } else { FAILURES } }
     }
 
     /// Whether one might be started ahead.
@@ -79,13 +85,13 @@ impl Standby {
     fn hold(&mut self, empty: &OwnedFd, stack: &mut Stack) -> Option<Held> {
         if self.library.is_none() {
             if !is_run_by_glibc(SHELL) {
-                self.failures = FAILURES;
+                self.give_up();
                 return None;
             }
             self.library = Some(sys::sealed(c"gloveport-standby", LIBRARY_FILE, ABOVE).ok()?);
         }
         let library = self.library.as_ref()?;
-        let shell = stat(SHELL).ok()?;
+        let shell = stat(SHELL).ok().filter(|_| is_nothing_preloaded())?;
         let (socket, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).ok()?;
         let theirs = rustix::io::fcntl_dupfd_cloexec(&theirs, ABOVE).ok()?;
@@ -103,10 +109,15 @@ impl Standby {
         match sys::start_child(stack, &mut setup, &program, failure).ok()? {
             (pid, Ok(())) => Some(Held { pid, socket, shell }),
             (pid, Err(_)) => {
-                reap(pid);
+                sys::end_child(pid, END_WAIT);
                 None
             }
         }
+    }
+
+    /// None any more, ever.
+    pub(crate) fn give_up(&mut self) {
+        self.failures = FAILURES;
     }
 
     /// Starts a command as the shell that is held; `None` where that is not to be: then there is none any more.
@@ -118,24 +129,25 @@ impl Standby {
         limits: &[(Resource, Rlimit)],
     ) -> Option<Result<Pid, Failure>> {
         let held = self.held.take()?;
-        let answer = message_of(request, limits).filter(|_| held.is_unchanged()).and_then(|message| {
-            if !held.is_ready() {
-                self.failures += 1;
-                return None;
-            }
-            self.failures = 0;
-            held.ask(&message, descriptors, empty)
+        let answer = message_of(request, limits).map(|message| {
+            let can_ask = held.is_unchanged() && held.is_ready();
+            if can_ask { held.ask(&message, descriptors, empty) } else { None }
         });
-        match answer {
-            Some(Answer::Runs) => return Some(Ok(held.pid)),
-            Some(Answer::Directory(errno)) => {
-                reap(held.pid);
-                return Some(Err(Failure { stage: Stage::Directory, errno }));
+        let failure = match answer {
+            Some(Some(Answer::Runs)) => {
+                self.failures = 0;
+                return Some(Ok(held.pid));
             }
-            // The system's own way of saying no to it is the better one; or somebody meddled with the shell.
-            Some(Answer::Setup(_)) | None => held.end(),
-        }
-        None
+            Some(Some(Answer::Directory(errno))) => Some(Err(Failure { stage: Stage::Directory, errno })),
+            // The system's own way of saying no is the better one; or somebody meddled with the shell.
+            Some(Some(Answer::Setup(_)) | None) => {
+                self.failures += 1;
+                None
+            }
+            None => None,
+        };
+        // Beside one that does not go away no command can be told from it.
+        if held.end() { failure } else { Some(Err(Failure { stage: Stage::Process, errno: libc::EAGAIN })) }
     }
 
     /// Ends what is held.
@@ -150,8 +162,10 @@ impl Held {
     /// Whether the shell of the machine is the one that was started, and the limits of what was are this program's: others of the
     /// user may change those of any process.
     fn is_unchanged(&self) -> bool {
-        let identity = |shell: &Stat| (shell.st_dev, shell.st_ino, shell.st_size, shell.st_mtime, shell.st_mtime_nsec);
-        stat(SHELL).is_ok_and(|shell| identity(&shell) == identity(&self.shell)) && sys::has_own_limits(self.pid)
+        let identity = |shell: &Stat| (shell.st_dev, shell.st_ino, shell.st_size, shell.st_ctime, shell.st_ctime_nsec);
+        stat(SHELL).is_ok_and(|shell| identity(&shell) == identity(&self.shell))
+            && is_nothing_preloaded()
+            && sys::has_own_limits(self.pid)
     }
 
     fn is_ready(&self) -> bool {
@@ -159,13 +173,14 @@ impl Held {
         self.hears() && recv(&self.socket, &mut word, RecvFlags::DONTWAIT).is_ok() && word == [READY]
     }
 
-    /// Hands a command over, and takes the answer.
+    /// Hands a command over, and takes the answer; without one the shell runs nothing.
     fn ask(&self, message: &[u8], descriptors: &Descriptors, empty: &OwnedFd) -> Option<Answer> {
         sys::send_with(&self.socket, message, &descriptors.in_order(empty), SendFlags::DONTWAIT).ok()?;
-        let mut answer = [0; Answer::BYTES];
         if !self.hears() {
-            return None;
+            // What it said by now is to be believed; from here on it cannot say that it runs, and so does not.
+            shutdown(&self.socket, Shutdown::Both).ok()?;
         }
+        let mut answer = [0; Answer::BYTES];
         match recv(&self.socket, &mut answer, RecvFlags::DONTWAIT) {
             Ok((Answer::BYTES, _)) => Answer::decode(answer),
             Ok(_) | Err(_) => None,
@@ -179,16 +194,15 @@ impl Held {
         !socket[0].revents().is_empty()
     }
 
-    /// It runs nothing any more when this returns.
-    fn end(self) {
-        let _ = kill_process(self.pid, Signal::KILL);
-        reap(self.pid);
+    /// Ends it; whether it is gone.
+    fn end(self) -> bool {
+        sys::end_child(self.pid, END_WAIT)
     }
 }
 
-/// Waits for a child that is on its way out.
-fn reap(pid: Pid) {
-    let _ = rustix::io::retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
+/// Whether no other library is loaded into every program.
+fn is_nothing_preloaded() -> bool {
+    stat(PRELOADED).map_or(true, |list| list.st_size == 0)
 }
 
 /// What tells a held shell its command; `None` for one that it cannot run.

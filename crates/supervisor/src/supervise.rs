@@ -77,7 +77,7 @@ enum Rest {
 
 impl Supervisor {
     /// Cuts this process off from its host's terminal, signals and descriptors, and makes it the parent of orphans.
-    pub(crate) fn prepare() -> rustix::io::Result<Self> {
+    pub(crate) fn prepare(starts_ahead: bool) -> rustix::io::Result<Self> {
         let host = sys::host_socket();
         sys::close_inherited();
         let signals = sys::take_signals()?;
@@ -105,7 +105,7 @@ impl Supervisor {
             tasks: Tasks::new(),
             own_limits: OWN_LIMITS.map(getrlimit),
             stack: Stack::new(),
-            standby: Standby::new(),
+            standby: Standby::new(starts_ahead),
             orders: 0,
             inbox: Vec::new(),
             arrived: Vec::new(),
@@ -165,6 +165,8 @@ impl Supervisor {
     fn begin(&mut self, request: &Request) -> Result<(Pid, Option<u64>, Descriptors), Failure> {
         let arrived = core::mem::take(&mut self.arrived);
         let Some(descriptors) = Descriptors::of(request, arrived) else {
+            // Every child that is left is the failed one's from here on.
+            self.standby.dismiss();
             return Err(Failure { stage: Stage::Request, errno: 0 });
         };
         let tasks = request.limits.processes.and_then(|_| self.tasks.count());
@@ -242,6 +244,10 @@ impl Supervisor {
     /// Kills what is left. `peak` is the memory that all had together at the most, as far as somebody looked.
     fn end(&mut self, ceiling: Option<Ceiling>, peak: u64) -> Report {
         let killed = self.family.end();
+        if killed.survivors > 0 {
+            // The host ends what is left below this process, and counts it.
+            self.standby.give_up();
+        }
         Report::Ended(Ended {
             // A command that the kernel does not let go of counts as killed: it is, as soon as it gets free.
             status: self.family.status().map_or(Status::Signalled(libc::SIGKILL), status_of),

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
+use core::time::Duration;
 
 use gloveport_supervisor::MAX_DESCRIPTORS;
 use rustix::event::{PollFd, Timespec, poll};
@@ -14,8 +15,9 @@ use rustix::fd::{BorrowedFd, FromRawFd, OwnedFd};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::{Errno, IoSlice, Result};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use rustix::process::{Pid, Resource};
+use rustix::process::{Pid, Resource, Signal, WaitOptions, kill_process, waitpid};
 
+use crate::clock::Instant;
 use crate::proc;
 
 /// Takes the socket that the host gave as standard input. To be called once, first of all.
@@ -123,6 +125,25 @@ pub(crate) fn wait_any() -> Waited {
         },
         Some(_) => Waited::Nobody,
         None => Waited::Living,
+    }
+}
+
+/// Kills a child that is not the command's, and reaps it; whether it is gone within `time`. One that somebody traces, or that the
+/// kernel holds, is not.
+pub(crate) fn end_child(pid: Pid, time: Duration) -> bool {
+    // It fails only for one that is dead already, and keeps its number until it is reaped.
+    let _ = kill_process(pid, Signal::KILL);
+    let give_up = Instant::now().after(time);
+    loop {
+        // By number: no other child is anybody's yet.
+        match waitpid(Some(pid), WaitOptions::NOHANG) {
+            Ok(None) if !give_up.remaining().is_zero() => {
+                let _ = poll(&mut [], Some(&REFUSED_WAIT));
+            }
+            Ok(None) => return false,
+            Err(Errno::INTR) => {}
+            Ok(Some(_)) | Err(_) => return true,
+        }
     }
 }
 

@@ -34,7 +34,7 @@ const LOADAVG_BYTES: usize = 128;
 /// 4 KiB: what `/proc` gives at a time.
 const READ_BYTES: usize = 4 << 10;
 /// 2 s without a death: killed processes end within milliseconds unless the kernel holds them (a dead network file system).
-const END_WAIT: Duration = Duration::from_secs(2);
+pub(crate) const END_WAIT: Duration = Duration::from_secs(2);
 /// 10 s in all, for a tree of thousands on a machine that has more to do.
 const END_LIMIT: Duration = Duration::from_secs(10);
 

@@ -37,6 +37,7 @@ impl LocalShell {
         let runner = CommandRunner::new(environment, inner.limits.output_bytes).with_limits(options.command_limits);
         #[cfg(target_os = "linux")]
         let runner = match options.supervisor {
+            Some(program) if options.starts_nothing_ahead => runner.with_supervisor(program.without_starting_ahead()),
             Some(program) => runner.with_supervisor(program),
             None => runner,
         };

@@ -38,6 +38,9 @@ pub struct LocalOptions {
     /// be found, its resources are not limited, and it may outlive a host process that is killed.
     #[cfg(target_os = "linux")]
     pub supervisor: Option<SupervisorProgram>,
+    /// Whether each shell is started when there is a command for it, and none ahead.
+    #[cfg(target_os = "linux")]
+    pub starts_nothing_ahead: bool,
 }
 
 /// What holds a command that runs beside the file tools.

@@ -23,6 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub struct SupervisorProgram {
     source: Arc<Source>,
     lost: Option<fn()>,
+    starts_ahead: bool,
 }
 
 #[derive(Debug)]
@@ -38,7 +39,18 @@ impl SupervisorProgram {
     }
 
     fn of(source: Source) -> Self {
-        Self { source: Arc::new(source), lost: None }
+        Self { source: Arc::new(source), lost: None, starts_ahead: true }
+    }
+
+    /// The same, where no shell is to be started before there is a command for it.
+    #[must_use]
+    pub fn without_starting_ahead(self) -> Self {
+        Self { starts_ahead: false, ..self }
+    }
+
+    /// Whether a supervisor at rest starts the shell of its next command.
+    pub(super) fn starts_ahead(&self) -> bool {
+        self.starts_ahead
     }
 
     /// The same, with what else is to be done when a command has killed or stopped its supervisor: it may have left processes that

@@ -148,12 +148,15 @@ impl Supervisors {
         // Each command that runs holds this, and whoever runs them.
         let has_room = Arc::strong_count(self) <= READY;
         let is_starting = ready.spare.as_ref().is_some_and(|spare| !spare.is_finished());
-        if ready.commands >= SPARE_FROM && ready.links.is_empty() && has_room && !is_starting && !ready.is_closed {
+        let gains = self.program.starts_ahead() && ready.commands >= SPARE_FROM;
+        if gains && ready.links.is_empty() && has_room && !is_starting && !ready.is_closed {
             let (program, home) = (self.program.clone(), Arc::downgrade(self));
             ready.spare = Some(tokio::task::spawn_blocking(move || {
                 // Without one every command waits for its own.
                 let Ok(mut fresh) = Link::launch_for_another(&program) else { return };
-                if let (Some(home), Some(link)) = (home.upgrade(), fresh.0.take())
+                // Where nobody takes it, it is waited for when it is dropped.
+                let Some(home) = home.upgrade() else { return };
+                if let Some(link) = fresh.0.take()
                     && let Err(link) = home.put(link)
                 {
                     // Whoever closes the backend waits for this.

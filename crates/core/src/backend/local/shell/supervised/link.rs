@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream as Socket;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use gloveport_supervisor::MAX_DESCRIPTORS;
+use gloveport_supervisor::{MAX_DESCRIPTORS, START_AHEAD};
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::Pid;
@@ -37,6 +37,7 @@ impl Link {
         let (socket, theirs) = pair().map_err(|error| refused(Errno::from_io_error(&error)))?;
         let process = Command::new(program.path())
             .arg0("gloveport-supervisor")
+            .args(program.starts_ahead().then_some(START_AHEAD))
             .env_clear()
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())

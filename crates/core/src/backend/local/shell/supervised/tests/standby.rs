@@ -298,3 +298,20 @@ async fn from_the_third_command_on_two_supervisors_take_turns() {
     runner.close().await;
     assert!(!is_alive(&first) && !is_alive(&second));
 }
+
+#[tokio::test]
+async fn where_nothing_is_to_be_started_ahead_nothing_is() {
+    let program = program().without_starting_ahead();
+    let runner = CommandRunner::new(Environment::of_host(&[]).unwrap(), 1_000).with_supervisor(program);
+    let supervisor = async || run_by(&runner, within("echo $PPID", 30_000)).await.stdout.trim().to_owned();
+    let first = supervisor().await;
+    // Ten times as long as a supervisor waits before it starts one.
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(100) {
+        assert_eq!(children(&first), "");
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..5 {
+        assert_eq!(supervisor().await, first, "and nobody takes turns");
+    }
+}
