@@ -12,6 +12,7 @@ import { type Held, localBackend, missingTests, project, rejection } from './sup
 
 const SHELL = 'crates/core/src/backend/local/shell/tests.rs'
 const SUPERVISED = 'crates/core/src/backend/local/shell/supervised/tests.rs'
+const STANDBY = 'crates/core/src/backend/local/shell/supervised/tests/standby.rs'
 const BACKGROUND = 'crates/core/src/session/tests.rs'
 const TERMINAL = 'crates/core/src/session/terminal_tests/mod.rs'
 const PROGRAMS = 'crates/core/src/session/terminal_tests/programs.rs'
@@ -79,6 +80,8 @@ const HELD: Held = [
   ['R-SH-5', SHELL, 'leaves_nothing_behind_after_many_commands'],
   ['R-SH-7', 'crates/core/src/text/ansi.rs', 'takes_out_every_kind_of_sequence'],
   ['R-SH-8', SUPERVISED, 'a_command_starts_clean'],
+  ['R-SH-8', STANDBY, 'a_shell_that_stood_by_is_in_nothing_different_from_one_that_is_started'],
+  ['R-SH-8', STANDBY, 'while_it_stands_by_a_shell_has_nothing_of_any_command'],
   ['R-SH-10', WHOLE, 'a_hundred_sessions_at_once_leave_nothing_behind'],
   ['R-SH-11', SUPERVISED, 'runs_a_command_longer_than_an_argument'],
   ['R-NA-2', 'crates/core/src/toolset/tests.rs', 'bad_input_says_where_and_what_would_work'],
@@ -123,6 +126,7 @@ const PROMISED: Held = [
   ],
   ['files within bounds', 'crates/core/src/scratch.rs', 'all_files_together_take_no_more_than_the_folder_may'],
   ['ceilings', SUPERVISED, 'limits_hold'],
+  ['ceilings', STANDBY, 'ceilings_and_ends_hold_for_a_shell_that_stood_by'],
   ['ceilings', SUPERVISED, 'memory_counts_for_all_processes_together'],
   ['ceilings', SUPERVISED, 'processor_time_counts_for_all_processes_together'],
   [

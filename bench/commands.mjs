@@ -1,6 +1,6 @@
 // What commands cost through the package: one at a time beside a bare `posix_spawn` of a small program, with an ordinary and
 // with a 2 GB heap, eight at a time beside `child_process`, a command in a session that lasts, a terminal to its first prompt, and
-// much output.
+// much output. What stands ready is a supervisor with the shell of its next command, as behind every command of a backend.
 //
 // What a machine does in a moment differs from the next moment: floor and figure take turns, and each is the median of all of its
 // runs. Beside the figures stand facts of the same minute: what the least is that such a thing costs without this package.
