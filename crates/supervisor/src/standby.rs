@@ -2,9 +2,9 @@
 //! says how). It is a child like any command, and holds nothing of one: what it is to run comes to it when it is ordered.
 //!
 //! There is one at the most, and none while a command runs, so that every child of this program is the command's. What cannot be such
-//! a shell's is started as ever: another program, a script, a ceiling on memory (which the start itself must feel), variables that
+//! a shell's is started as ever: another program, a script, a low ceiling on memory (which the start itself must feel), variables that
 //! the dynamic linker reads, more than a message takes; also where the shell is not what it was, or does not answer. What was held
-//! then ends. A shell that cannot be held (another C library than glibc, a static one, one that other libraries are loaded into, a
+//! then ends, and behind a command that could not be one none is held: the next is most often like it. A shell that cannot be held (another C library than glibc, a static one, one that other libraries are loaded into, a
 //! system that refuses) is not tried again.
 
 use alloc::vec::Vec;
@@ -38,6 +38,8 @@ const WORDS: [&CStr; 3] = [SHELL, c"-c", c"--"];
 const VARIABLES: usize = 128;
 /// What the dynamic linker and the C library read before a shell begins.
 const READ_EARLY: [&[u8]; 3] = [b"LD_", b"GLIBC_TUNABLES=", b"MALLOC_"];
+/// 64 MiB: no start of a shell comes near a ceiling on memory that is as high.
+const START_BYTES: u64 = 64 << 20;
 /// 100 ms for a held shell to say a word. It takes 1 ms; a stopped one says nothing.
 const ANSWER_WAIT: Duration = Duration::from_millis(100);
 /// 3 shells in a row that could not be held, or given a command: then none can.
@@ -51,6 +53,8 @@ const ABOVE: i32 = 10;
 pub(crate) struct Standby {
     library: Option<OwnedFd>,
     held: Option<Held>,
+    /// Whether the last command could have been such a shell's.
+    is_suited: bool,
     failures: u32,
 }
 
@@ -64,12 +68,12 @@ impl Standby {
     /// None yet, and none ever where that is not wanted.
     pub(crate) fn new(is_wanted: bool) -> Self {
         let can_be = is_wanted && !LIBRARY_FILE.is_empty();
-        Self { library: None, held: None, failures: if can_be { 0 } else { FAILURES } }
+        Self { library: None, held: None, is_suited: true, failures: if can_be { 0 } else { FAILURES } }
     }
 
     /// Whether one might be started ahead.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.held.is_none() && self.failures < FAILURES
+        self.held.is_none() && self.is_suited && self.failures < FAILURES
     }
 
     /// Starts one ahead. `empty` is what it has in place of descriptors.
@@ -128,8 +132,10 @@ impl Standby {
         empty: &OwnedFd,
         limits: &[(Resource, Rlimit)],
     ) -> Option<Result<Pid, Failure>> {
+        let message = message_of(request, limits);
+        self.is_suited = message.is_some();
         let held = self.held.take()?;
-        let answer = message_of(request, limits).map(|message| {
+        let answer = message.map(|message| {
             let can_ask = held.is_unchanged() && held.is_ready();
             if can_ask { held.ask(&message, descriptors, empty) } else { None }
         });
@@ -212,7 +218,7 @@ fn message_of(request: &Request, limits: &[(Resource, Rlimit)]) -> Option<Vec<u8
     let is_early = |variable: &[u8]| READ_EARLY.iter().any(|name| variable.starts_with(name));
     let is_suitable = is_shell
         && !request.has_script
-        && request.limits.memory_bytes.is_none()
+        && request.limits.memory_bytes.is_none_or(|most| most >= START_BYTES)
         && request.environment.len() <= VARIABLES
         && !request.environment.iter().any(|variable| is_early(variable.as_bytes()));
     if !is_suitable || limits.len() > LIMITS {
