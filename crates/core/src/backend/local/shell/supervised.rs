@@ -1,9 +1,9 @@
 //! Commands that run under the supervisor program, one end of a socket here, the other there.
 //!
-//! A supervisor that has ended its command stands ready for the next: the second command of a backend needs no new
-//! program, and soon no new shell either, because a supervisor at rest starts one ahead. For commands that follow each other faster
-//! than that there are two, which take turns. The socket is the life of everything behind it. When its end here closes, by [`Supervised`]'s drop, by the
-//! backend's end or by the death of this process, the supervisor kills every process of its command and ends.
+//! A supervisor that has ended its command stands ready for the next ([`ready`]): the second command of a backend needs no new
+//! program, and soon no new shell either. The socket is the life of everything behind it. When its end here closes, by
+//! [`Supervised`]'s drop, by the backend's end or by the death of this process, the supervisor kills every process of its command and
+//! ends.
 //!
 //! A command with the same rights can kill or stop its supervisor. A stopped one is woken ([`Awake`]), and is the parent of
 //! orphans all the same: what descends from it is ended from here when it does not do it ([`Tree::below`]). Of a killed one
@@ -11,8 +11,8 @@
 
 mod link;
 mod order;
+mod ready;
 
-use std::collections::VecDeque;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
@@ -20,33 +20,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gloveport_supervisor::{self as wire, Order, Report, Stage, Status};
-use parking_lot::Mutex;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use rustix::process::Signal;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::task::JoinHandle;
 
-use self::link::{Link, end_by_force, reap, retire, unusable, wait_for};
+use self::link::{Link, end_by_force, reap, retire, unusable};
 use self::order::order_of;
+pub(super) use self::ready::Supervisors;
 use super::awake::Awake;
 use super::blocking;
 use super::child::{OurEnds, check_directory, pipes, random_mark, refused};
-use super::program::SupervisorProgram;
 use super::room::{Room, watched};
 use super::running::{Ended, Launch};
 use super::tree::Tree;
 use crate::backend::Ceiling;
 use crate::error::{Error, ErrorKind, Result};
 
-/// 4 supervisors stand ready: as many commands as an agent runs side by side. Each takes about half a megabyte.
-const READY: usize = 4;
 /// 11 s for the report that a tree is ended: a second more than the supervisor gives itself where processes go on dying.
 const REPORT_WAIT: Duration = Duration::from_secs(11);
-/// The third command of a backend has a second supervisor started, and so has each later one that leaves none ready: who gives so many
-/// gives more.
-const SPARE_FROM: u64 = 3;
 /// 50 ms between looks at a supervisor that is to end a tree and does not, and 3 times that it is woken: who stops it again
 /// means to, and time is over.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
@@ -56,31 +49,7 @@ const WAKES: u32 = 3;
 /// and no shell has less than this.
 const LARGE_ORDER: usize = 256 << 10;
 
-/// The supervisors of one backend.
-#[derive(Debug)]
-pub(super) struct Supervisors {
-    program: SupervisorProgram,
-    ready: Mutex<Ready>,
-}
-
-/// What stands ready for the next command; nothing any more once the backend is closed.
-#[derive(Debug, Default)]
-struct Ready {
-    /// The one that stood ready longest first: its shell is the one that had time to start.
-    links: VecDeque<Link>,
-    /// How many commands were started.
-    commands: u64,
-    /// Starts one more.
-    spare: Option<JoinHandle<()>>,
-    is_closed: bool,
-}
-
 impl Supervisors {
-    /// None yet: the first command starts the first.
-    pub(super) fn new(program: SupervisorProgram) -> Arc<Self> {
-        Arc::new(Self { program, ready: Mutex::default() })
-    }
-
     /// Starts a command; without pipes where it has a terminal. That its program cannot be run shows at [`Supervised::end`].
     pub(super) async fn start(self: &Arc<Self>, launch: &Launch) -> Result<(Supervised, Option<OurEnds>)> {
         check_directory(&launch.directory)?;
@@ -138,81 +107,6 @@ impl Supervisors {
         };
         command.send(&order[sent..]).await;
         Ok((command, piped.map(|(ours, _)| ours)))
-    }
-
-    /// The one that stands ready longest; where no other is left beside it, one more is started.
-    fn next_ready(self: &Arc<Self>) -> Option<Link> {
-        let mut ready = self.ready.lock();
-        let next = ready.links.pop_front();
-        ready.commands += 1;
-        // Each command that runs holds this, and whoever runs them.
-        let has_room = Arc::strong_count(self) <= READY;
-        let is_starting = ready.spare.as_ref().is_some_and(|spare| !spare.is_finished());
-        let gains = self.program.starts_ahead() && ready.commands >= SPARE_FROM;
-        if gains && ready.links.is_empty() && has_room && !is_starting && !ready.is_closed {
-            let (program, home) = (self.program.clone(), Arc::downgrade(self));
-            ready.spare = Some(tokio::task::spawn_blocking(move || {
-                // Without one every command waits for its own.
-                let Ok(mut fresh) = Link::launch_for_another(&program) else { return };
-                // Where nobody takes it, it is waited for when it is dropped.
-                let Some(home) = home.upgrade() else { return };
-                if let Some(link) = fresh.0.take()
-                    && let Err(link) = home.put(link)
-                {
-                    // Whoever closes the backend waits for this.
-                    wait_for_end_of(vec![link]);
-                }
-            }));
-        }
-        next
-    }
-
-    /// Lets those end that stand ready, and waits until they are gone. Later ones end with their commands.
-    pub(super) async fn close(&self) {
-        let spare = {
-            let mut ready = self.ready.lock();
-            ready.is_closed = true;
-            ready.spare.take()
-        };
-        if let Some(spare) = spare {
-            // What it has started stands ready, unless the runtime ends.
-            drop(spare.await);
-        }
-        let links = std::mem::take(&mut self.ready.lock().links);
-        if links.is_empty() {
-            return;
-        }
-        // A fault of the wait is the runtime's own end.
-        drop(blocking(move || wait_for_end_of(links.into())).await);
-    }
-
-    fn take_back(&self, socket: AsyncFd<OwnedFd>, process: Child, is_spent: bool) {
-        let link = Link { socket: socket.into_inner(), process };
-        let rest = if is_spent { Err(link) } else { self.put(link) };
-        if let Err(link) = rest {
-            retire(vec![link]);
-        }
-    }
-
-    /// Has it stand ready; gives it back where there is no room.
-    fn put(&self, link: Link) -> std::result::Result<(), Link> {
-        let mut ready = self.ready.lock();
-        if ready.is_closed || ready.links.len() >= READY {
-            return Err(link);
-        }
-        ready.links.push_back(link);
-        Ok(())
-    }
-}
-
-/// Waits until supervisors that run nothing are gone: they only wait for this end of their sockets to close.
-fn wait_for_end_of(links: Vec<Link>) {
-    wait_for(links.into_iter().map(|link| (link.process, String::new())).collect());
-}
-
-impl Drop for Supervisors {
-    fn drop(&mut self) {
-        retire(std::mem::take(&mut self.ready.get_mut().links).into());
     }
 }
 

@@ -9,8 +9,11 @@ use std::sync::OnceLock;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
+use super::ready::READY;
 use super::*;
-use crate::backend::local::shell::{CommandRunner, Environment, SCRIPT_BYTES};
+use crate::backend::local::shell::{CommandRunner, Environment, SCRIPT_BYTES, SupervisorProgram};
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, OutputChunk};
 
 mod standby;
