@@ -34,7 +34,7 @@ export interface LocalBackendOptions {
    */
   readonly commandLimits?: ExecuteLimits | undefined
   /**
-   * Whether the shell of the next command is started ahead, on Linux with glibc: commands start in a third of the time. It is held by a
+   * Whether the shell of the next command is started ahead, on Linux with glibc: commands start in two thirds of the time. It is held by a
    * library of gloveport's in memory (`LD_PRELOAD`), which a monitor of the machine may remark on. Default true.
    */
   readonly startAhead?: boolean | undefined
