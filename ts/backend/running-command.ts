@@ -55,7 +55,10 @@ export class RunningCommand {
     this.pid = native.pid ?? undefined
   }
 
-  /** Gives it input; waits while it does not read. Rejects with `ClosedError` when it ended. */
+  /**
+   * Gives it input; waits while it does not read. Rejects with `ClosedError` when it ended, and with `AbortError`. Where a part of
+   * it was given before, `details.givenBytes` says how much: that part is not to be given again.
+   */
   async write(content: string | Uint8Array, options?: CallSignal): Promise<void> {
     await this.invoke('write', {}, options, checkInput(content))
   }

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::capture::Capture;
@@ -189,8 +190,8 @@ impl Process {
         self.intake.is_edited()
     }
 
-    /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed; else as
-    /// [`Process::check_lines`].
+    /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed, and what stops the wait:
+    /// both with the bytes that it was given before, which are not to be given again. Else as [`Process::check_lines`].
     pub async fn write(&self, bytes: &[u8], deadline: &Deadline) -> Result<()> {
         // Looked at before, not behind: what it was given last may be what it ends at.
         let (has_ended, input_is_over) = {
@@ -208,14 +209,20 @@ impl Process {
         if bytes.len() <= INPUT_BYTES && self.intake.takes(bytes, queue) {
             return Ok(());
         }
+        let mut given = 0;
         for piece in bytes.chunks(INPUT_BYTES) {
-            tokio::select! {
-                room = self.input.reserve() => {
-                    let room = room.map_err(|_| over())?;
-                    self.intake.queue(|| room.send(piece.to_vec()));
-                }
-                stop = deadline.reached() => return Err(stop),
-            }
+            let stopped = tokio::select! {
+                room = self.input.reserve() => match room {
+                    Ok(room) => {
+                        self.intake.queue(|| room.send(piece.to_vec()));
+                        given += piece.len();
+                        continue;
+                    }
+                    Err(_) => over(),
+                },
+                stop = deadline.reached() => stop,
+            };
+            return Err(behind(stopped, given, bytes.len()));
         }
         Ok(())
     }
@@ -271,6 +278,18 @@ impl Process {
     }
 }
 
+/// What stopped a write when the first `given` bytes of `all` were on their way.
+fn behind(stopped: Error, given: usize, all: usize) -> Error {
+    if given == 0 {
+        return stopped;
+    }
+    Error::new(
+        stopped.kind(),
+        format!("{} The first {given} of {all} bytes were given to it before.", stopped.message()),
+    )
+    .with_details(json!({ "givenBytes": given }))
+}
+
 fn over() -> Error {
     Error::new(ErrorKind::Closed, "The process has ended; it takes no input any more.")
 }
@@ -285,6 +304,7 @@ mod tests {
 
     use super::super::kept::KEPT_BYTES;
     use super::*;
+    use crate::cancel::CancelToken;
 
     #[test]
     fn what_is_forgotten_is_handed_on_to_the_byte_and_what_is_left_follows_it() {
@@ -311,6 +331,37 @@ mod tests {
         driver.recorder.take_raw(&all[next..next + 1_000], &|| true);
         assert_eq!(handed.lock().len(), next - KEPT_BYTES - 5);
         assert_eq!(process.read_rest(next as u64).bytes, all[next..next + 1_000]);
+    }
+
+    /// Who gave it again gave it twice.
+    #[tokio::test]
+    async fn a_write_that_is_stopped_tells_how_much_went_before() {
+        let all = vec![b'x'; (INPUTS + 1) * INPUT_BYTES];
+        let (slow, _driver) = process(None, ProcessOptions::default());
+        let cancel = CancelToken::default();
+        let stop = Deadline { cancel: cancel.clone(), at: None };
+        let (written, ()) = tokio::join!(biased; slow.write(&all, &stop), async { cancel.cancel() });
+        let error = written.unwrap_err();
+        let facts = |error: &Error| (error.kind(), error.message().to_owned(), error.details().cloned());
+        assert_eq!(
+            facts(&error),
+            (
+                ErrorKind::Aborted,
+                "The call was aborted. The first 1048576 of 1114112 bytes were given to it before.".to_owned(),
+                Some(json!({ "givenBytes": 1_048_576 }))
+            )
+        );
+        // Nothing went before.
+        assert_eq!(
+            facts(&slow.write(b"y", &stop).await.unwrap_err()),
+            (ErrorKind::Aborted, "The call was aborted.".to_owned(), None)
+        );
+        // Where it ends meanwhile that is told as well.
+        let (process, driver) = process(None, ProcessOptions::default());
+        let endless = Deadline::default();
+        let (written, ()) = tokio::join!(biased; process.write(&all, &endless), async move { drop(driver) });
+        let error = written.unwrap_err();
+        assert_eq!((error.kind(), error.details()), (ErrorKind::Closed, Some(&json!({ "givenBytes": 1_048_576 }))));
     }
 
     #[tokio::test]
