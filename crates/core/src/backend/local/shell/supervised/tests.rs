@@ -342,7 +342,8 @@ async fn a_killed_or_stopped_supervisor_shields_nobody() {
         let command = format!("setsid sleep 300 & echo $!; kill -{signal} $PPID; sleep 300");
         let outcome = run_by(&runner, within(&command, 500)).await;
         assert_eq!((outcome.exit_code, outcome.supervisor_lost), (None, signal == "KILL"), "{signal}");
-        assert!(!is_alive(&outcome.stdout), "{signal}");
+        // On a machine that is busy it is told to die before it is dead.
+        wait_for_death(&outcome.stdout).await;
         assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n", "{signal}");
     }
     // One that stood ready is replaced.
