@@ -132,23 +132,17 @@ mod linux {
 
     /// As small as it gets: a terminal, a shell on it without job control, blocking reads.
     fn bare(command: &str) -> Outcome<(Child, File)> {
-        bare_by(Command::new("/bin/sh").args(["-c", command]))
-    }
-
-    /// The same in a session of its own that the terminal controls, as what `forkpty` starts: the kernel shares out processors among
-    /// sessions first, and a floor within the reader's own session was 1.07 to 1.19 times as fast. Starting it by another program takes
-    /// a millisecond.
-    fn bare_session(command: &str) -> Outcome<(Child, File)> {
-        bare_by(Command::new("setsid").args(["--ctty", "/bin/sh", "-c", command]))
-    }
-
-    fn bare_by(program: &mut Command) -> Outcome<(Child, File)> {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
         grantpt(&master)?;
         unlockpt(&master)?;
         let name = ptsname(&master, Vec::new())?;
         let slave = File::options().read(true).write(true).open(name.to_str()?)?;
-        let child = program.stdin(slave.try_clone()?).stdout(slave.try_clone()?).stderr(slave).spawn()?;
+        let child = Command::new("/bin/sh")
+            .args(["-c", command])
+            .stdin(slave.try_clone()?)
+            .stdout(slave.try_clone()?)
+            .stderr(slave)
+            .spawn()?;
         Ok((child, File::from(master)))
     }
 
@@ -165,7 +159,7 @@ mod linux {
     /// How long 20 MB take through a terminal that is read as it gives.
     fn printed_bare() -> Outcome<Duration> {
         let begin = Instant::now();
-        let (mut child, mut master) = bare_session(PRINT)?;
+        let (mut child, mut master) = bare(PRINT)?;
         let mut buffer = vec![0; 64 << 10];
         let mut count = 0;
         while count < BYTES {
