@@ -57,7 +57,7 @@ export class RunningCommand {
 
   /**
    * Gives it input; waits while it does not read. Rejects with `ClosedError` when it ended, and with `AbortError`. Where a part of
-   * it was given before, `details.givenBytes` says how much: that part is not to be given again.
+   * it was given before, `details.partial.givenBytes` says how much: that part is not to be given again.
    */
   async write(content: string | Uint8Array, options?: CallSignal): Promise<void> {
     await this.invoke('write', {}, options, checkInput(content))

@@ -287,7 +287,7 @@ fn behind(stopped: Error, given: usize, all: usize) -> Error {
         stopped.kind(),
         format!("{} The first {given} of {all} bytes were given to it before.", stopped.message()),
     )
-    .with_details(json!({ "givenBytes": given }))
+    .with_details(json!({ "partial": { "givenBytes": given } }))
 }
 
 fn over() -> Error {
@@ -348,7 +348,7 @@ mod tests {
             (
                 ErrorKind::Aborted,
                 "The call was aborted. The first 1048576 of 1114112 bytes were given to it before.".to_owned(),
-                Some(json!({ "givenBytes": 1_048_576 }))
+                Some(json!({ "partial": { "givenBytes": 1_048_576 } }))
             )
         );
         // Nothing went before.
@@ -361,7 +361,10 @@ mod tests {
         let endless = Deadline::default();
         let (written, ()) = tokio::join!(biased; process.write(&all, &endless), async move { drop(driver) });
         let error = written.unwrap_err();
-        assert_eq!((error.kind(), error.details()), (ErrorKind::Closed, Some(&json!({ "givenBytes": 1_048_576 }))));
+        assert_eq!(
+            (error.kind(), error.details()),
+            (ErrorKind::Closed, Some(&json!({ "partial": { "givenBytes": 1_048_576 } })))
+        );
     }
 
     #[tokio::test]
