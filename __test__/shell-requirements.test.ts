@@ -12,6 +12,8 @@ import { type Held, localBackend, missingTests, project, rejection } from './sup
 
 const SHELL = 'crates/core/src/backend/local/shell/tests.rs'
 const SUPERVISED = 'crates/core/src/backend/local/shell/supervised/tests.rs'
+const LIMITS = 'crates/core/src/backend/local/shell/supervised/tests/limits.rs'
+const LOST = 'crates/core/src/backend/local/shell/supervised/tests/lost.rs'
 const STANDBY = 'crates/core/src/backend/local/shell/supervised/tests/standby.rs'
 const BACKGROUND = 'crates/core/src/session/tests.rs'
 const TERMINAL = 'crates/core/src/session/terminal_tests/mod.rs'
@@ -71,11 +73,11 @@ const HELD: Held = [
   ['D99 R-SH-6', SHELL, 'bounds_output_and_keeps_head_and_tail'],
   ['R-SH-1', SHELL, 'reads_nothing_unless_input_is_given'],
   ['R-SH-3', SUPERVISED, 'ends_a_daemon_within_a_second_of_the_timeout'],
-  ['R-SH-3', SUPERVISED, 'a_fork_bomb_ends'],
+  ['R-SH-3', LIMITS, 'a_fork_bomb_ends'],
   ['R-SH-3', SHELL, 'lets_a_command_clean_up_when_time_is_over'],
-  ['R-SH-3', SUPERVISED, 'a_stopped_supervisor_goes_on'],
-  ['R-SH-3', SUPERVISED, 'a_killed_or_stopped_supervisor_shields_nobody'],
-  ['R-SH-3', SUPERVISED, 'a_supervisor_that_is_stopped_again_and_again_shields_nobody'],
+  ['R-SH-3', LOST, 'a_stopped_supervisor_goes_on'],
+  ['R-SH-3', LOST, 'a_killed_or_stopped_supervisor_shields_nobody'],
+  ['R-SH-3', LOST, 'a_supervisor_that_is_stopped_again_and_again_shields_nobody'],
   ['R-SH-4', SUPERVISED, 'the_tree_dies_with_its_host'],
   ['R-SH-5', SHELL, 'leaves_nothing_behind_after_many_commands'],
   ['R-SH-7', 'crates/core/src/text/ansi.rs', 'takes_out_every_kind_of_sequence'],
@@ -106,7 +108,7 @@ const PROMISED: Held = [
   ['no zombies', SHELL, 'leaves_nothing_behind_after_many_commands'],
   ['in order and told apart', SHELL, 'keeps_the_order_in_which_output_arrives'],
   ['exit code and signal', SHELL, 'names_the_signal_that_ended_the_shell'],
-  ['peak memory', SUPERVISED, 'tells_the_peak_of_memory_of_the_largest_process'],
+  ['peak memory', LIMITS, 'tells_the_peak_of_memory_of_the_largest_process'],
   ['split characters', 'crates/core/src/backend/capture.rs', 'a_stream_is_the_same_text_however_it_is_cut'],
   ['the whole in a file', 'crates/core/src/backend/capture.rs', 'a_file_takes_all_of_what_memory_does_not_hold'],
   [
@@ -125,10 +127,10 @@ const PROMISED: Held = [
     'a_file_that_takes_no_more_is_told_to_be_the_beginning',
   ],
   ['files within bounds', 'crates/core/src/scratch.rs', 'all_files_together_take_no_more_than_the_folder_may'],
-  ['ceilings', SUPERVISED, 'limits_hold'],
+  ['ceilings', LIMITS, 'limits_hold'],
   ['ceilings', STANDBY, 'ceilings_and_ends_hold_for_a_shell_that_stood_by'],
-  ['ceilings', SUPERVISED, 'memory_counts_for_all_processes_together'],
-  ['ceilings', SUPERVISED, 'processor_time_counts_for_all_processes_together'],
+  ['ceilings', LIMITS, 'memory_counts_for_all_processes_together'],
+  ['ceilings', LIMITS, 'processor_time_counts_for_all_processes_together'],
   [
     'ceilings',
     '__test__/command-limits.test.ts',

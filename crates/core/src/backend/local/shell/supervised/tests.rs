@@ -16,6 +16,8 @@ use super::*;
 use crate::backend::local::shell::{CommandRunner, Environment, SCRIPT_BYTES, SupervisorProgram};
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, OutputChunk};
 
+mod limits;
+mod lost;
 mod standby;
 
 /// The program, built as it is shipped; `GLOVEPORT_SUPERVISOR` names one that is built already.
@@ -160,105 +162,6 @@ async fn ends_what_makes_new_processes_all_the_time() {
     assert_eq!(marked(mark), Vec::<String>::new());
 }
 
-/// A fork bomb that goes out by itself at 4,095 processes, should nobody stop it.
-const BOMB: &str = "bomb() { if [ $1 -lt 11 ]; then bomb $(($1 + 1)) & bomb $(($1 + 1)) & fi; sleep 60; }; bomb 0";
-
-#[tokio::test]
-async fn a_fork_bomb_ends() {
-    let mark = "GLOVEPORT_TEST=bomb";
-    let limits = CommandLimits { processes: Some(300), ..CommandLimits::default() };
-    // The first shell stays, so that it is no leftover that is ended but the ceiling that ends it.
-    let outcome = limited(&format!("export {mark}; {BOMB}"), limits).await;
-    assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::Processes), false));
-    assert_eq!((outcome.signal.as_deref(), outcome.processes_left), (Some("SIGKILL"), None));
-    assert_eq!(marked(mark), Vec::<String>::new());
-
-    // Where the first shell ends, that is the end.
-    let outcome = limited(&format!("export {mark}; {BOMB} & sleep 0.1"), limits).await;
-    assert!(!outcome.timed_out);
-    assert_eq!(marked(mark), Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn limits_hold() {
-    let none = CommandLimits::default();
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let path = file.path().display();
-
-    let files = limited("ulimit -n; ulimit -c", CommandLimits { open_files: Some(17), ..none }).await;
-    assert_eq!(files.stdout, "17\n0\n");
-
-    let size = CommandLimits { file_bytes: Some(4096), ..none };
-    let size = limited(&format!("exec head -c 100000 /dev/zero > {path}"), size).await;
-    assert_eq!((size.signal.as_deref(), fs::metadata(file.path()).unwrap().len()), (Some("SIGXFSZ"), 4096));
-
-    let time = CommandLimits { cpu_time: Some(Duration::from_millis(1)), ..none };
-    let time = limited("while :; do :; done", time).await;
-    assert_eq!((time.signal.as_deref(), time.timed_out), (Some("SIGXCPU"), false));
-
-    let memory = CommandLimits { memory_bytes: Some(64 << 20), ..none };
-    let memory = limited("head -c 200000000 /dev/zero | tail -n 1 | wc -c", memory).await;
-    assert!(memory.stderr.contains("memory"), "{}", memory.stderr);
-    assert_ne!(memory.stdout.trim(), "200000000");
-}
-
-/// Four children of 40 MB each were no 160 MB.
-#[tokio::test]
-async fn memory_counts_for_all_processes_together() {
-    let most = 200 << 20;
-    let each = "{ head -c 80000000 /dev/zero; exec sleep 300; } | tail -n 1";
-    let limits = CommandLimits { memory_bytes: Some(most), ..CommandLimits::default() };
-    let outcome = limited(&format!("for child in 1 2 3 4; do {each} & done; wait"), limits).await;
-    assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::Memory), false));
-    let peak = outcome.peak_memory_bytes.unwrap();
-    assert!((most..=500 << 20).contains(&peak), "{peak}");
-    // What they share counts once: the memory of these children is that of the shell, which each has whole.
-    let fork =
-        "x=$(head -c 20000000 /dev/zero | tr '\\0' x); for child in 1 2 3 4 5 6 7 8; do (sleep 0.3; :) & done; wait";
-    let outcome = limited(fork, limits).await;
-    assert_eq!((outcome.exit_code, outcome.ceiling), (Some(0), None));
-}
-
-/// A loop that starts a new process every second never reached a ceiling that each process has for itself.
-#[tokio::test]
-async fn processor_time_counts_for_all_processes_together() {
-    let limits = CommandLimits { cpu_time: Some(Duration::from_secs(1)), ..CommandLimits::default() };
-    let short = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
-    let command = format!("while :; do sh -c '{short}'; done");
-    // Two seconds of it, of which a loaded machine gives little.
-    let outcome = run(ExecuteRequest { limits, ..within(&command, 100_000) }).await;
-    assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::CpuTime), false));
-}
-
-#[tokio::test]
-async fn no_command_has_more_than_its_runner_gives() {
-    let most = CommandLimits { open_files: Some(20), file_bytes: Some(4096), ..CommandLimits::default() };
-    let runner = runner().with_limits(most);
-    let file = tempfile::NamedTempFile::new().unwrap();
-    for (asked, given) in [(None, "20\n"), (Some(100), "20\n"), (Some(18), "18\n")] {
-        let limits = CommandLimits { open_files: asked, ..CommandLimits::default() };
-        let command = format!("ulimit -n; exec head -c 100000 /dev/zero > {}", file.path().display());
-        let request = || ExecuteRequest { limits, ..within(&command, 30_000) };
-        let outcome = run_by(&runner, request()).await;
-        assert_eq!((outcome.stdout.as_str(), outcome.signal.as_deref()), (given, Some("SIGXFSZ")));
-        let beside = runner.start_beside(request(), directory()).await.unwrap().over().await;
-        assert_eq!((beside.stdout.as_str(), beside.signal.as_deref()), (given, Some("SIGXFSZ")));
-    }
-    let unsupervised = CommandRunner::new(Environment::of_host(&[]).unwrap(), 100).with_limits(most);
-    let error = unsupervised.run(within("true", 1_000), directory(), &Call::default()).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-}
-
-#[tokio::test]
-async fn tells_the_peak_of_memory_of_the_largest_process() {
-    let outcome = run(within("head -c 50000000 /dev/zero | tail -n 1 | wc -c", 30_000)).await;
-    assert_eq!(outcome.stdout.trim(), "50000000");
-    let peak = outcome.peak_memory_bytes.unwrap();
-    assert!((50_000_000..500_000_000).contains(&peak), "{peak}");
-    // Not what this process has: the command never was a copy of it.
-    assert!(run(within("true", 30_000)).await.peak_memory_bytes.unwrap() < 20_000_000);
-}
-
 #[tokio::test]
 async fn runs_a_command_longer_than_an_argument() {
     let long = format!("echo \"$0\"; # {}\ncat; echo ${{#x}}; ls /proc/self/fd | wc -l", "x".repeat(300_000));
@@ -324,114 +227,6 @@ async fn a_supervisor_that_took_a_large_order_takes_no_other() {
         let later = supervisor().await;
         assert!(later.peak_memory_bytes.unwrap() < small + SOME, "{later:?} {small}");
     }
-}
-
-#[tokio::test]
-async fn a_stopped_supervisor_goes_on() {
-    let outcome = run(ExecuteRequest::new("kill -STOP $PPID; echo hi; exit 3")).await;
-    assert_eq!((outcome.stdout.as_str(), outcome.exit_code, outcome.timed_out), ("hi\n", Some(3), false));
-    assert!(!outcome.supervisor_lost);
-    // Nor when the thread that started it ends, which wakes it too: an idle one does after ten seconds.
-    assert!(outcome.duration_ms < 9_000, "{}", outcome.duration_ms);
-}
-
-#[tokio::test]
-async fn a_killed_or_stopped_supervisor_shields_nobody() {
-    for signal in ["KILL", "STOP"] {
-        let runner = runner();
-        let command = format!("setsid sleep 300 & echo $!; kill -{signal} $PPID; sleep 300");
-        let outcome = run_by(&runner, within(&command, 500)).await;
-        assert_eq!((outcome.exit_code, outcome.supervisor_lost), (None, signal == "KILL"), "{signal}");
-        // On a machine that is busy it is told to die before it is dead.
-        wait_for_death(&outcome.stdout).await;
-        assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n", "{signal}");
-    }
-    // One that stood ready is replaced.
-    let runner = runner();
-    let ready = run_by(&runner, within("echo $PPID", 30_000)).await.stdout;
-    let number = rustix::process::Pid::from_raw(ready.trim().parse().unwrap()).unwrap();
-    rustix::process::kill_process(number, rustix::process::Signal::KILL).unwrap();
-    wait_for_death(&ready).await;
-    assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n");
-}
-
-/// What a command left lived on where it had taken the descriptors of its supervisor away, and no command ran there any more.
-#[tokio::test]
-async fn a_supervisor_that_may_open_nothing_shields_nobody() {
-    // What it cannot count is too much.
-    let blind = Some(Ceiling::Processes);
-    for (limit, ceiling) in [("nofile=0:0", blind), ("nofile=0:9999", blind), ("nproc=0:0", None)] {
-        let runner = runner();
-        let command = format!("prlimit --pid $PPID --{limit}; {DAEMON} daemon; (daemon; sleep 300) & wait $!");
-        let outcome = run_by(&runner, within(&command, 500)).await;
-        assert_eq!((outcome.ceiling, outcome.supervisor_lost), (ceiling, false), "{limit}: {outcome:?}");
-        let daemons: Vec<&str> = outcome.stdout.lines().collect();
-        assert_eq!(daemons.len(), 2, "{limit}: {outcome:?}");
-        for daemon in daemons {
-            assert!(!is_alive(daemon), "{limit}");
-        }
-        let left =
-            run_by(&runner, within(&format!("prlimit --pid $PPID --{limit}; {DAEMON} daemon; wait"), 30_000)).await;
-        assert_eq!((left.exit_code, left.processes_left, left.supervisor_lost), (Some(0), Some(1), false), "{limit}");
-        assert!(!is_alive(&left.stdout), "{limit}");
-        for _ in 0..3 {
-            assert_eq!(run_by(&runner, within("echo on", 30_000)).await.stdout, "on\n", "{limit}");
-        }
-    }
-}
-
-/// It asked again at once for what it could not wait for, and ran before everything else.
-#[tokio::test]
-async fn a_supervisor_that_cannot_wait_takes_hardly_any_time() {
-    // Behind its first look at the tree. Until the next one, which ends the command, it can wait for nothing.
-    let command = "sleep 0.2; prlimit --pid $PPID --nofile=0:0
-        while :; do read -r _ _ _ _ _ _ _ _ _ _ _ _ _ own kernel _ < /proc/$PPID/stat; echo $((own + kernel)); sleep 0.05; done";
-    let outcome = run(within(command, 60_000)).await;
-    assert_eq!(outcome.ceiling, Some(Ceiling::Processes), "{outcome:?}");
-    // Hundredths of a second; of nearly a whole one.
-    let used: u32 = outcome.stdout.lines().last().unwrap().parse().unwrap();
-    assert!(used <= 20, "{used}");
-}
-
-/// What has no mark was left alone where its supervisor could not be asked: it is found by its descent from it.
-#[tokio::test]
-async fn a_supervisor_that_is_stopped_again_and_again_shields_nobody() {
-    let stop = "trap '' TERM; supervisor=$PPID; (while kill -STOP $supervisor; do :; done) 2>/dev/null &";
-    let mut rounds = Vec::new();
-    // As above: a loaded machine has longer.
-    while !rounds.contains(&true) {
-        let milliseconds = 500 << rounds.len();
-        assert!(milliseconds <= 8_000, "never within a second");
-        let outcome = run(within(&format!("{DAEMON} daemon; {stop} echo $!; sleep 300"), milliseconds)).await;
-        assert!(outcome.timed_out && !outcome.supervisor_lost, "{outcome:?}");
-        let processes: Vec<&str> = outcome.stdout.lines().collect();
-        for process in &processes {
-            assert!(!is_alive(process));
-        }
-        rounds.push(processes.len() == 2 && outcome.duration_ms < milliseconds + 1_000);
-    }
-}
-
-/// It waited for ever for the end of a supervisor that its command had stopped.
-#[tokio::test]
-async fn a_stopped_supervisor_ends_when_nobody_waits_for_its_command_any_more() {
-    let (said, heard) = tokio::sync::oneshot::channel();
-    let said = Mutex::new(Some(said));
-    let sink = move |chunk: OutputChunk| {
-        if let Some(said) = said.lock().take() {
-            said.send(chunk.text).unwrap();
-        }
-    };
-    let command = "(env -i sleep 300 & echo $PPID $!); kill -STOP $PPID; echo; sleep 300";
-    let running = tokio::spawn(run(ExecuteRequest { on_output: Some(Arc::new(sink)), ..within(command, 300_000) }));
-    let pids = heard.await.unwrap();
-    let begin = Instant::now();
-    running.abort();
-    for process in pids.split_whitespace() {
-        wait_for_death(process).await;
-    }
-    // As above.
-    assert!(begin.elapsed() < Duration::from_secs(9), "{:?}", begin.elapsed());
 }
 
 #[tokio::test]
