@@ -18,7 +18,9 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fd::OwnedFd;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpgid, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
+};
 
 use crate::clock::Instant;
 use crate::proc;
@@ -63,8 +65,7 @@ impl Family {
     /// Nobody yet. `signals` is the descriptor of [`sys::take_signals`].
     pub(crate) fn new(signals: OwnedFd) -> Self {
         // One thread, which has the number of the process.
-        let own = number_of(rustix::process::getpid());
-        let children = proc::opened(format_args!("/proc/self/task/{own}/children"), OFlags::empty());
+        let children = proc::opened(format_args!("/proc/self/task/{}/children", own_number()), OFlags::empty());
         Self { command: None, status: None, peak_kib: 0, cpu_micros: 0, deaths: 0, signals, children }
     }
 
@@ -117,12 +118,15 @@ impl Family {
         }
     }
 
-    /// Asks every process to end, the command's group first: a shell must not see its child end and go on.
+    /// Asks every process once to end, the command's group first: a shell must not see its child end and go on.
     pub(crate) fn terminate(&self) {
+        // Before parents die of it: one whose parent changes during a look may be missed.
+        let found = self.descendants();
         self.signal_group(Signal::TERM);
-        for process in self.descendants() {
-            // The command itself has had it with its group.
-            if Some(process.pid) != self.command {
+        // Who is of its group was asked with it: asked twice, a shell begins anew to clean up.
+        let asked = self.command.filter(|_| self.status.is_none());
+        for process in found {
+            if asked.is_none() || getpgid(Some(process.pid)).ok() != asked {
                 process.signal(Signal::TERM);
             }
         }
@@ -237,8 +241,7 @@ impl Family {
         while let Ok(count @ 1..) = rustix::io::pread(children, &mut buffer, listed.len() as u64) {
             listed.extend_from_slice(&buffer[..count]);
         }
-        let own = number_of(rustix::process::getpid());
-        processes(&listed, own).collect()
+        processes(&listed, own_number()).collect()
     }
 
     /// Waits for a change among the children, at most `time`.
@@ -320,7 +323,8 @@ impl Process {
         let Ok(handle) = pidfd_open(self.pid, PidfdFlags::empty()) else { return self.signal_child(signal) };
         // With the handle open the number cannot be recycled: what is seen now is what gets the signal.
         let is_it = match Facts::of(self.pid) {
-            Some(facts) => facts.is_alive() && facts.parent == self.parent,
+            // Its parent may have died since: then it is a child of this process.
+            Some(facts) => facts.is_alive() && (facts.parent == self.parent || facts.parent == own_number()),
             None => self.is_own(),
         };
         if !is_it {
@@ -336,7 +340,7 @@ impl Process {
 
     /// Whether it is a child of this process, which is there until it is reaped.
     fn is_own(&self) -> bool {
-        self.parent == number_of(rustix::process::getpid())
+        self.parent == own_number()
     }
 }
 
@@ -361,6 +365,10 @@ impl Facts {
     fn is_alive(&self) -> bool {
         !matches!(self.state, b'Z' | b'X')
     }
+}
+
+fn own_number() -> i32 {
+    number_of(rustix::process::getpid())
 }
 
 pub(crate) fn number_of(pid: Pid) -> i32 {

@@ -48,6 +48,7 @@ both_ways! {
     returns_the_output_so_far_when_time_is_over,
     kills_what_ignores_the_request_to_end,
     lets_a_command_clean_up_when_time_is_over,
+    asks_each_process_once_to_end,
     finds_a_descendant_that_left_the_group_and_its_mark,
     no_time_is_a_timeout_and_starts_nothing,
     an_abort_ends_the_tree_and_returns_the_output_so_far,
@@ -309,6 +310,19 @@ async fn lets_a_command_clean_up_when_time_is_over() {
     let command = "sh -c 'trap \"echo cleaned; exit\" TERM; echo ready; while :; do sleep 0.01; done'; echo never";
     let outcome = when_time_is_over(command, 1, LONG_GRACE).await;
     assert_eq!(timeless(outcome).stdout, "ready\ncleaned\n");
+}
+
+/// Each below the shell of the command was asked twice by a supervisor, and began anew to clean up; one elsewhere could be missed
+/// when the shell died. Two requests close together are heard as one: so there are many of them.
+async fn asks_each_process_once_to_end() {
+    const MANY: usize = 16;
+    let loops = "echo ready; left=100000; while [ $left -gt 0 ]; do left=$((left - 1)); sleep 0.05; done";
+    let of = |name: &str| format!("sh -c 'trap \"echo {name}; left=4\" TERM; {loops}'");
+    let command =
+        format!("setsid {} & {}wait; echo never", of("elsewhere"), format!("{} & ", of("below")).repeat(MANY));
+    let outcome = when_time_is_over(&command, MANY + 1, LONG_GRACE).await;
+    let count = |word| outcome.stdout.lines().filter(|line| *line == word).count();
+    assert_eq!(["ready", "below", "elsewhere", "never"].map(count), [MANY + 1, MANY, 1, 0]);
 }
 
 async fn finds_a_descendant_that_left_the_group_and_its_mark() {
