@@ -2,6 +2,7 @@
 //! other, default signals, its limits and exactly the environment that was asked for (R-SH-1, R-SH-8).
 
 use alloc::vec::Vec;
+use core::num::NonZeroU64;
 
 use gloveport_standby::DESCRIPTORS;
 use gloveport_supervisor::{Limits, Request, Stage};
@@ -15,6 +16,9 @@ use crate::sys::{self, Program, Stack};
 /// Threads that each process of the tree may have on average before `RLIMIT_NPROC` stops it. 8: the count of processes
 /// is what is asked for; this is the net under it.
 const THREADS_EACH: u64 = 8;
+
+/// 50 us, the kernel's own default: how much later a program's timers may go off, so that several wake the processor once.
+const TIMER_SLACK: Option<NonZeroU64> = NonZeroU64::new(50_000);
 
 /// What travels beside a request.
 pub(crate) struct Descriptors {
@@ -101,6 +105,8 @@ pub(crate) fn begin_session() -> Result<(), Failure> {
     // This program has one thread, so that "parent" means what it says here.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed(Stage::Setup))?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
+    // A real-time process, as this program is where it may, has none and would hand that on. It cannot be refused.
+    let _ = rustix::thread::set_current_timer_slack(TIMER_SLACK);
     Ok(())
 }
 

@@ -45,7 +45,7 @@ const LOOKS: [&str; 24] = [
     "env | grep -v '^GLOVEPORT_CALL='; set | grep -v '^GLOVEPORT_CALL=' | grep -v '^PPID='",
     "ls /proc/$$/fd; readlink /proc/$$/fd/0; readlink /proc/$$/fd/1 | sed 's/[0-9]//g'",
     // That of processes begins with the threads of the machine.
-    "sed '/^Max processes/s/ [0-9]\\+//g' /proc/$$/limits; umask",
+    "sed '/^Max processes/s/ [0-9]\\+//g' /proc/$$/limits; umask; cat /proc/self/timerslack_ns",
     // Read by itself: while it starts something else it blocks signals.
     "while read -r line; do case $line in Vm*|Rss*|*ctxt*|Pid:*|Tgid:*|PPid:*|NS*|State:*) ;; *) echo \"$line\" ;; esac; \
      done < /proc/$$/status",
