@@ -16,6 +16,7 @@ const LIMITS = 'crates/core/src/backend/local/shell/supervised/tests/limits.rs'
 const LOST = 'crates/core/src/backend/local/shell/supervised/tests/lost.rs'
 const STANDBY = 'crates/core/src/backend/local/shell/supervised/tests/standby.rs'
 const BACKGROUND = 'crates/core/src/session/tests.rs'
+const GIVEN = 'crates/core/src/session/tests/input.rs'
 const TERMINAL = 'crates/core/src/session/terminal_tests/mod.rs'
 const PROGRAMS = 'crates/core/src/session/terminal_tests/programs.rs'
 const PLAIN = 'crates/core/src/session/terminal_tests/plain.rs'
@@ -33,8 +34,8 @@ const HELD: Held = [
   ['BE-32 TT-7', BACKGROUND, 'closing_the_toolset_ends_what_it_started_and_nothing_else'],
   ['TS-30 D99', BACKGROUND, 'output_that_is_too_long_is_whole_in_a_file_that_the_tools_read'],
   ['TS-30 D84 R-SH-9', BACKGROUND, 'says_what_cannot_be_started'],
-  ['TS-31', BACKGROUND, 'a_background_shell_is_answered_line_by_line_and_its_input_ended'],
-  ['TS-31', BACKGROUND, 'what_a_background_shell_is_given_is_judged_line_by_line_and_as_a_whole'],
+  ['TS-31', GIVEN, 'a_background_shell_is_answered_line_by_line_and_its_input_ended'],
+  ['TS-31', GIVEN, 'what_a_background_shell_is_given_is_judged_line_by_line_and_as_a_whole'],
   ['TS-31', BACKGROUND, 'a_signal_reaches_the_group_and_ends_nothing_by_itself'],
   ['TS-31', 'crates/core/src/session/places.rs', 'as_many_as_may_run_and_not_one_more_also_while_they_start'],
   [
@@ -63,7 +64,7 @@ const HELD: Held = [
   ['TT-17', SHELL, 'the_calls_deadline_ends_a_command_without_a_limit_of_its_own'],
   ['D54 D59', TERMINAL, 'a_session_keeps_directory_variables_functions_and_history_also_after_failures'],
   ['D55', PROGRAMS, 'drives_vim'],
-  ['D56', BACKGROUND, 'a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input_open'],
+  ['D56', GIVEN, 'a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input_open'],
   ['D58', BACKGROUND, 'codes_that_mean_something_say_so_and_escapes_do_not_reach_the_model'],
   ['D58', TERMINAL, 'the_log_holds_what_was_printed_before_the_time_of_a_command_was_over'],
   ['D58', TERMINAL, 'of_a_line_of_progress_the_first_and_the_last_state_are_told'],
@@ -147,7 +148,7 @@ const PROMISED: Held = [
   ['a completion event', BACKGROUND, 'the_end_is_told'],
   [
     'the same process, with a pipe',
-    BACKGROUND,
+    GIVEN,
     'a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input_open',
   ],
   ['list and kill', BACKGROUND, 'a_background_shell_is_started_read_listed_and_killed'],

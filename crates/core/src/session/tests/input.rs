@@ -1,0 +1,136 @@
+//! Input for what runs in the background.
+
+use super::*;
+
+/// D56: the session that a timed-out command became had its input closed; and it was another process.
+#[tokio::test]
+async fn a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input_open() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    let input = json!({ "command": "echo $$; read line; echo got $line; read line; echo $line", "timeout": 0.3, "on_timeout": "background" });
+    let left = call(&toolset, "execute", input).await;
+    assert!(!left.is_error);
+    assert!(
+        left.text.starts_with("Command still runs after 0.3 s and goes on as background shell bg_1."),
+        "{}",
+        left.text
+    );
+    let data = left.data.unwrap();
+    assert_eq!(data["timedOut"], json!(true));
+    let session = toolset.sessions().find("bg_1").unwrap();
+    session.process.write(b"a\n", &Deadline::default()).await.unwrap();
+    session.process.write("é\n".as_bytes(), &Deadline::default()).await.unwrap();
+    // What was shown already does not come again.
+    let (rest, ended) = read_to_end(&toolset, "bg_1").await;
+    let all = format!("{}{rest}", data["output"].as_str().unwrap());
+    assert_eq!((all, ended["exitCode"].as_i64()), (format!("{}\ngot a\né\n", data["pid"]), Some(0)));
+
+    let in_time = call(&toolset, "execute", json!({ "command": "echo done", "on_timeout": "background" })).await;
+    assert_eq!(in_time.text, "done");
+    let cancel = CancelToken::new();
+    let stop = cancel.clone();
+    let options = CallOptions { cancel, on_output: Some(Arc::new(move |_| stop.cancel())), ..CallOptions::default() };
+    let command = json!({ "command": "echo $$; sleep 300", "on_timeout": "background" });
+    let error = toolset.call("execute", command, options).await.unwrap_err();
+    let process = error.details().unwrap()["partial"]["data"]["output"].as_str().unwrap().to_owned();
+    assert!(!is_alive(&process), "an abort ends it all the same");
+}
+
+/// TS-31: a background command that asked something could only be ended.
+#[tokio::test]
+async fn a_background_shell_is_answered_line_by_line_and_its_input_ended() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "approvalMode": "approve-all" }));
+    let give = async |input: Value| call(&toolset, "shell_input", input).await;
+    let command = "read a; read b; echo \"$a|$b\"; cat; echo over";
+    call(&toolset, "run_in_background", json!({ "command": command })).await;
+    let given = give(json!({ "shell_id": "bg_1", "text": "one" })).await;
+    assert_eq!(given.text, "Gave background shell bg_1 its input.");
+    assert_eq!(given.data, Some(json!({ "shellId": "bg_1", "bytes": 4, "closed": false })));
+    give(json!({ "shell_id": "bg_1", "text": "two\nthree\n" })).await;
+    let last = give(json!({ "shell_id": "bg_1", "text": "é", "close_stdin": true })).await;
+    assert_eq!(last.text, "Gave background shell bg_1 its input, and ended it.");
+    let late = give(json!({ "shell_id": "bg_1", "text": "late" })).await;
+    assert!(late.is_error && late.text.contains("bg_1 reads no more input"), "{}", late.text);
+    assert_eq!(read_to_end(&toolset, "bg_1").await.0, "one|two\nthree\né\nover\n");
+    assert_eq!(give(json!({ "shell_id": "bg_1", "close_stdin": true })).await.code.as_deref(), Some("INVALID_INPUT"));
+
+    call(&toolset, "run_in_background", json!({ "command": "cat" })).await;
+    let ended = give(json!({ "shell_id": "bg_2", "close_stdin": true })).await;
+    assert_eq!(ended.text, "Ended the input of background shell bg_2.");
+    assert_eq!(read_to_end(&toolset, "bg_2").await.0, "");
+    for input in [
+        json!({ "shell_id": "bg_9", "text": "x" }),
+        json!({ "shell_id": "bg_1" }),
+        json!({ "shell_id": "bg_1", "text": "a\0b" }),
+        json!({ "shell_id": "bg_1", "text": "x".repeat(64 << 10) }),
+    ] {
+        assert_eq!(give(input).await.code.as_deref(), Some("INVALID_INPUT"));
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_never_reads_holds_no_call_for_ever_and_takes_lines_whole_or_not() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "approvalMode": "approve-all" }));
+    let command = "while ! [ -e go ]; do sleep 0.05; done; wc -c";
+    call(&toolset, "run_in_background", json!({ "command": command })).await;
+    let line = "x".repeat((64 << 10) - 1);
+    let give = json!({ "shell_id": "bg_1", "text": line });
+    let mut bytes = 0;
+    let refused = loop {
+        let given = call(&toolset, "shell_input", give.clone()).await;
+        if given.is_error {
+            break given;
+        }
+        bytes += 64 << 10;
+    };
+    assert_eq!(refused.code.as_deref(), Some("BUSY"), "{}", refused.text);
+    fs::write(world.directory.path().join("go"), "").unwrap();
+    let ended = call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "close_stdin": true })).await;
+    assert!(!ended.is_error, "{}", ended.text);
+    assert_eq!(read_to_end(&toolset, "bg_1").await.0.trim(), bytes.to_string());
+}
+
+#[tokio::test]
+async fn what_a_background_shell_is_given_is_judged_line_by_line_and_as_a_whole() {
+    let world = World::new();
+    let rules = json!({ "execute": { "default": "allow", "rules": [{ "pattern": "touch *", "action": "deny" }] } });
+    let toolset = world.toolset(json!({ "permissions": rules, "approvalMode": "approve-all" }));
+    call(&toolset, "run_in_background", json!({ "command": "cat" })).await;
+    // A program may take a carriage return for a line end.
+    for text in [
+        "touch x",
+        "yes\ntouch x\n",
+        "touch \\\nx",
+        "rm -rf /",
+        "rm -rf \\\n/",
+        "yes\rtouch x",
+        "touch x\r\n",
+        "a\r\ntouch x\r",
+    ] {
+        let blocked = call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "text": text })).await;
+        assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{text}: {}", blocked.text);
+    }
+    call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "text": "echo typed", "close_stdin": true })).await;
+    assert_eq!(read_to_end(&toolset, "bg_1").await.0, "echo typed\n");
+    // A line that the next one goes on with asks.
+    let nobody = world.toolset(json!({ "permissions": { "execute": { "default": "allow" } } }));
+    call(&nobody, "run_in_background", json!({ "command": "cat" })).await;
+    let error = nobody
+        .call("shell_input", json!({ "shell_id": "bg_1", "text": "rm -rf \\" }), CallOptions::default())
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ApprovalRequired);
+}
+
+#[tokio::test]
+async fn input_can_be_ended() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    call(&toolset, "run_in_background", json!({ "command": "cat | wc -c" })).await;
+    let session = toolset.sessions().find("bg_1").unwrap();
+    session.process.write(&vec![b'x'; 300_000], &Deadline::default()).await.unwrap();
+    session.process.close_input(&Deadline::default()).await.unwrap();
+    assert_eq!(read_to_end(&toolset, "bg_1").await.0.trim(), "300000");
+}
