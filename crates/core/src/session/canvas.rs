@@ -335,6 +335,26 @@ mod tests {
         assert_eq!(canvas.lock().look().lines, [" last of all"]);
     }
 
+    /// Nobody looks here, and the other thread is at something else.
+    #[test]
+    fn whoever_reads_draws_what_is_cheap_and_nothing_else() {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().max_blocking_threads(1).build().unwrap();
+        runtime.block_on(async {
+            let (ends, is_over) = std::sync::mpsc::channel::<()>();
+            // An error, as nothing is sent.
+            let other = tokio::task::spawn_blocking(move || is_over.recv().is_err());
+            let canvas = Canvas::new(LARGEST);
+            canvas.show(b"cheap", false);
+            canvas.show(&DEAR.repeat(1_000), false);
+            assert_eq!(canvas.lock().look().lines, ["cheap"]);
+            drop(ends);
+            assert!(other.await.unwrap());
+            whole(&canvas).await;
+            assert_eq!(canvas.lock().look().lines, ["x"]);
+        });
+    }
+
     /// A flood of them on the largest screen would be drawn for minutes.
     #[tokio::test]
     async fn what_is_shown_before_a_terminal_begins_anew_is_not_drawn() {

@@ -224,15 +224,17 @@ mod tests {
     fn a_full_log_says_so_once() {
         let folder = tempfile::tempdir().unwrap();
         let size = TerminalSize { columns: 80, rows: 24 };
-        for (asciicast, name, most) in [(false, "session_a.log", 100), (true, "session_a.cast", 170)] {
+        // What fills it to the last byte is whole.
+        for (asciicast, id, most, pieces) in [(false, "a", 119, 1), (false, "b", 120, 2), (true, "c", 170, 1)] {
             let logs = SessionLogs { directory: folder.path().to_owned(), asciicast, max_bytes: Some(most) };
-            let mut log = logs.open("a", size).unwrap();
+            let mut log = logs.open(id, size).unwrap();
             for _ in 0..10 {
                 log.take(&[b'x'; 60], size);
             }
+            let name = format!("session_{id}.{}", if asciicast { "cast" } else { "log" });
             let logged = std::fs::read_to_string(folder.path().join(name)).unwrap();
             assert_eq!(logged.matches("The log ends here").count(), 1, "{logged}");
-            assert_eq!(logged.matches(&"x".repeat(60)).count(), 1, "{logged}");
+            assert_eq!(logged.matches(&"x".repeat(60)).count(), pieces, "{logged}");
             assert!(logged.lines().last().is_some_and(|line| line.contains("The log ends here")), "{logged}");
         }
     }
