@@ -1,6 +1,6 @@
 // Terminals through the package.
 
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -68,6 +68,23 @@ test('a terminal is written to, looked at, resized, read to its end', async () =
   for await (const text of terminal) rest += text
   expect(rest).toBe('go\r\n20 80\r\n')
   expect(await terminal.wait()).toMatchObject({ exitCode: 4 })
+  // What it showed last stays: a size that was refused cut it.
+  await expect(terminal.resize(4, 2)).rejects.toMatchObject({ code: 'CLOSED' })
+  expect(await terminal.screen()).toMatchObject({ lines: ['12 60', 'go', '20 80'], columns: 80, rows: 20 })
+})
+
+test('the options of the methods reach the tools', async () => {
+  const own = new Terminals({ backend, requireExecuteApproval: false })
+  mkdirSync(join(root, 'below'), { recursive: true })
+  expect((await own.exec('o', 'pwd', { cwd: join(root, 'below') })).text).toBe(`${root}/below`)
+  expect((await own.exec('o', 'read a; read b; echo "[$a$b]"', { block: false })).text).toContain(
+    "Session 'o' started.",
+  )
+  await own.write('o', 'x', { enter: false })
+  await own.write('o', 'y')
+  const answered = await own.write('o', 'z', { enter: false, keys: ['enter'] })
+  expect(await shownUntil(async () => own.view('o', { wait: 30_000 }), answered, 'FINISHED')).toContain('[xyz]')
+  await own.close()
 })
 
 test('sessions keep their shell; the methods are the tools', async () => {
@@ -264,6 +281,30 @@ test('a session is opened with variables and a size, and one that is open keeps 
   await terminals.resize('own', 80, 24)
   expect((await terminals.exec('own', look, { columns: 80, rows: 24 })).text).toBe('hé llo\n24 80')
   await terminals.close()
+})
+
+/** The shell ignores the request to end: it saw its program end, and ran what was behind that. */
+test('a session that is ended runs nothing more of its line', async () => {
+  const ended = async (command: string, end: (own: Terminals) => Promise<unknown>) => {
+    const own = new Terminals({ backend, requireExecuteApproval: false })
+    await own.exec('main', `${command}; touch went-on`, { block: false })
+    await end(own)
+    await own.close()
+  }
+  await ended('sleep 300', async (own) => own.kill('main'))
+  await ended('sleep 300', async () => {})
+  await ended("bash --norc -ic 'sleep 300; touch went-on'", async (own) => own.kill('main'))
+  await ended('sleep 300\necho', async (own) => own.kill('main'))
+  const controller = new AbortController()
+  await ended('true', async (own) => {
+    const command = 'env --ignore-signal=INT sleep 300; touch went-on'
+    const call = own.exec('aborted', command, { signal: controller.signal })
+    await expect.poll(async () => (await own.list()).text).toContain('aborted')
+    controller.abort()
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+    await own.exec('main', 'rm -f went-on')
+  })
+  expect(readdirSync(root)).not.toContain('went-on')
 })
 
 /** A call that was aborted waited 3 s for whoever was asked, and what a form had ended with a line end was typed with one more. */

@@ -21,9 +21,9 @@ export interface TerminalExecOptions extends TerminalCallOptions {
   readonly cwd?: string | undefined
   /** Variables of a new session, on top of the backend's. */
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** Columns of a new session, from 1 to 500; default 120. */
+  /** Columns of a new session, from 4 to 500; default 120. */
   readonly columns?: number | undefined
-  /** Rows of a new session, from 1 to 500; default 40. */
+  /** Rows of a new session, from 2 to 500; default 40. */
   readonly rows?: number | undefined
 }
 

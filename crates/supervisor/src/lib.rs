@@ -14,11 +14,13 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod interactive;
 mod protocol;
 
 /// The only word that the supervisor may be started with: it starts the shell of its next command while it has nothing to do.
 pub const START_AHEAD: &str = "start-ahead";
 
+pub use interactive::is_interactive_shell;
 pub use protocol::{
     Ceiling, Decoded, Ended, Limits, MAX_DESCRIPTORS, MAX_REQUEST_BYTES, Order, Report, Request, Stage, Status,
 };

@@ -120,8 +120,8 @@ impl Family {
 
     /// Asks every process once to end, the command's group first: a shell must not see its child end and go on.
     pub(crate) fn terminate(&self) {
-        // Before parents die of it: one whose parent changes during a look may be missed.
-        let found = self.descendants();
+        // Looked for before parents die of it: one whose parent changes during a look may be missed.
+        let found = self.stop_shells();
         self.signal_group(Signal::TERM);
         // Who is of its group was asked with it: asked twice, a shell begins anew to clean up.
         let asked = self.command.filter(|_| self.status.is_none());
@@ -130,6 +130,26 @@ impl Family {
                 process.signal(Signal::TERM);
             }
         }
+    }
+
+    /// Stops interactive shells, which ignore the request to end: they would see what they wait for end and go on with what is behind
+    /// it in their line. Returns all descendants.
+    fn stop_shells(&self) -> Vec<Process> {
+        let mut stopped = BTreeSet::new();
+        for _ in 0..STOP_PASSES {
+            let found = self.descendants();
+            let shells = found.iter().filter(|process| process.is_interactive_shell());
+            let before = stopped.len();
+            for shell in shells {
+                if stopped.insert(number_of(shell.pid)) {
+                    shell.signal(Signal::STOP);
+                }
+            }
+            if stopped.len() == before {
+                return found;
+            }
+        }
+        self.descendants()
     }
 
     /// Sends a signal to the command's group. A number that is no signal does nothing.
@@ -331,6 +351,11 @@ impl Process {
             return Sent::Gone;
         }
         Sent::of(pidfd_send_signal(&handle, signal))
+    }
+
+    fn is_interactive_shell(&self) -> bool {
+        let status = proc::read(format_args!("/proc/{}/status", number_of(self.pid)));
+        status.is_some_and(|status| gloveport_supervisor::is_interactive_shell(&status))
     }
 
     /// Without a handle: the number of a child is its own until it is reaped, which happens between looks alone.

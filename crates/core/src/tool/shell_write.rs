@@ -73,10 +73,15 @@ impl Typed {
 }
 
 impl ShellWrite {
+    /// The text that is typed. An empty one without a return is none, as models give it beside keys.
+    fn text(&self) -> Option<&str> {
+        self.command.as_deref().filter(|text| !text.is_empty() || self.enter.unwrap_or(true))
+    }
+
     /// The text with its return, and the keys, as a program reads them.
     fn parts(&self, form: CursorKeys) -> Result<Typed> {
         let mut typed = String::new();
-        if let Some(text) = &self.command {
+        if let Some(text) = self.text() {
             if text.len() > TEXT_BYTES {
                 return Err(Error::invalid(format!("At most {TEXT_BYTES} bytes are typed in one call.")));
             }
@@ -106,7 +111,7 @@ impl ShellWrite {
     fn typed(&self, terminal: Option<&Terminal>, is_at_prompt: bool) -> Result<(Vec<u8>, Vec<u8>)> {
         let form = terminal.map_or(CursorKeys::Normal, |terminal| terminal.screen().lock().cursor_keys());
         let Typed { text, keys } = self.parts(form)?;
-        Ok(match (terminal.filter(|_| is_at_prompt), &self.command) {
+        Ok(match (terminal.filter(|_| is_at_prompt), self.text()) {
             (Some(terminal), Some(command)) => (terminal.line(command).into_bytes(), keys.concat()),
             (Some(terminal), None) => {
                 let keys = keys.into_iter().flat_map(|key| terminal.key_at_prompt(key));
@@ -139,16 +144,16 @@ impl ShellWrite {
     /// judged, and keys would recall one. The rest of a command that is not whole is such a piece.
     fn check_typed(&self, state: Option<ShellState>) -> Result<()> {
         // A tab completes names: `sud` and a tab are `sudo`, which nobody judged.
-        let completes = self.command.as_ref().is_some_and(|text| text.contains('\t'));
+        let completes = self.text().is_some_and(|text| text.contains('\t'));
         let keys_are_harmless = self.keys_are_harmless();
         match state {
             Some(ShellState::AtPrompt) => {
-                if keys_are_harmless && (self.command.is_none() || (self.enter.unwrap_or(true) && !completes)) {
+                if keys_are_harmless && (self.text().is_none() || (self.enter.unwrap_or(true) && !completes)) {
                     return Ok(());
                 }
             }
             Some(ShellState::Continuing) => {
-                if keys_are_harmless && self.command.is_none() {
+                if keys_are_harmless && self.text().is_none() {
                     return Ok(());
                 }
                 return Err(Error::invalid(format!(
@@ -183,7 +188,7 @@ impl Tool for ShellWrite {
 
     fn accesses(&self, working_directory: &VirtualPath) -> Result<Vec<Access>> {
         self.parts(CursorKeys::Normal)?;
-        let mut accesses = judged_lines(self.command.as_deref().unwrap_or_default(), &self.id, working_directory);
+        let mut accesses = judged_lines(self.text().unwrap_or_default(), &self.id, working_directory);
         if accesses.is_empty() {
             accesses.push(Access::Session { id: self.id.clone() });
         }
@@ -203,10 +208,9 @@ impl Tool for ShellWrite {
         }
         let mut accesses = Vec::new();
         // What is left unread of a line is another one at the prompt of a plain shell.
-        let mut is_known = !terminal.is_plain() || (self.command.is_none() && self.keys_are_harmless());
+        let mut is_known = !terminal.is_plain() || (self.text().is_none() && self.keys_are_harmless());
         // Lines of the text by itself were judged.
-        let mut judged: HashSet<String> =
-            self.command.iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
+        let mut judged: HashSet<String> = self.text().iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
         for EndedLine { text, others, is_known: is_line_known } in typed.behind(&mut before) {
             is_known &= is_line_known;
             for text in std::iter::once(text).chain(others) {
@@ -224,7 +228,7 @@ impl Tool for ShellWrite {
 
     fn describe(&self) -> String {
         let keys = self.keys.as_deref().unwrap_or_default().join(" ");
-        let text = self.command.as_deref().unwrap_or_default();
+        let text = self.text().unwrap_or_default();
         format!(
             "Type into terminal session {}: {} {}",
             shown_to_person(&self.id),
@@ -277,7 +281,7 @@ impl Tool for ShellWrite {
                 }
             }
             let before = session.terminal.as_ref().map_or(0, |terminal| {
-                if let Some(command) = self.command.as_deref().filter(|_| state == Some(ShellState::AtPrompt)) {
+                if let Some(command) = self.text().filter(|_| state == Some(ShellState::AtPrompt)) {
                     terminal.typed(command);
                 }
                 terminal.mark_count()
@@ -293,7 +297,7 @@ impl Tool for ShellWrite {
                 Some(terminal) => terminal.write(process, &[text, keys].concat(), deadline).await?,
                 None => process.write(&[text, keys].concat(), deadline).await?,
             }
-            if let Some(terminal) = session.terminal.as_ref().filter(|_| is_at_prompt && self.command.is_some()) {
+            if let Some(terminal) = session.terminal.as_ref().filter(|_| is_at_prompt && self.text().is_some()) {
                 terminal.typed_whole();
             }
             drop(turn);

@@ -206,7 +206,7 @@ impl ShellExec {
             None => output.to_owned(),
         });
         let data = json!({
-            "id": id, "running": false, "exitCode": code, "exitMeaning": exit_meaning, "output": told.output,
+            "id": id, "running": false, "exitCode": code, "signal": signal(session), "exitMeaning": exit_meaning, "output": told.output,
             "before": told.before, "droppedBytes": told.dropped, "more": false, "spillPath": told.file, "spillBytes": told.file_bytes,
             "timedOut": false, "ceiling": ceiling(session),
         });
@@ -214,20 +214,39 @@ impl ShellExec {
     }
 }
 
+/// The signal by which a session ended.
+pub(super) fn signal(session: &Session) -> Option<String> {
+    session.process.ended().and_then(|outcome| outcome.signal)
+}
+
 /// The ceiling for which a session was ended.
 pub(super) fn ceiling(session: &Session) -> Option<Ceiling> {
     session.process.ended().and_then(|outcome| outcome.ceiling)
 }
 
-/// What is said behind the output of a session that ended, with the reason where it was ended for one.
+/// What is said behind the output of a session that ended, with the reason where there is one.
 pub(super) fn terminated(session: &Session) -> String {
-    let code = || session.process.ended().and_then(|outcome| outcome.exit_code).filter(|code| *code != 0);
-    let reason = match ceiling(session) {
-        Some(ceiling) => format!(" ({})", over(ceiling)),
-        None => code().map_or_else(String::new, |code| format!(" (exit code {code})")),
-    };
-    let is_lost = session.process.ended().is_some_and(|outcome| outcome.supervisor_lost);
-    format!("--- SESSION TERMINATED{reason} ---{}", if is_lost { SUPERVISOR_LOST } else { "" })
+    let reason = reason(session).map_or_else(String::new, |reason| format!(" ({reason})"));
+    format!("--- SESSION TERMINATED{reason} ---{}", if is_lost(session) { SUPERVISOR_LOST } else { "" })
+}
+
+/// Whether a session ended for a reason, or with more to say of it.
+pub(super) fn has_reason(session: &Session) -> bool {
+    reason(session).is_some() || is_lost(session)
+}
+
+fn reason(session: &Session) -> Option<String> {
+    let outcome = session.process.ended()?;
+    match (outcome.ceiling, outcome.exit_code, outcome.signal) {
+        (Some(ceiling), _, _) => Some(over(ceiling).to_owned()),
+        (None, Some(0), _) | (None, None, None) => None,
+        (None, Some(code), _) => Some(format!("exit code {code}")),
+        (None, None, Some(signal)) => Some(format!("ended by {signal}")),
+    }
+}
+
+fn is_lost(session: &Session) -> bool {
+    session.process.ended().is_some_and(|outcome| outcome.supervisor_lost)
 }
 
 /// What is told of a command that goes on, or that is not whole.

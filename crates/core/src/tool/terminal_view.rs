@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::background::list;
-use super::terminal::{MAX_WAIT_S, ceiling, more_of, older_of, plain, terminal_of, terminated};
+use super::terminal::{MAX_WAIT_S, ceiling, has_reason, more_of, older_of, plain, signal, terminal_of, terminated};
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::backend::process::{Order, TerminalSize};
@@ -79,8 +79,8 @@ impl Tool for ShellView {
             session.drawn().await;
             let mut result = shown(&session, &fresh, code);
             if ended {
-                session.tells_end();
-                let marker = if result.text.is_empty() && ceiling(&session).is_none() {
+                let was_told = session.tells_end();
+                let marker = if result.text.is_empty() && (was_told || !has_reason(&session)) {
                     "--- SESSION TERMINATED (no new output) ---".to_owned()
                 } else {
                     let gap = if result.text.is_empty() { "" } else { "\n" };
@@ -114,8 +114,10 @@ pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> Tool
         text.push_str(&format!("--- COMMAND FINISHED (exit code {code}) ---"));
     }
     let (file, file_bytes) = older_of(fresh);
+    let exit_code = code.or_else(|| session.process.ended()?.exit_code);
     let data = json!({
-        "id": session.id, "running": session.process.ended().is_none(), "atPrompt": at_prompt, "exitCode": code,
+        "id": session.id, "running": session.process.ended().is_none(), "atPrompt": at_prompt, "exitCode": exit_code,
+        "signal": signal(session),
         "fullScreen": is_full_screen, "output": text, "droppedBytes": fresh.dropped, "more": fresh.more,
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });

@@ -171,7 +171,11 @@ async fn answer(running: &Running, request: Request, call: &Call) -> Result<Repl
         }
         "resize" => {
             let size = size(decode("resize", json)?)?;
-            running.screen()?.resize(size);
+            let screen = running.screen()?;
+            // What it showed last stays as it was.
+            if process.ended().is_none() {
+                screen.resize(size);
+            }
             process.order(Order::Resize(size)).await?;
             Ok(Reply::default())
         }

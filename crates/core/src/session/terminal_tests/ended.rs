@@ -33,9 +33,50 @@ async fn the_screen_of_an_ended_session_is_seen_as_it_was_and_has_no_other_size(
     assert!(after.1 == before.1);
     assert!(shown.lock().is_folded());
     let viewed = call(&toolset, "shell_view", json!({ "id": "s" })).await;
-    assert!(viewed.text.contains("SESSION TERMINATED"), "{}", viewed.text);
+    assert!(viewed.text.ends_with("--- SESSION TERMINATED (ended by SIGKILL) ---"), "{}", viewed.text);
+    assert_eq!(viewed.data.unwrap()["signal"], json!("SIGKILL"));
     let refused = call(&toolset, "shell_resize", json!({ "id": "s", "columns": 80, "rows": 24 })).await;
     assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"));
     assert_eq!(refused.text, "Error: Session 's' has ended; its screen keeps its size.");
     assert_eq!(seen(&toolset).await.0["columns"], json!(100));
+}
+
+/// A look that found no new output said that and nothing of the reason.
+#[tokio::test]
+async fn a_look_tells_once_why_a_session_ended_also_where_nothing_was_printed() {
+    let lost = "--- SESSION TERMINATED ---\n\n(The command ended the program that watches over its processes. Those \
+                that could be found were ended; others may still run.)";
+    for (end, told, code, signal) in [
+        (
+            "exec sh -c 'until [ -e go ]; do sleep 0.01; done; exit 4'",
+            "--- SESSION TERMINATED (exit code 4) ---",
+            Some(4),
+            None,
+        ),
+        (
+            "exec sh -c 'until [ -e go ]; do sleep 0.01; done; exit 0'",
+            "--- SESSION TERMINATED (no new output) ---",
+            Some(0),
+            None,
+        ),
+        (
+            "exec sh -c 'until [ -e go ]; do sleep 0.01; done; kill -9 $$'",
+            "--- SESSION TERMINATED (ended by SIGKILL) ---",
+            None,
+            Some("SIGKILL"),
+        ),
+        ("exec sh -c 'until [ -e go ]; do sleep 0.01; done; kill -9 $PPID; sleep 300'", lost, None, None),
+    ] {
+        let world = World::new();
+        let toolset = terminals(&world);
+        start(&toolset, end).await;
+        fs::write(world.directory.path().join("go"), "").unwrap();
+        toolset.sessions().find("s").unwrap().process.over().await;
+        let viewed = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+        assert_eq!(viewed.text, told, "{end}");
+        let data = viewed.data.unwrap();
+        assert_eq!((&data["exitCode"], &data["signal"]), (&json!(code), &json!(signal)), "{end}");
+        let again = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+        assert_eq!(again.text, "--- SESSION TERMINATED (no new output) ---", "{end}");
+    }
 }

@@ -331,6 +331,15 @@ async fn at_a_prompt_only_whole_lines_are_typed_so_that_no_unjudged_command_is_m
         let refused = call(&toolset, "shell_write_to_process", input.clone()).await;
         assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"), "{input}: {}", refused.text);
     }
+    // Nothing is typed beside the key, and keys alone may be pressed; an empty line with its return is one.
+    for input in [
+        json!({ "id": "s", "command": "", "enter": false, "keys": ["ctrl-c"] }),
+        json!({ "id": "s", "command": "", "keys": ["ctrl-c"] }),
+        json!({ "id": "s", "keys": ["ctrl-c"] }),
+    ] {
+        let pressed = call(&toolset, "shell_write_to_process", input.clone()).await;
+        assert!(!pressed.is_error, "{input}: {}", pressed.text);
+    }
     for line in ["touch x", "true\ntouch x"] {
         let blocked = write(&toolset, line).await;
         assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{}", blocked.text);

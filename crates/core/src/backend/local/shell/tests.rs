@@ -49,6 +49,7 @@ both_ways! {
     kills_what_ignores_the_request_to_end,
     lets_a_command_clean_up_when_time_is_over,
     asks_each_process_once_to_end,
+    an_interactive_shell_that_is_ended_runs_nothing_more,
     finds_a_descendant_that_left_the_group_and_its_mark,
     no_time_is_a_timeout_and_starts_nothing,
     an_abort_ends_the_tree_and_returns_the_output_so_far,
@@ -323,6 +324,21 @@ async fn asks_each_process_once_to_end() {
     let outcome = when_time_is_over(&command, MANY + 1, LONG_GRACE).await;
     let count = |word| outcome.stdout.lines().filter(|line| *line == word).count();
     assert_eq!(["ready", "below", "elsewhere", "never"].map(count), [MANY + 1, MANY, 1, 0]);
+}
+
+/// It ignores the request to end, saw its program end, and ran what was behind that.
+async fn an_interactive_shell_that_is_ended_runs_nothing_more() {
+    let line = "echo ready; sleep 300; echo went on; sleep 300 || echo went on; echo went on";
+    for command in [
+        format!("exec bash --norc -ic '{line}'"),
+        format!("exec dash -ic '{line}'"),
+        format!("bash --norc -ic '{line}'; echo went on"),
+        format!("setsid --wait bash --norc -ic '{line}'; echo went on"),
+        format!("bash --norc -ic \"dash -ic '{line}'; echo went on\"; echo went on"),
+    ] {
+        let outcome = when_time_is_over(&command, 1, GRACE).await;
+        assert_eq!((outcome.stdout.as_str(), outcome.timed_out), ("ready\n", true), "{command}");
+    }
 }
 
 async fn finds_a_descendant_that_left_the_group_and_its_mark() {

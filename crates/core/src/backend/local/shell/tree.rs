@@ -124,13 +124,33 @@ mod linux {
     impl Tree {
         /// Asks every process to end.
         pub(in super::super) fn terminate(&mut self) {
-            self.asked = self.find(&HashSet::new());
+            self.asked = self.stop_shells();
             // The shell first: it must not see its child end and go on to the next command.
             self.signal_group(Signal::TERM);
             // Who is of its group was asked with it: asked twice, a shell begins anew to clean up.
             let group = |process: &Process| getpgid(Some(Pid::from_raw(process.number)?)).ok();
             for process in self.asked.iter().filter(|process| self.leader.is_none() || group(process) != self.leader) {
                 process.signal(Signal::TERM);
+            }
+        }
+
+        /// Stops interactive shells, which ignore the request to end: they would see what they wait for end and go on with what
+        /// is behind it in their line. Returns all processes but the leader.
+        fn stop_shells(&self) -> Vec<Process> {
+            let mut stopped = HashSet::new();
+            loop {
+                let found = self.find(&HashSet::new());
+                let leader = self.leader().and_then(Process::open);
+                let shells = found.iter().chain(&leader).filter(|process| process.is_interactive_shell());
+                let before = stopped.len();
+                for shell in shells {
+                    if stopped.insert(shell.number) {
+                        shell.signal(Signal::STOP);
+                    }
+                }
+                if stopped.len() == before || stopped.len() > DESCENDANTS {
+                    return found;
+                }
             }
         }
 
@@ -293,6 +313,10 @@ mod linux {
                 }
             }
             false
+        }
+
+        fn is_interactive_shell(&self) -> bool {
+            self.read("status").is_ok_and(|status| gloveport_supervisor::is_interactive_shell(&status))
         }
 
         fn is_over(&self) -> bool {
