@@ -295,15 +295,13 @@ test('a session that is ended runs nothing more of its line', async () => {
   await ended('sleep 300', async () => {})
   await ended("bash --norc -ic 'sleep 300; touch went-on'", async (own) => own.kill('main'))
   await ended('sleep 300\necho', async (own) => own.kill('main'))
-  const controller = new AbortController()
-  await ended('true', async (own) => {
-    const command = 'env --ignore-signal=INT sleep 300; touch went-on'
-    const call = own.exec('aborted', command, { signal: controller.signal })
-    await expect.poll(async () => (await own.list()).text).toContain('aborted')
-    controller.abort()
-    await expect(call).rejects.toMatchObject({ name: 'AbortError' })
-    await own.exec('main', 'rm -f went-on')
-  })
+  const [own, controller] = [new Terminals({ backend, requireExecuteApproval: false }), new AbortController()]
+  const { signal } = controller
+  const call = own.exec('main', 'echo begun; env --ignore-signal=INT sleep 300; touch went-on', { signal })
+  await expect.poll(async () => (await own.screen('main')).text).toMatch(/^begun$/m)
+  controller.abort()
+  await expect(call).rejects.toMatchObject({ name: 'AbortError' })
+  await own.close()
   expect(readdirSync(root)).not.toContain('went-on')
 })
 
