@@ -77,6 +77,7 @@ const HELD: Held = [
   ['R-SH-3', LIMITS, 'a_fork_bomb_ends'],
   ['R-SH-3', SHELL, 'lets_a_command_clean_up_when_time_is_over'],
   ['R-SH-3', SHELL, 'asks_each_process_once_to_end'],
+  ['R-SH-3', SHELL, 'an_interactive_shell_that_is_ended_runs_nothing_more'],
   ['R-SH-3', LOST, 'a_stopped_supervisor_goes_on'],
   ['R-SH-3', LOST, 'a_killed_or_stopped_supervisor_shields_nobody'],
   ['R-SH-3', LOST, 'a_supervisor_that_is_stopped_again_and_again_shields_nobody'],

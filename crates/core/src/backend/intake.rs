@@ -79,6 +79,11 @@ impl Intake {
         form.is_some_and(|form| !form.is_whole && !form.ends.contains(&b'\r'))
     }
 
+    /// Whether the program gets whole lines, which no line editor does.
+    pub(super) fn gives_lines(&self) -> bool {
+        self.lines.get().and_then(|lines| lines()).is_some_and(|form| form.is_whole)
+    }
+
     /// Notes that these bytes are given; `InvalidInput` where the terminal would lose some of a line.
     pub(super) fn note(&self, bytes: &[u8]) -> Result<()> {
         if let Some(open) = self.open_behind(bytes)? {

@@ -179,6 +179,11 @@ impl Process {
         self.turns.take()
     }
 
+    /// Whether its terminal gives whole lines now, as to a program without a line editor. `false` where nobody can look.
+    pub fn gives_lines(&self) -> bool {
+        self.intake.gives_lines()
+    }
+
     /// `InvalidInput` where its terminal gives whole lines now and would lose some of one of these, with what was given of it before.
     /// `false` where nobody can look.
     pub fn check_lines(&self, bytes: &[u8]) -> Result<bool> {

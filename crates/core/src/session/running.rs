@@ -118,6 +118,7 @@ impl Terminal {
             ShellState::Busy | ShellState::Continuing => {}
         }
         let turn = session.turn(deadline).await?;
+        self.check_editor(session)?;
         self.calm(session, deadline).await?;
         if self.state() != ShellState::AtPrompt {
             let is_silent = self.marks.lock().is_silent();
@@ -129,7 +130,6 @@ impl Terminal {
         }
         let before = self.mark_count();
         let line = self.line(command);
-        // A shell may have lost its line editor.
         process.check_lines(line.as_bytes())?;
         self.typed(command);
         self.spill(process);
@@ -165,6 +165,19 @@ impl Terminal {
         };
         self.prompt(process, PROMPT, deadline).await?;
         Ok(Ran::Ended(code))
+    }
+
+    /// `AlreadyExists` where the shell has lost its line editor: it would take the keys that run a line for a part of one.
+    pub(crate) fn check_editor(&self, session: &Session) -> Result<()> {
+        if self.state() == ShellState::AtPrompt && !self.is_plain() && session.process.gives_lines() {
+            let message = format!(
+                "The shell of session '{}' has no line editor any more (`set +o emacs`), so that nothing can be run there. End the \
+                 session with `shell_kill_process` and use another.",
+                session.id
+            );
+            return Err(Error::new(ErrorKind::AlreadyExists, message));
+        }
+        Ok(())
     }
 
     /// Waits until the command that was typed behind the first `count` marks has the terminal: a return that is written before that

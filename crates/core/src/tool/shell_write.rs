@@ -260,6 +260,9 @@ impl Tool for ShellWrite {
                 self.check_typed(state)?;
             }
             if let Some(terminal) = session.terminal.as_ref().filter(|_| state == Some(ShellState::AtPrompt)) {
+                if self.text().is_some() {
+                    terminal.check_editor(&session)?;
+                }
                 terminal.calm(&session, deadline).await?;
             }
             let is_at_prompt = state == Some(ShellState::AtPrompt);

@@ -80,7 +80,8 @@ impl Tool for ShellView {
             let mut result = shown(&session, &fresh, code);
             if ended {
                 let was_told = session.tells_end();
-                let marker = if result.text.is_empty() && (was_told || !has_reason(&session)) {
+                let is_told = ceiling(&session).is_none() && (was_told || !has_reason(&session));
+                let marker = if result.text.is_empty() && is_told {
                     "--- SESSION TERMINATED (no new output) ---".to_owned()
                 } else {
                     let gap = if result.text.is_empty() { "" } else { "\n" };

@@ -42,16 +42,23 @@ async fn a_program_that_gets_each_byte_gets_lines_of_any_length() {
     assert!(!write(&toolset, &"x".repeat(MOST)).await.is_error);
 }
 
-/// A shell without its line editor reads whole lines as well.
+/// A shell without its line editor took the keys that run a line for a part of it: no command ran, and the result said that it did.
 #[tokio::test]
-async fn a_command_that_a_shell_would_get_in_part_is_refused() {
+async fn a_command_is_refused_where_the_shell_has_no_line_editor() {
     let world = World::new();
     let toolset = terminals(&world);
     let long = format!("echo {}", "x".repeat(MOST));
     assert_eq!(exec(&toolset, &long).await.text, "x".repeat(MOST));
     exec(&toolset, "set +o emacs +o vi").await;
-    let refused = exec(&toolset, &long).await;
-    assert!(refused.is_error && refused.text.contains("4095 bytes"), "{}", refused.text);
+    for command in ["touch ran", &long] {
+        for refused in [exec(&toolset, command).await, write(&toolset, command).await] {
+            assert_eq!(refused.code.as_deref(), Some("ALREADY_EXISTS"), "{}", refused.text);
+            assert!(refused.text.contains("has no line editor any more"), "{}", refused.text);
+        }
+    }
     let state = toolset.sessions().find("s").unwrap().terminal.as_ref().unwrap().state();
     assert_eq!(state, crate::session::terminal::ShellState::AtPrompt);
+    call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
+    assert!(!exec(&toolset, "true").await.is_error);
+    assert!(!world.directory.path().join("ran").exists());
 }
