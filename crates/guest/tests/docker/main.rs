@@ -116,7 +116,7 @@ impl Engine {
 }
 
 async fn run(backend: &DockerBackend, command: &str) -> ExecuteOutcome {
-    try_run(backend, command).await.unwrap()
+    try_run(backend, command).await.unwrap_or_else(|error| panic!("{error}: {:?}", error.details()))
 }
 
 async fn try_run(backend: &DockerBackend, command: &str) -> Result<ExecuteOutcome> {

@@ -25,9 +25,6 @@ use crate::sandbox::Sandbox;
 
 /// 60 s for the guest to settle in a container through a command, besides its way there.
 const SEND: Duration = Duration::from_secs(60);
-/// 20 times 100 ms for an engine to be done with the end of a container that is to be started anew.
-const ATTACH_TRIES: u32 = 20;
-const ATTACH_PAUSE: Duration = Duration::from_millis(100);
 /// Says whether a guest is in a container of ours (`none` where not).
 const GUEST_LABEL: &str = "dev.gloveport.guest";
 /// What follows where no guest can be.
@@ -283,15 +280,7 @@ impl Container {
     /// where somebody else was faster, who holds it then.
     async fn run(&self, engine: &Engine, id: &str) -> Result<Option<Hold>> {
         let path = of(id).then("attach").with("stream", "1").with("stdin", "1").with("stdout", "1");
-        let mut attached = engine.attach(&path, Payload::Nothing).await;
-        // Podman refuses while it still cleans up behind a container that has just ended.
-        for _ in 0..ATTACH_TRIES {
-            if !matches!(attached, Err(Failure::Refused { status: 409 | 500, .. })) {
-                break;
-            }
-            tokio::time::sleep(ATTACH_PAUSE).await;
-            attached = engine.attach(&path, Payload::Nothing).await;
-        }
+        let attached = engine.attach(&path, Payload::Nothing).await;
         let (output, input) = attached.map_err(|failure| refused("attach to a container", &failure))?;
         let began = start(engine, id).await?;
         Ok(began.then_some(Hold { input, output }))

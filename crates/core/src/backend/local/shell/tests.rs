@@ -329,7 +329,12 @@ async fn asks_each_process_once_to_end() {
 /// It ignores the request to end, saw its program end, and ran what was behind that.
 async fn an_interactive_shell_that_is_ended_runs_nothing_more() {
     let line = "echo ready; sleep 300; echo went on; sleep 300 || echo went on; echo went on";
+    // What bash does about signals while it forks, for as long as it takes.
+    let forking = "import signal as s, subprocess; s.signal(s.SIGQUIT, s.SIG_IGN); s.signal(s.SIGINT, lambda *_: 0); \
+                   child = subprocess.Popen([\"sleep\", \"300\"]); s.pthread_sigmask(s.SIG_BLOCK, [s.SIGTERM]); \
+                   print(\"ready\", flush=True); child.wait(); print(\"went on\", flush=True)";
     for command in [
+        format!("python3 -c '{forking}'; echo went on"),
         format!("exec bash --norc -ic '{line}'"),
         format!("exec dash -ic '{line}'"),
         format!("bash --norc -ic '{line}'; echo went on"),
