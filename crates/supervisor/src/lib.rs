@@ -5,6 +5,8 @@
 //! host: nobody else holds the other side, so when it closes the supervisor kills what it runs and ends itself
 //! (R-SH-4). One supervisor runs one command at a time, and any number after one another.
 //!
+//! Both end processes, and [`is_interactive_shell`] says to both which of them would go on meanwhile.
+//!
 //! This library only turns values into bytes and back. It touches no process, no file and no clock, it never panics on
 //! bytes it does not understand, and both sides are built from the same source, so there are no versions.
 

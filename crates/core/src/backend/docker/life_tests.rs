@@ -232,6 +232,19 @@ async fn a_container_that_is_made_when_nobody_waits_any_more_is_removed() {
     fake.until("DELETE /containers/feed").await;
 }
 
+/// A container of an engine that takes a guest, as far as it does.
+fn with_guest(fake: &Fake, folder: &tempfile::TempDir) -> Container {
+    let program = folder.path().join("guest");
+    std::fs::write(&program, b"\x7fELF").unwrap();
+    let options = DockerOptions {
+        host: Some(fake.host.clone()),
+        image: Some("x".to_owned()),
+        guest: GuestProgram::from_paths([("none".to_owned(), program)]),
+        ..DockerOptions::default()
+    };
+    Container::new(options, VirtualPath::absolute("/workspace").unwrap(), "ab".to_owned(), None)
+}
+
 /// 21: an upload that failed was taken for one that succeeded.
 #[tokio::test]
 async fn a_container_that_does_not_take_the_guest_is_an_error_and_does_not_stay() {
@@ -242,21 +255,41 @@ async fn a_container_that_does_not_take_the_guest_is_an_error_and_does_not_stay(
         _ => Says::Answer("204 No Content", ""),
     });
     let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("guest");
-    std::fs::write(&program, b"\x7fELF").unwrap();
-    let options = DockerOptions {
-        host: Some(fake.host.clone()),
-        image: Some("x".to_owned()),
-        guest: GuestProgram::from_paths([("none".to_owned(), program)]),
-        ..DockerOptions::default()
-    };
-    let container = Container::new(options, VirtualPath::absolute("/workspace").unwrap(), "ab".to_owned(), None);
+    let container = with_guest(&fake, &folder);
     let error = container.start().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BackendUnavailable);
     assert_eq!(error.details().unwrap()["message"], "no space left");
     assert_eq!(container.id(), None);
     fake.until("PUT /containers/feed/archive").await;
     fake.until("DELETE /containers/feed").await;
+}
+
+/// Podman's words; 2 of 20 containers that were stopped and started anew at once could not be used, on a machine with much to do.
+#[tokio::test]
+async fn an_engine_that_still_cleans_up_behind_a_container_is_asked_again() {
+    const CLEANS_UP: &str =
+        r#"{"message":"can only attach to created or running containers: container state improper"}"#;
+    for (settles_at, said) in [(3, "no"), (usize::MAX, "container state improper")] {
+        let mut fake = Fake::new(move |question, times| match question {
+            CREATE => Says::Answer("201 Created", r#"{"Id":"feed"}"#),
+            "GET /containers/feed/json" => Says::Answer("200 OK", "{}"),
+            "POST /containers/feed/attach" if times < settles_at => Says::Answer("500 Oh", CLEANS_UP),
+            "POST /containers/feed/attach" => Says::Answer("500 Oh", r#"{"message":"no"}"#),
+            _ => Says::Answer("204 No Content", ""),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let error = with_guest(&fake, &folder).start().await.unwrap_err();
+        assert_eq!(error.to_string(), "The container engine refused to attach to a container.");
+        let message = error.details().unwrap()["message"].as_str().unwrap().to_owned();
+        assert!(message.ends_with(said), "{message}");
+        for _ in 0..settles_at.min(10) {
+            fake.until("POST /containers/feed/attach").await;
+        }
+        // Nothing else but its end follows the last.
+        if settles_at < usize::MAX {
+            assert_eq!(fake.asked.recv().await.unwrap(), "DELETE /containers/feed");
+        }
+    }
 }
 
 fn running(engine: &Engine, held: bool) -> State {

@@ -1,7 +1,7 @@
 //! How a container comes to run: found by its name, or made; with the guest in it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -25,6 +25,11 @@ use crate::sandbox::Sandbox;
 
 /// 60 s for the guest to settle in a container through a command, besides its way there.
 const SEND: Duration = Duration::from_secs(60);
+/// 5 s for an engine to be done with the end of a container that is started anew, asked every 100 ms.
+const SETTLED: Duration = Duration::from_secs(5);
+const SETTLE_LOOK: Duration = Duration::from_millis(100);
+/// What Podman says of a container that does not have the state that is needed.
+const OTHER_STATE: &str = "container state improper";
 /// Says whether a guest is in a container of ours (`none` where not).
 const GUEST_LABEL: &str = "dev.gloveport.guest";
 /// What follows where no guest can be.
@@ -280,7 +285,16 @@ impl Container {
     /// where somebody else was faster, who holds it then.
     async fn run(&self, engine: &Engine, id: &str) -> Result<Option<Hold>> {
         let path = of(id).then("attach").with("stream", "1").with("stdin", "1").with("stdout", "1");
-        let attached = engine.attach(&path, Payload::Nothing).await;
+        let give_up = Instant::now() + SETTLED;
+        let attached = loop {
+            match engine.attach(&path, Payload::Nothing).await {
+                // Podman makes it ready to be attached to, and what still cleans up behind its last end takes that back.
+                Err(Failure::Refused { message, .. }) if message.contains(OTHER_STATE) && Instant::now() < give_up => {
+                    tokio::time::sleep(SETTLE_LOOK).await;
+                }
+                attached => break attached,
+            }
+        };
         let (output, input) = attached.map_err(|failure| refused("attach to a container", &failure))?;
         let began = start(engine, id).await?;
         Ok(began.then_some(Hold { input, output }))
