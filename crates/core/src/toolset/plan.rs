@@ -89,7 +89,7 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
                 };
                 let entered = plan.judge_command(judges, &command, start).await?;
                 if let Some((id, from)) = session.zip(directories) {
-                    plan.sessions.push(Entering { id, from, command, entered });
+                    plan.sessions.push(Entering { id, from, entered });
                 }
             }
             Access::Anything => plan.judge_anything(policy, judges.info.tool)?,

@@ -2,8 +2,8 @@
 //!
 //! Nobody asks the shell. What is kept is every directory that the lines of a session may have led it to, before they run:
 //! `cd private` in one call and `cat key` in the next are judged like both in one. A line that is nothing but commands which
-//! depend on each other, and ended well, leaves it where it says. What a person types, and what a script that is sourced does,
-//! nobody sees.
+//! depend on each other, and ended well, leaves it where it says, unless a function, an alias or a trap of the session leads it too.
+//! What a person types, and what a script that is sourced does, nobody sees.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,14 +29,21 @@ const DIRECTORIES: usize = 16;
 pub(super) struct Entering {
     pub(super) id: String,
     pub(super) from: Vec<String>,
-    pub(super) command: String,
     pub(super) entered: Entered,
 }
 
 /// The directories of all sessions.
 pub(super) struct Whereabouts {
     sessions: Arc<Sessions>,
-    known: Mutex<HashMap<String, Vec<String>>>,
+    known: Mutex<HashMap<String, Known>>,
+}
+
+/// What is known of one of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Known {
+    directories: Vec<String>,
+    /// Whether something leads it besides its lines.
+    is_led_later: bool,
 }
 
 impl Whereabouts {
@@ -50,13 +57,13 @@ impl Whereabouts {
         self.look(&self.known.lock(), id, start.as_str())
     }
 
-    fn look(&self, known: &HashMap<String, Vec<String>>, id: &str, start: &str) -> Vec<String> {
+    fn look(&self, known: &HashMap<String, Known>, id: &str, start: &str) -> Vec<String> {
         let session = self.sessions.find(id);
         if session.as_ref().is_some_and(|session| session.process.ended().is_some()) {
             return vec![start.to_owned()];
         }
         match (known.get(id), session) {
-            (Some(directories), _) => directories.clone(),
+            (Some(known), _) => known.directories.clone(),
             // Nobody says what a person ran.
             (None, Some(session)) if session.command == OF_A_PERSON => vec![ANYTHING.to_string()],
             // A command in the background may have led its shell away before it was given a line.
@@ -82,14 +89,23 @@ impl Whereabouts {
         if known.len() >= SESSIONS {
             known.retain(|id, _| self.sessions.find(id).is_some_and(|session| session.process.ended().is_none()));
         }
-        known.insert(first.id.clone(), led(lines));
+        let is_open = self.sessions.find(&first.id).is_some_and(|session| session.process.ended().is_none());
+        let was_led = is_open && known.get(&first.id).is_some_and(|known| known.is_led_later);
+        let is_led_later = was_led || lines.iter().any(|line| line.entered.is_led_later);
+        let mut directories = led(lines);
+        let anywhere = ANYTHING.to_string();
+        if is_led_later && !directories.contains(&anywhere) {
+            directories.push(anywhere);
+        }
+        known.insert(first.id.clone(), Known { directories, is_led_later });
         Ok(())
     }
 
     /// Where the shell of a command is that went to the background under an id which nobody knew before.
     pub(super) fn begin(&self, directories: &[String], result: &ToolResult) {
         if let Some(id) = result.data.as_ref().and_then(|data| data.get("shellId")).and_then(Value::as_str) {
-            self.known.lock().insert(id.to_owned(), directories.to_vec());
+            let known = Known { directories: directories.to_vec(), is_led_later: false };
+            self.known.lock().insert(id.to_owned(), known);
         }
     }
 
@@ -97,14 +113,15 @@ impl Whereabouts {
     pub(super) fn arrive(&self, tool: &str, lines: &[Entering], result: &ToolResult) {
         let [line] = lines else { return };
         let code = result.data.as_ref().and_then(|data| data.get("exitCode")).and_then(Value::as_i64);
-        if tool != "shell_exec" || code != Some(0) || !is_chain(&line.command) {
+        if tool != "shell_exec" || code != Some(0) {
             return;
         }
-        let mut known = self.known.lock();
         if let Some(last) = &line.entered.last
-            && known.get(&line.id) == Some(&led(lines))
+            && let Some(known) = self.known.lock().get_mut(&line.id)
+            && !known.is_led_later
+            && known.directories == led(lines)
         {
-            known.insert(line.id.clone(), last.clone());
+            known.directories.clone_from(last);
         }
     }
 }
@@ -118,49 +135,4 @@ fn led(lines: &[Entering]) -> Vec<String> {
         }
     }
     if all.len() > DIRECTORIES { vec![ANYTHING.to_string()] } else { all }
-}
-
-/// Whether a line is `cd directory`, perhaps with commands behind `&&`: every part ran when all of it succeeded.
-fn is_chain(command: &str) -> bool {
-    const LEADING: [&str; 7] = ["cd", "chdir", "pushd", "popd", "eval", "source", "."];
-    let text = command.trim().replace("&&", " && ");
-    let mut words = text.split_whitespace();
-    words.next() == Some("cd")
-        && words.next().is_some_and(|word| !word.starts_with('-'))
-        && !text.contains('\n')
-        && !words.any(|word| LEADING.contains(&word))
-        && !text.replace("&&", "").contains(|sign: char| "|;&(){}!`$<>\\'\"".contains(sign))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_chain_of_commands_says_where_it_ends() {
-        for command in ["cd a", "cd a && make", " cd a/b&&ls -l && make test "] {
-            assert!(is_chain(command), "{command}");
-        }
-        for command in [
-            "cd",
-            "ls",
-            "cd -P a",
-            "cd - ",
-            "cd a; ls",
-            "cd a | cat",
-            "cd a &",
-            "(cd a)",
-            "cd a || true",
-            "! cd a",
-            "cd a\nls",
-            "cd a && cd b",
-            "cd a && nohup cd b",
-            "cd a && bash -c 'cd b'",
-            "cd $X",
-            "cd a > f",
-            "cdx a",
-        ] {
-            assert!(!is_chain(command), "{command}");
-        }
-    }
 }

@@ -6,6 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use super::super::Action;
 use super::analysis::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand};
 use super::argument::{Argument, Variables};
+use super::chain::{self, Chain};
 use super::numbers::Numbers;
 use super::paths::{self, Aliases, Places};
 use super::script::{NestedKind, RedirectKind, RedirectTarget, Script, Word};
@@ -32,13 +33,15 @@ pub(super) struct Analyzer<'a> {
     unresolved: Vec<String>,
     parsed: bool,
     denied: Option<String>,
-    /// Texts that are to be read, with their depth.
-    queue: VecDeque<(String, NestedKind, usize)>,
+    /// Texts that are to be read.
+    queue: VecDeque<Text>,
     texts: usize,
     /// Names of functions so far. 64 KiB define thousands, and every command is looked up among them.
     functions: HashSet<String>,
     /// Whether commands may run in another order than that of the text.
     pub(super) reorders: bool,
+    /// Which shell runs the command that is looked into.
+    runs: Runs,
     allow_list: Option<allow::AllowList>,
     numbers: Numbers,
 }
@@ -57,6 +60,7 @@ impl<'a> Analyzer<'a> {
             texts: 0,
             functions: HashSet::new(),
             reorders: false,
+            runs: Runs::Now,
             allow_list: context.allowed_commands.as_deref().map(allow::AllowList::new),
             numbers: Numbers::default(),
         }
@@ -66,8 +70,8 @@ impl<'a> Analyzer<'a> {
         if self.context.continues && modes::expands_history(command) {
             self.unresolve("a '!' or '^' in it may stand for earlier text of an interactive shell");
         }
-        self.queue.push_back((command.to_owned(), NestedKind::Script, 0));
-        while let Some((text, kind, depth)) = self.queue.pop_front() {
+        self.queue.push_back(Text { text: command.to_owned(), kind: NestedKind::Script, depth: 0, runs: Runs::Now });
+        while let Some(Text { text, kind, depth, runs }) = self.queue.pop_front() {
             self.texts += 1;
             if self.texts > NESTED || depth > NESTED_DEPTH {
                 self.exceed("it holds too many texts inside texts");
@@ -79,7 +83,7 @@ impl<'a> Analyzer<'a> {
                 Some(error) => self.fail(error),
                 None => {}
             }
-            self.read_script(script, depth);
+            self.read_script(script, depth, runs);
             if self.commands.len() > COMMANDS {
                 self.exceed("it holds too many commands");
                 return;
@@ -87,7 +91,7 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn read_script(&mut self, script: Script, depth: usize) {
+    fn read_script(&mut self, script: Script, depth: usize, runs: Runs) {
         if let Some(list) = &mut self.allow_list {
             list.see_constructs(&script);
         }
@@ -127,12 +131,14 @@ impl<'a> Analyzer<'a> {
             self.deny(&format!("a loop starts '{name}' in the background without end (a fork bomb)"));
         }
         let variables = Variables::of(&script, self.context);
+        let mut chain = Chain::new(&script);
         for (index, command) in script.commands.iter().enumerate() {
             if self.commands.len() > COMMANDS {
                 return;
             }
             let has_words = !command.words.is_empty();
-            self.places.begin(command.joined && !command.piped_in);
+            self.places.begin(chain.begin(command));
+            self.runs = runs.of(&script, index);
             for (name, value) in &command.assignments {
                 if doubt::is_subscript_with_code(variables.assigned(value, index).marked()) {
                     self.unresolve(&format!("the value of '{name}' runs a command where it is taken for a number"));
@@ -177,14 +183,25 @@ impl<'a> Analyzer<'a> {
                 self.unresolve("the shell runs what it reads from its new input");
             }
             if has_words {
+                let before = self.places.here();
                 self.see_command(variables.arguments(command, index), &input, depth);
+                let has_moved = self.places.here() != before;
+                if has_moved && !chain.is_led_by(command) {
+                    self.places.lose();
+                }
             }
         }
         if depth == 0 {
-            self.places.end_script();
+            self.places.end_script(chain.is_plain());
         }
         for nested in script.nested {
-            self.queue.push_back((nested.text, nested.kind, depth + 1));
+            self.queue.push_back(Text {
+                text: nested.text,
+                kind: nested.kind,
+                depth: depth + 1,
+                // Substitutions have a shell of their own.
+                runs: Runs::Apart,
+            });
         }
     }
 
@@ -258,8 +275,13 @@ impl<'a> Analyzer<'a> {
             for name in assigned {
                 self.see_assignment(&name);
             }
-            for script in scripts {
-                self.queue.push_back((script, NestedKind::Script, depth + 1));
+            let runs = match name.as_deref() {
+                Some("trap" | "alias") if self.runs != Runs::Apart => Runs::Later,
+                Some("eval") => self.runs,
+                Some(_) | None => Runs::Apart,
+            };
+            for text in scripts {
+                self.queue.push_back(Text { text, kind: NestedKind::Script, depth: depth + 1, runs });
             }
             let wraps = !inner.is_empty();
             layers.extend(inner);
@@ -294,10 +316,19 @@ impl<'a> Analyzer<'a> {
         for variable in doubt::variables_set(name, &arguments[1..]) {
             self.see_assignment(&variable);
         }
+        if self.context.continues && self.runs == Runs::Later && chain::MOVERS.contains(&name) {
+            self.places.lead_later();
+            self.unresolve(&format!(
+                "'{name}' in a function, an alias or a trap leads the shell of the session when that runs, from wherever it is then; in `( … )` it leads nothing but itself"
+            ));
+        }
         match self.places.see_command(name, &arguments[1..]) {
             paths::Moved::Inside => {}
             paths::Moved::Outside(target) => {
                 self.deny(&format!("'{name}' leads to '{target}', outside the directories that are yours; copy what you need into them instead"));
+            }
+            paths::Moved::PerhapsOutside { target, from } => {
+                self.deny(&format!("the shell may be in '{from}' by now, from where '{name}' leads to '{target}', outside the directories that are yours; use the full path"));
             }
             paths::Moved::Unknown => {
                 self.unresolve(&format!("'{name}' leads to a directory that is known only when it runs"));
@@ -394,6 +425,39 @@ fn plain(marked: &str, name: &str) -> Option<String> {
         .filter(|command| !command.is_empty())
         .map_or(base.to_owned(), |command| format!("git {command}"));
     (base != spelled && !base.is_empty()).then(|| format!("{base} {rest}").trim_end().to_owned())
+}
+
+/// A text that is to be read.
+struct Text {
+    text: String,
+    kind: NestedKind,
+    depth: usize,
+    runs: Runs,
+}
+
+/// Which shell runs a text, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runs {
+    /// The one that reads the line, where the line says so.
+    Now,
+    /// That one, whenever something else makes it: an alias, a trap, the body of a function.
+    Later,
+    /// Another one.
+    Apart,
+}
+
+impl Runs {
+    /// The same for a command of a text.
+    fn of(self, script: &Script, index: usize) -> Self {
+        let command = &script.commands[index];
+        let is_apart = command.shell != 0 || command.piped_in || command.piped_out || command.background;
+        let is_in_function = || script.functions.iter().any(|one| (one.first..one.end).contains(&index));
+        match self {
+            _ if is_apart => Self::Apart,
+            Self::Now if is_in_function() => Self::Later,
+            Self::Now | Self::Later | Self::Apart => self,
+        }
+    }
 }
 
 /// What a command reads from its standard input.

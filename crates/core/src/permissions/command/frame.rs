@@ -32,10 +32,12 @@ pub(super) struct Frame {
     pub(super) joined: bool,
     /// The present pipeline begins with `!`.
     pub(super) negated: bool,
+    /// The number of the shell that runs it.
+    pub(super) shell: usize,
 }
 
 impl Frame {
-    pub(super) fn new(close: Close, first: usize) -> Self {
+    pub(super) fn new(close: Close, first: usize, shell: usize) -> Self {
         Self {
             close,
             at: At::Command,
@@ -51,6 +53,7 @@ impl Frame {
             conditional: false,
             joined: false,
             negated: false,
+            shell,
         }
     }
 }

@@ -28,6 +28,7 @@ pub(crate) mod argument;
 mod awk;
 mod bombs;
 mod builtins;
+mod chain;
 mod deny;
 mod doubt;
 mod each;

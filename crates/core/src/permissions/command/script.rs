@@ -123,6 +123,12 @@ pub(super) struct RawCommand {
     pub(super) joined: bool,
     /// It certainly runs, once, in the script's own shell: not inside a compound, and neither after `&&` nor in a pipe.
     pub(super) certain: bool,
+    /// It stands after `||`, or after `&&` and right before that a compound: others behind it run also where it does not.
+    pub(super) optional: bool,
+    /// Its pipeline begins with `!`.
+    pub(super) negated: bool,
+    /// The shell that runs it: 0 is the script's own, and each subshell and substitution is another one.
+    pub(super) shell: usize,
 }
 
 /// A redirection.

@@ -1,6 +1,10 @@
 //! Where a session's shell is, for the rules: one call leads it, and the next is judged there.
 
 use super::*;
+use crate::approval::{ApprovalDecision, ApprovalRequest, Approver};
+use crate::backend::BoxFuture;
+use crate::call_info::CallInfo;
+use crate::error::{ErrorKind, Result};
 
 fn code(result: &ToolResult) -> String {
     result.code.clone().unwrap_or_else(|| "OK".to_owned())
@@ -43,6 +47,17 @@ async fn the_lines_of_a_session_are_judged_where_its_shell_is() {
     ] {
         assert_eq!(run(id, command).await, expected, "{id}: {command}");
     }
+    // Several directories in one line, a name with a space, and a pipe.
+    for (id, command, expected) in [
+        ("e", "cd public && cd sub", "OK"),
+        ("e", "cat ../../private/key", "COMMAND_BLOCKED"),
+        ("e", "cd ../..", "OK"),
+        ("e", "mkdir 'a b' && cd 'a b' && ls | wc -l", "OK"),
+        ("e", "cd ..", "OK"),
+        ("e", "cat public/key", "OK"),
+    ] {
+        assert_eq!(run(id, command).await, expected, "{id}: {command}");
+    }
     // It was opened there.
     let opened = json!({ "id": "d", "command": "true", "cwd": "private" });
     assert_eq!(code(&call(&toolset, "shell_exec", opened).await), "OK");
@@ -63,6 +78,80 @@ async fn the_lines_of_a_session_are_judged_where_its_shell_is() {
     // A name that is used again begins anew.
     assert_eq!(code(&call(&toolset, "shell_kill_process", json!({ "id": "a" })).await), "OK");
     assert_eq!(run("a", "cat public/key").await, "OK");
+    toolset.close();
+    toolset.sessions().over().await;
+}
+
+/// A function led the shell from one directory to another, where a file lies that rules deny; what came behind was judged without it.
+#[tokio::test]
+async fn what_leads_a_shell_later_needs_a_yes_and_is_never_forgotten() {
+    let world = World::new();
+    for (name, text) in [("e/private/key", "TOPSECRET"), ("e/key", "open")] {
+        let path = world.directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let rules = json!({ "default": "allow", "read": { "default": "allow", "rules": [
+        { "pattern": "e/private/**", "action": "deny" } ] } });
+    let options = json!({ "permissions": rules, "tools": ["terminal"] });
+    let asked = world.toolset(options.clone());
+    for command in ["f() { cd private; }", "trap 'cd private' USR1", "alias ls='cd private'"] {
+        let input = json!({ "id": "a", "command": command });
+        let refused = asked.call("shell_exec", input, CallOptions::default()).await.unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::ApprovalRequired, "{command}");
+    }
+    // In a shell of its own it leads nothing.
+    let apart =
+        call(&asked, "shell_exec", json!({ "id": "a", "command": "f() { (cd e && ls); }; f && cat e/key" })).await;
+    assert_eq!(code(&apart), "OK", "{}", apart.text);
+    asked.close();
+    asked.sessions().over().await;
+}
+
+/// Says yes to what holds a text, and no to all else.
+struct YesTo(&'static str);
+
+impl Approver for YesTo {
+    fn decide<'a>(&'a self, _: CallInfo<'a>, request: &'a ApprovalRequest) -> BoxFuture<'a, Result<ApprovalDecision>> {
+        let approved = request.description.contains(self.0);
+        Box::pin(async move { Ok(ApprovalDecision { approved, ..ApprovalDecision::default() }) })
+    }
+}
+
+#[tokio::test]
+async fn behind_a_yes_to_what_leads_a_shell_later_every_name_is_asked_about() {
+    let world = World::new();
+    let key = world.directory.path().join("e/private/key");
+    fs::create_dir_all(key.parent().unwrap()).unwrap();
+    fs::write(&key, "TOPSECRET").unwrap();
+    let rules = json!({ "default": "allow", "read": { "default": "allow", "rules": [
+        { "pattern": "e/private/**", "action": "deny" } ] } });
+    let options = json!({ "permissions": rules, "tools": ["terminal"], "requireExecuteApproval": false });
+    let application = Application { approver: Some(Arc::new(YesTo("f"))), ..Application::default() };
+    let backend = Arc::clone(&world.backend) as Arc<dyn Backend>;
+    let toolset = Toolset::new(backend, serde_json::from_value(options).unwrap(), application).unwrap();
+    let root = world.directory.path().join("e").display().to_string();
+    for (command, expected) in [
+        ("f() { cd private; }".to_owned(), "OK"),
+        // Whole, but nobody knows whether something led it on.
+        (format!("cd {root} && ls"), "OK"),
+        ("cat key".to_owned(), "APPROVAL_DENIED"),
+        ("f".to_owned(), "OK"),
+        ("cat key".to_owned(), "APPROVAL_DENIED"),
+        ("cd ..".to_owned(), "APPROVAL_DENIED"),
+    ] {
+        let result = call(&toolset, "shell_exec", json!({ "id": "a", "command": command })).await;
+        assert_eq!(code(&result), expected, "{command}: {}", result.text);
+    }
+    // A session of the same name begins anew.
+    assert_eq!(code(&call(&toolset, "shell_kill_process", json!({ "id": "a" })).await), "OK");
+    for command in ["cd e && ls", "cat key || true"] {
+        assert_eq!(
+            code(&call(&toolset, "shell_exec", json!({ "id": "a", "command": command })).await),
+            "OK",
+            "{command}"
+        );
+    }
     toolset.close();
     toolset.sessions().over().await;
 }

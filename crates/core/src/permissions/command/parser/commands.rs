@@ -194,12 +194,15 @@ impl Parser<'_> {
         command.piped_out = piped_out;
         command.background = separator == Separator::Background;
         command.certain = certain_place && !frame.piped && !piped_out && !frame.conditional && !command.background;
+        command.joined = std::mem::take(&mut frame.joined);
+        command.optional = frame.conditional && !command.joined;
+        command.negated = frame.negated;
+        command.shell = frame.shell;
         if is_command || frame.at == At::AfterCompound {
             // Only a newline leaves a pipe or a condition open: `a |` and its next line are one pipeline.
             frame.piped = piped_out;
             frame.conditional = matches!(separator, Separator::And | Separator::Or);
         }
-        command.joined = std::mem::take(&mut frame.joined);
         frame.joined = separator == Separator::And && is_command && frame.at != At::AfterCompound && !frame.negated
             || separator == Separator::Newline && !is_command && command.joined;
         frame.negated = false;

@@ -26,8 +26,14 @@ type Failure = &'static str;
 
 /// Parses a script.
 pub(super) fn parse(text: &str, kind: NestedKind) -> Script {
-    let mut parser =
-        Parser { text, position: 0, frames: vec![Frame::new(Close::End, 0)], depth: 1, script: Script::default() };
+    let mut parser = Parser {
+        text,
+        position: 0,
+        frames: vec![Frame::new(Close::End, 0, 0)],
+        depth: 1,
+        shells: 0,
+        script: Script::default(),
+    };
     if kind == NestedKind::Template {
         parser.top().inner.push(Inner::Template);
         parser.top().word = Some(Word::default());
@@ -46,6 +52,8 @@ struct Parser<'a> {
     frames: Vec<Frame>,
     /// Frames, inner contexts and compounds that are open.
     depth: usize,
+    /// How many frames were opened behind the first.
+    shells: usize,
     script: Script,
 }
 
@@ -127,7 +135,8 @@ impl Parser<'_> {
     fn open(&mut self, close: Close) -> Result<(), Failure> {
         self.deepen()?;
         let first = self.script.commands.len();
-        self.frames.push(Frame::new(close, first));
+        self.shells += 1;
+        self.frames.push(Frame::new(close, first, self.shells));
         Ok(())
     }
 

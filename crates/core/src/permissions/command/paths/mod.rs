@@ -30,8 +30,10 @@ const LOOKS: usize = 40_000;
 pub(crate) struct Entered {
     /// Where it was and wherever it was led; [`ANYTHING`] among them where nobody knows.
     pub(crate) all: Vec<String>,
-    /// Where it is if all of the line succeeded, as far as each part depended on the one before.
+    /// Where it is if the line ended well, where that says so.
     pub(crate) last: Option<Vec<String>>,
+    /// Whether something leads it later, such as a function: then nobody knows any more.
+    pub(crate) is_led_later: bool,
 }
 
 /// What a command does with a file.
@@ -64,6 +66,8 @@ pub(super) enum Moved {
     Inside,
     /// Out of the fence.
     Outside(String),
+    /// The same from one of the directories where it may be.
+    PerhapsOutside { target: String, from: String },
     /// Nobody knows.
     Unknown,
 }
@@ -85,6 +89,8 @@ pub(super) struct Places<'a> {
     last: Option<Vec<String>>,
     /// Whether it led somewhere that nobody knows.
     is_lost: bool,
+    /// Whether it holds what leads its shell later.
+    is_led_later: bool,
     /// Names of functions, which lead wherever their bodies do.
     functions: HashSet<String>,
     repeats: bool,
@@ -128,6 +134,7 @@ impl<'a> Places<'a> {
             here: None,
             last: None,
             is_lost: false,
+            is_led_later: false,
             maybe,
             functions: HashSet::new(),
             repeats: false,
@@ -146,11 +153,26 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Begins the next simple command; `joined` when it runs only if the one before succeeded.
-    pub(super) fn begin(&mut self, joined: bool) {
-        if !joined && self.here.is_some() {
+    /// Begins the next simple command; `holds` when it is for sure where the one before left its shell.
+    pub(super) fn begin(&mut self, holds: bool) {
+        if !holds && self.here.is_some() {
             self.lead(None);
         }
+    }
+
+    /// Where it is for sure.
+    pub(super) fn here(&self) -> Option<Vec<String>> {
+        self.here.clone()
+    }
+
+    /// Notes that nobody is for sure where the last command led.
+    pub(super) fn lose(&mut self) {
+        self.lead(None);
+    }
+
+    /// Notes that something leads the shell later, from wherever it is then.
+    pub(super) fn lead_later(&mut self) {
+        self.is_led_later = true;
     }
 
     /// Notes where it is for sure from here on.
@@ -185,18 +207,19 @@ impl<'a> Places<'a> {
         &self.everywhere
     }
 
-    /// Notes where the script itself ends; texts that it hands to others come behind.
-    pub(super) fn end_script(&mut self) {
-        self.last.clone_from(&self.here);
+    /// Notes where the script itself ends, if it is plain; texts that it hands to others come behind.
+    pub(super) fn end_script(&mut self, is_plain: bool) {
+        self.last = self.here.clone().filter(|_| is_plain);
     }
 
     /// The same for a shell that goes on.
     pub(super) fn whereabouts(&self) -> Entered {
         let mut all = self.everywhere.clone();
-        if self.is_lost {
+        let is_lost = self.is_lost || self.is_led_later;
+        if is_lost {
             all.push(ANYTHING.into());
         }
-        Entered { all, last: self.last.clone().filter(|_| !self.is_lost) }
+        Entered { all, last: self.last.clone().filter(|_| !is_lost), is_led_later: self.is_led_later }
     }
 
     /// Where the path can lead: from the present directory, or from each that it may be.
@@ -336,7 +359,14 @@ impl<'a> Places<'a> {
             return Moved::Unknown;
         }
         if self.context.fence && !reached.iter().all(|directory| self.is_beneath_root(directory)) {
-            return Moved::Outside(target.shown());
+            let target = target.shown();
+            let from = self.here.as_ref().unwrap_or(&self.everywhere).iter();
+            let (inside, outside): (Vec<_>, Vec<_>) =
+                from.partition(|directory| self.is_beneath_root(&normalised(text, directory)));
+            return match (inside.is_empty(), outside.first()) {
+                (false, Some(from)) => Moved::PerhapsOutside { target, from: (*from).clone() },
+                _ => Moved::Outside(target),
+            };
         }
         if self.repeats && text.split('/').any(|segment| segment == "..") {
             // Each turn of a loop leads one level further up.

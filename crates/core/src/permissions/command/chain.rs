@@ -1,0 +1,55 @@
+//! How sure it is where the commands of a script run: which of them run only when all before them went well.
+
+use super::script::{RawCommand, Script, Word};
+
+/// Commands that lead the shell that runs them to another directory.
+pub(super) const MOVERS: [&str; 4] = ["cd", "chdir", "pushd", "popd"];
+
+/// A script as it is read from left to right.
+pub(super) struct Chain {
+    /// Whether its end says how what led it ended, as far as it was read.
+    is_plain: bool,
+    /// Whether the pipeline that is read runs only when what stands right before it succeeded, in the same shell.
+    holds: bool,
+    /// The shell of the command that was read last.
+    shell: usize,
+}
+
+impl Chain {
+    /// Nothing of it was read.
+    pub(super) fn new(script: &Script) -> Self {
+        let is_plain = !script.constructs.control_flow && !script.constructs.background && script.error.is_none();
+        Self { is_plain, holds: false, shell: 0 }
+    }
+
+    /// Begins the next command. Whether it is for sure where the one before it left its shell.
+    pub(super) fn begin(&mut self, command: &RawCommand) -> bool {
+        let is_same_shell = std::mem::replace(&mut self.shell, command.shell) == command.shell;
+        if !command.piped_in {
+            self.holds = command.joined;
+        }
+        self.holds &= is_same_shell;
+        self.is_plain &= !command.negated;
+        self.holds
+    }
+
+    /// Whether what depends on a command that led its shell elsewhere is there for sure: not where it leads a shell of its own,
+    /// such as a part of a pipe, or a program is asked to, or where the rest runs also when it does not.
+    pub(super) fn is_led_by(&mut self, command: &RawCommand) -> bool {
+        let literal = |index: usize| command.words.get(index).and_then(Word::literal);
+        let name = literal(0);
+        let is_own = !command.piped_in && !command.piped_out && !command.background;
+        let is_sure = is_own && !command.optional && name.as_deref().is_some_and(|name| MOVERS.contains(&name));
+        self.holds &= is_sure;
+        self.is_plain &= is_sure
+            && name.as_deref() == Some("cd")
+            && command.assignments.is_empty()
+            && literal(1).is_some_and(|directory| !directory.starts_with('-'));
+        is_sure
+    }
+
+    /// Whether a script that ended well is where it was led last: nothing but `cd`s of its own led it.
+    pub(super) const fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+}

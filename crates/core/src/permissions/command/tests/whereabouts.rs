@@ -1,0 +1,176 @@
+//! Where the commands of a line run, and where it leaves the shell of a session.
+
+use super::super::argument::ANYTHING;
+use super::*;
+
+/// A line for a session whose shell ran others before.
+fn in_session() -> CommandContext {
+    CommandContext { continues: true, fence: true, ..context() }
+}
+
+fn last(command: &str) -> Option<Vec<String>> {
+    analyze(command, &in_session()).entered.last
+}
+
+#[test]
+fn a_line_that_ended_well_left_its_shell_where_it_was_led_last() {
+    for (command, expected) in [
+        ("cd a", "a"),
+        ("cd a && make", "a"),
+        (" cd a/b&&ls -l && make test ", "a/b"),
+        ("cd a && cd b", "a/b"),
+        ("cd a && make && cd ../c && make", "c"),
+        ("cd \"my app\" && npm test", "my app"),
+        ("cd a && npm test 2>&1 | tail -20", "a"),
+        ("cd a && make | grep x | wc -l && cd b", "a/b"),
+        ("make && cd a", "a"),
+        ("ls | wc -l && cd a", "a"),
+        ("cd a > f", "a"),
+        ("cd a &&\n\nmake", "a"),
+        ("cd a # there", "a"),
+        ("ls; cd a", "a"),
+        ("ls || true\ncd a && make", "a"),
+    ] {
+        assert_eq!(last(command), Some(vec![format!("/work/project/{expected}")]), "{command}");
+    }
+    let either = ["/work/project/a", "/work/project/b/a"].map(str::to_owned).to_vec();
+    assert_eq!(last("cd b; cd a && make"), Some(either));
+    for command in [
+        "cd",
+        "ls",
+        "cd -P a",
+        "cd - ",
+        "cd a; ls",
+        "cd a | cat",
+        "true | cd a",
+        "cd a &",
+        "cd a && ls &",
+        "cd b & cd a",
+        "(cd a)",
+        "cd a || true",
+        "true || cd a",
+        "true || cd a && ls",
+        "! cd a",
+        "cd a && ! ls",
+        "cd a\nls",
+        "cd a && nohup cd b",
+        "cd a && command cd b",
+        "cd a && xargs cd b",
+        "cd a && eval 'cd b'",
+        "cd a && . x",
+        "cd a && popd",
+        "cd a && pushd b",
+        "cd a && echo $(cd b)",
+        "cd a && trap 'cd b' USR1",
+        "cd a && if x; then cd b; fi",
+        "cd a && { cd b; }",
+        "CDPATH=x cd a",
+        "cd $X",
+        "cdx a",
+        "f() { cd b; }; cd a && f",
+    ] {
+        assert_eq!(last(command), None, "{command}");
+    }
+}
+
+/// A part of a pipe, a substitution and what stands behind `||` were taken to have led the line's own shell: what came behind was
+/// judged where they led alone.
+#[test]
+fn a_file_counts_from_every_directory_where_the_command_may_run() {
+    for command in [
+        "cd private && cat key",
+        "cd private && true | cd /work/project/e && cat key",
+        "cd private && cd /work/project/e | true && cat key",
+        "cd private && true | cd /work/project/e | cat key",
+        "cd private && echo $(cd /work/project/e) && cat key",
+        "cd private && echo `cd /work/project/e` && cat key",
+        "cd private && X=$(cd /work/project/e) && cat key",
+        "cd private && echo <(cd /work/project/e) && cat key",
+        "cd private && true || cd /work/project/e && cat key",
+        "cd private && true || pushd /work/project/e && cat key",
+        "cd private && true ||\ncd /work/project/e && cat key",
+        "cd private && (true) || cd /work/project/e && cat key",
+        "cd private && (cd /work/project/e) && cat key",
+        "cd private && nohup cd /work/project/e && cat key",
+        "cd private && env cd /work/project/e && cat key",
+        "cd private && xargs cd /work/project/e && cat key",
+        "cd private && command -p cd /work/project/e && cat key",
+        "cd private && cd /work/project/e & wait && cat key",
+        "cd private && { true || cd /work/project/e && cat key; }",
+        "cd private && make | cat key",
+        "cd private && make | tee x | cat key",
+        "cd private && (make) | cat key",
+    ] {
+        let places = analyze(command, &context()).places;
+        let may_be_there =
+            places.iter().any(|place| place.paths.iter().any(|path| path == "/work/project/private/key"));
+        assert!(may_be_there, "{command}: {places:?}");
+    }
+    // And from no other where that is sure.
+    for command in ["cd e && cat key", "(cd e && cat key)", "cd e && make | cat key", "cd d && cd ../e && cat key"] {
+        let places = analyze(command, &context()).places;
+        let paths: Vec<_> = places.iter().flat_map(|place| &place.paths).collect();
+        assert_eq!(paths, ["/work/project/e/key"], "{command}");
+    }
+}
+
+/// `f() { cd private; }` in one call, and `cd e && f` in the next: nobody followed the shell to `e/private`.
+#[test]
+fn what_leads_the_shell_of_a_session_later_is_asked_about_and_nobody_knows_behind_it() {
+    for command in [
+        "f() { cd b; }",
+        "function f { pushd b; }",
+        "f() { true && cd b; }",
+        "f() { if x; then cd b; fi; }",
+        "f() { command cd b; }",
+        "f() { eval 'cd b'; }",
+        "eval 'f() { cd b; }'",
+        "trap 'cd b' USR1",
+        "trap -- 'true; builtin cd b' DEBUG",
+        "f() { trap 'cd b' USR1; }",
+        "alias x='cd b'",
+        "cd a && f() { cd b; }",
+    ] {
+        let analysis = analyze(command, &in_session());
+        assert_eq!(analysis.verdict.action, Action::Ask, "{command}");
+        assert!(analysis.entered.is_led_later, "{command}");
+        assert!(analysis.entered.all.contains(&ANYTHING.to_string()), "{command}");
+        assert_eq!(analysis.entered.last, None, "{command}");
+        // A shell that ends with its line is led by nothing later.
+        assert!(!analyze(command, &context()).entered.is_led_later, "{command}");
+    }
+    for command in [
+        "cd b",
+        "f() { (cd b && make); }",
+        "f() ( cd b; make )",
+        "f() { x=$(cd b && pwd); }",
+        "f() { cd b | cat; }",
+        "f() { sh -c 'cd b; make'; }",
+        "trap 'rm -f x' EXIT",
+        "trap '(cd b && make clean)' EXIT",
+        "sh -c 'f() { cd b; }; f'",
+        "(f() { cd b; }; f)",
+        "eval 'cd b'",
+        "for d in a b; do (cd $d && make); done",
+    ] {
+        assert!(!analyze(command, &in_session()).entered.is_led_later, "{command}");
+    }
+    assert_eq!(action("f() { cd b; }; f && make"), Action::Allow);
+}
+
+/// The message said that `..` lies outside, to a shell that was below.
+#[test]
+fn a_way_that_leads_out_from_one_of_the_directories_names_that_one() {
+    let context =
+        CommandContext { directories: vec!["/work/project/a/b".into(), "/work/project".into()], ..in_session() };
+    assert_eq!(
+        analyze("cd ..", &context).verdict.reason,
+        "The command is blocked: the shell may be in '/work/project' by now, from where 'cd' leads to '..', outside the directories \
+         that are yours; use the full path."
+    );
+    for command in ["cd /", "cd ../../../.."] {
+        let reason = analyze(command, &context).verdict.reason;
+        assert!(reason.contains(&format!("'cd' leads to '{}', outside", &command[3..])), "{reason}");
+    }
+    assert_eq!(analyze("cd /work/project", &context).verdict.action, Action::Allow);
+}
