@@ -350,6 +350,79 @@ const SPELLINGS: &[&str] = &[
     "\u{a0}",
 ];
 
+/// What may stand around a script.
+const AROUND: &[&str] = &[
+    "echo %",
+    "echo \"%\"",
+    "echo '%'",
+    "% && m2",
+    "( % )",
+    "{ %; }",
+    "if %; then m2; fi",
+    "if m1; then :; elif %; then :; fi",
+    "case x in x) %;; esac",
+    "case x in (x) %;; esac",
+    "case x in y) ;; x) % ;& z) m2;; esac",
+    "case x in x) %\nesac",
+    "case $(%) in *) m2;; esac",
+    "for i in %; do m3; done",
+    "for i in 1; do %; done",
+    "for i in 1; { %; }",
+    "for ((i = 0; i < 1; i++)); do %; done",
+    "while %; do break; done",
+    "until ! %; do break; done",
+    "select i in 1; do %; done",
+    "x=%; m4",
+    "x=\"$(%)\"",
+    "x=(1 $(%))",
+    "x[$(%)]=1",
+    "cat <<E\n%\nE\n",
+    "cat <<'E'\n%\nE\n",
+    "cat <<E\n$(%)\nE\n",
+    "echo $(%)",
+    "echo \"$(%)\"",
+    "\"$(%)\"",
+    "echo `%`",
+    "echo ${y:-%}",
+    "echo \"${y:-%}\"",
+    "echo \"${y:-$(%)}\"",
+    "f() { %; }; f",
+    "f() ( % ); f",
+    "f() case x in x) %;; esac; f",
+    "function g { %; }; g",
+    "function g () if %; then :; fi; g",
+    "eval '%'",
+    "sh -c '%'",
+    "# %\nm1",
+    "echo \\%",
+    "echo $'%'",
+    "! %",
+    "time %",
+    "time -p %",
+    "time -- %",
+    "time { %; }",
+    "coproc %",
+    "coproc { %; }",
+    "coproc N { %; }",
+    "coproc N %",
+    "% | m1",
+    "% |& m1",
+    "m1 | %",
+    "m1 # %",
+    "echo $((%))",
+    "m1 > %",
+    "m1 > \"$(%)\"",
+    "echo a\\\n%",
+    "[ % ]",
+    "[[ -n $(%) ]]",
+    "[[ x && % ]]",
+    "(( 1 + $(%) ))",
+    "echo <(%)",
+    "A=1 %",
+    ">f %",
+    "command %",
+];
+
 #[test]
 fn finds_what_every_starter_runs() {
     let mut compared = 0;
@@ -364,7 +437,7 @@ fn finds_what_every_starter_runs() {
 
 proptest! {
     // Each case starts two shells. A failure is kept as a case of the unit tests, not in a file of seeds.
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(std::env::var("CASES").map_or(400, |cases| cases.parse().unwrap())) })]
 
     #[test]
     fn finds_every_command_that_a_shell_runs(pieces in prop::collection::vec(select(PIECES), 2..14)) {
@@ -373,12 +446,7 @@ proptest! {
 
     #[test]
     fn finds_every_command_in_scripts_that_make_sense(
-        outer in prop::collection::vec(select(vec![
-            "echo %", "echo \"%\"", "echo '%'", "% && m2", "( % )", "{ %; }", "if %; then m2; fi", "case x in x) %;; esac",
-            "for i in %; do m3; done", "x=%; m4", "cat <<E\n%\nE\n", "cat <<'E'\n%\nE\n", "echo $(%)", "echo `%`",
-            "echo ${y:-%}", "echo \"${y:-%}\"", "f() { %; }; f", "eval '%'", "sh -c '%'", "# %\nm1", "echo \\%", "echo $'%'",
-            "! %", "% | m1", "m1 # %", "echo $((%))", "m1 > %", "echo a\\\n%", "[ % ]", "echo <(%)",
-        ]), 1..4),
+        outer in prop::collection::vec(select(AROUND), 1..5),
         inner in select(vec!["m1", "m1;m2", "$(m1)", "`m2`", "'m3'", "\"m4\"", "m1\nm2", "x # m1", "a\\;m2", "$x", "a)m1", "a'b", "}", "`", "\\"]),
     ) {
         let script = outer.into_iter().fold(inner.to_owned(), |script, around| around.replace('%', &script));

@@ -2,6 +2,7 @@
 //! hands to a shell.
 
 use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
 
 use super::super::Action;
 use super::analysis::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand};
@@ -9,7 +10,7 @@ use super::argument::{Argument, Variables};
 use super::chain::{self, Chain};
 use super::numbers::Numbers;
 use super::paths::{self, Aliases, Places};
-use super::script::{NestedKind, RedirectKind, RedirectTarget, Script, Word};
+use super::script::{NestedKind, RawCommand, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
 use super::{allow, bombs, deny, doubt, modes, parser, variables, wrappers};
 
@@ -37,11 +38,13 @@ pub(super) struct Analyzer<'a> {
     queue: VecDeque<Text>,
     texts: usize,
     /// Names of functions so far. 64 KiB define thousands, and every command is looked up among them.
-    functions: HashSet<String>,
+    pub(super) functions: HashSet<String>,
+    /// How many texts the shell itself runs, such as those of `eval`.
+    pub(super) evaluated: usize,
     /// Whether commands may run in another order than that of the text.
     pub(super) reorders: bool,
-    /// Which shell runs the command that is looked into.
-    runs: Runs,
+    /// How the command runs that is looked into.
+    running: Running,
     allow_list: Option<allow::AllowList>,
     numbers: Numbers,
 }
@@ -59,8 +62,9 @@ impl<'a> Analyzer<'a> {
             queue: VecDeque::new(),
             texts: 0,
             functions: HashSet::new(),
+            evaluated: 0,
             reorders: false,
-            runs: Runs::Now,
+            running: Running::LINE,
             allow_list: context.allowed_commands.as_deref().map(allow::AllowList::new),
             numbers: Numbers::default(),
         }
@@ -70,8 +74,13 @@ impl<'a> Analyzer<'a> {
         if self.context.continues && modes::expands_history(command) {
             self.unresolve("a '!' or '^' in it may stand for earlier text of an interactive shell");
         }
-        self.queue.push_back(Text { text: command.to_owned(), kind: NestedKind::Script, depth: 0, runs: Runs::Now });
-        while let Some(Text { text, kind, depth, runs }) = self.queue.pop_front() {
+        self.queue.push_back(Text {
+            text: command.to_owned(),
+            kind: NestedKind::Script,
+            depth: 0,
+            running: Running::LINE,
+        });
+        while let Some(Text { text, kind, depth, running }) = self.queue.pop_front() {
             self.texts += 1;
             if self.texts > NESTED || depth > NESTED_DEPTH {
                 self.exceed("it holds too many texts inside texts");
@@ -83,7 +92,7 @@ impl<'a> Analyzer<'a> {
                 Some(error) => self.fail(error),
                 None => {}
             }
-            self.read_script(script, depth, runs);
+            self.read_script(script, depth, running);
             if self.commands.len() > COMMANDS {
                 self.exceed("it holds too many commands");
                 return;
@@ -91,7 +100,7 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn read_script(&mut self, script: Script, depth: usize, runs: Runs) {
+    fn read_script(&mut self, script: Script, depth: usize, running: Running) {
         if let Some(list) = &mut self.allow_list {
             list.see_constructs(&script);
         }
@@ -132,13 +141,16 @@ impl<'a> Analyzer<'a> {
         }
         let variables = Variables::of(&script, self.context);
         let mut chain = Chain::new(&script);
+        let recursive = self.recursive(&script);
         for (index, command) in script.commands.iter().enumerate() {
             if self.commands.len() > COMMANDS {
                 return;
             }
             let has_words = !command.words.is_empty();
             self.places.begin(chain.begin(command));
-            self.runs = runs.of(&script, index);
+            self.running = running.of(command);
+            // Each call of itself begins where the one before was, whatever shell that had.
+            self.running.repeats |= recursive.iter().any(|body| body.contains(&index));
             for (name, value) in &command.assignments {
                 if doubt::is_subscript_with_code(variables.assigned(value, index).marked()) {
                     self.unresolve(&format!("the value of '{name}' runs a command where it is taken for a number"));
@@ -200,9 +212,21 @@ impl<'a> Analyzer<'a> {
                 kind: nested.kind,
                 depth: depth + 1,
                 // Substitutions have a shell of their own.
-                runs: Runs::Apart,
+                running: Running::APART,
             });
         }
+    }
+
+    /// The bodies of functions that may call themselves: those that call one at all, or run a text.
+    fn recursive(&self, script: &Script) -> Vec<Range<usize>> {
+        let calls = |command: &RawCommand| {
+            let name = command.words.first().and_then(Word::literal);
+            name.is_none_or(|name| {
+                self.functions.contains(&name) || matches!(name.as_str(), "eval" | "trap" | "command" | "builtin")
+            })
+        };
+        let bodies = script.functions.iter().map(|function| function.first..function.end.min(script.commands.len()));
+        bodies.filter(|body| script.commands[body.clone()].iter().any(calls)).collect()
     }
 
     fn see_assignment(&mut self, name: &str) {
@@ -275,13 +299,10 @@ impl<'a> Analyzer<'a> {
             for name in assigned {
                 self.see_assignment(&name);
             }
-            let runs = match name.as_deref() {
-                Some("trap" | "alias") if self.runs != Runs::Apart => Runs::Later,
-                Some("eval") => self.runs,
-                Some(_) | None => Runs::Apart,
-            };
+            let running = self.running.text_of(name.as_deref());
+            self.evaluated += if running.by == Runner::Apart { 0 } else { scripts.len() };
             for text in scripts {
-                self.queue.push_back(Text { text, kind: NestedKind::Script, depth: depth + 1, runs });
+                self.queue.push_back(Text { text, kind: NestedKind::Script, depth: depth + 1, running });
             }
             let wraps = !inner.is_empty();
             layers.extend(inner);
@@ -316,13 +337,13 @@ impl<'a> Analyzer<'a> {
         for variable in doubt::variables_set(name, &arguments[1..]) {
             self.see_assignment(&variable);
         }
-        if self.context.continues && self.runs == Runs::Later && chain::MOVERS.contains(&name) {
+        if self.context.continues && self.running.by == Runner::Later && chain::MOVERS.contains(&name) {
             self.places.lead_later();
             self.unresolve(&format!(
                 "'{name}' in a function, an alias or a trap leads the shell of the session when that runs, from wherever it is then; in `( … )` it leads nothing but itself"
             ));
         }
-        match self.places.see_command(name, &arguments[1..]) {
+        match self.places.see_command(name, &arguments[1..], self.running.repeats) {
             paths::Moved::Inside => {}
             paths::Moved::Outside(target) => {
                 self.deny(&format!("'{name}' leads to '{target}', outside the directories that are yours; copy what you need into them instead"));
@@ -432,12 +453,20 @@ struct Text {
     text: String,
     kind: NestedKind,
     depth: usize,
-    runs: Runs,
+    running: Running,
 }
 
-/// Which shell runs a text, and when.
+/// How a text, or a command of it, runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Runs {
+struct Running {
+    by: Runner,
+    /// Whether it may run again and again, each time where it led its shell the last time.
+    repeats: bool,
+}
+
+/// Which shell runs it, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Runner {
     /// The one that reads the line, where the line says so.
     Now,
     /// That one, whenever something else makes it: an alias, a trap, the body of a function.
@@ -446,16 +475,29 @@ enum Runs {
     Apart,
 }
 
-impl Runs {
-    /// The same for a command of a text.
-    fn of(self, script: &Script, index: usize) -> Self {
-        let command = &script.commands[index];
-        let is_apart = command.shell != 0 || command.piped_in || command.piped_out || command.background;
-        let is_in_function = || script.functions.iter().any(|one| (one.first..one.end).contains(&index));
-        match self {
-            _ if is_apart => Self::Apart,
-            Self::Now if is_in_function() => Self::Later,
-            Self::Now | Self::Later | Self::Apart => self,
+impl Running {
+    /// A line: once, in the shell that reads it.
+    const LINE: Self = Self { by: Runner::Now, repeats: false };
+    /// Once, in a shell of its own.
+    const APART: Self = Self { by: Runner::Apart, repeats: false };
+
+    /// The same for a command of a text that runs so.
+    fn of(self, command: &RawCommand) -> Self {
+        let by = match self.by {
+            _ if command.shell != 0 || !command.is_own() => Runner::Apart,
+            Runner::Now if command.in_function => Runner::Later,
+            by => by,
+        };
+        Self { by, repeats: command.is_own() && (self.repeats || command.repeated) }
+    }
+
+    /// The same for a text that such a command of that name is given.
+    fn text_of(self, name: Option<&str>) -> Self {
+        match (name, self.by) {
+            (Some("eval"), _) => self,
+            (Some("trap" | "alias"), Runner::Apart) => Self { repeats: true, ..self },
+            (Some("trap" | "alias"), Runner::Now | Runner::Later) => Self { by: Runner::Later, repeats: true },
+            (Some(_) | None, _) => Self::APART,
         }
     }
 }

@@ -11,24 +11,25 @@ pub(super) struct Chain {
     is_plain: bool,
     /// Whether the pipeline that is read runs only when what stands right before it succeeded, in the same shell.
     holds: bool,
-    /// The shell of the command that was read last.
+    /// The shell of the command that was read last, and whether a pipe takes its output.
     shell: usize,
+    is_piped: bool,
 }
 
 impl Chain {
     /// Nothing of it was read.
     pub(super) fn new(script: &Script) -> Self {
         let is_plain = !script.constructs.control_flow && !script.constructs.background && script.error.is_none();
-        Self { is_plain, holds: false, shell: 0 }
+        Self { is_plain, holds: false, shell: 0, is_piped: false }
     }
 
     /// Begins the next command. Whether it is for sure where the one before it left its shell.
     pub(super) fn begin(&mut self, command: &RawCommand) -> bool {
         let is_same_shell = std::mem::replace(&mut self.shell, command.shell) == command.shell;
-        if !command.piped_in {
-            self.holds = command.joined;
-        }
-        self.holds &= is_same_shell;
+        // A pipe from a compound holds nothing: what is in it may have led its own shell.
+        let is_same_pipe = std::mem::replace(&mut self.is_piped, command.piped_out);
+        let holds = if command.piped_in { self.holds && is_same_pipe && !command.repeated } else { command.joined };
+        self.holds = is_same_shell && holds;
         self.is_plain &= !command.negated;
         self.holds
     }
@@ -38,8 +39,8 @@ impl Chain {
     pub(super) fn is_led_by(&mut self, command: &RawCommand) -> bool {
         let literal = |index: usize| command.words.get(index).and_then(Word::literal);
         let name = literal(0);
-        let is_own = !command.piped_in && !command.piped_out && !command.background;
-        let is_sure = is_own && !command.optional && name.as_deref().is_some_and(|name| MOVERS.contains(&name));
+        let is_mover = name.as_deref().is_some_and(|name| MOVERS.contains(&name));
+        let is_sure = is_mover && command.is_own() && !command.optional;
         self.holds &= is_sure;
         self.is_plain &= is_sure
             && name.as_deref() == Some("cd")

@@ -112,6 +112,16 @@ pub(super) enum Compound {
     Function(usize),
 }
 
+impl Compound {
+    pub(super) const fn is_loop(self) -> bool {
+        match self {
+            Self::LoopCondition | Self::LoopBody | Self::For => true,
+            Self::IfCondition | Self::IfThen | Self::Else | Self::Case | Self::CaseBody | Self::Brace => false,
+            Self::Function(_) => false,
+        }
+    }
+}
+
 /// Quotes and expansions inside a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inner {

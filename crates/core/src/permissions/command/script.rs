@@ -129,6 +129,17 @@ pub(super) struct RawCommand {
     pub(super) negated: bool,
     /// The shell that runs it: 0 is the script's own, and each subshell and substitution is another one.
     pub(super) shell: usize,
+    /// It stands in a function that this shell defines.
+    pub(super) in_function: bool,
+    /// It stands in such a function, or in a loop of this shell: it may run any number of times.
+    pub(super) repeated: bool,
+}
+
+impl RawCommand {
+    /// Whether the shell runs it itself, and not a shell of its own in a pipe or in the background.
+    pub(super) const fn is_own(&self) -> bool {
+        !self.piped_in && !self.piped_out && !self.background
+    }
 }
 
 /// A redirection.

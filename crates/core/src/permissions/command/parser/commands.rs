@@ -32,6 +32,10 @@ impl Parser<'_> {
                 Ok(())
             }
             At::Arguments => {
+                let opens = word.plain().is_some_and(|word| is_keyword(word) && word != "!");
+                if opens && leaves_room_for_compound(&frame.command.words) {
+                    return Err("a compound command stands behind 'time' or 'coproc'");
+                }
                 frame.command.words.push(word);
                 Ok(())
             }
@@ -198,6 +202,8 @@ impl Parser<'_> {
         command.optional = frame.conditional && !command.joined;
         command.negated = frame.negated;
         command.shell = frame.shell;
+        command.in_function = frame.compounds.iter().any(|one| matches!(one, Compound::Function(_)));
+        command.repeated = command.in_function || frame.compounds.iter().any(|one| one.is_loop());
         if is_command || frame.at == At::AfterCompound {
             // Only a newline leaves a pipe or a condition open: `a |` and its next line are one pipeline.
             frame.piped = piped_out;
@@ -216,6 +222,22 @@ impl Parser<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether behind these words a keyword is one: bash runs whole compounds behind `time`, `coproc` and `coproc NAME`.
+fn leaves_room_for_compound(words: &[Word]) -> bool {
+    let mut is_name = false;
+    words.iter().all(|word| match word.plain() {
+        Some("time" | "-p" | "--" | "!") => {
+            is_name = false;
+            true
+        }
+        Some("coproc") => {
+            is_name = true;
+            true
+        }
+        Some(_) | None => std::mem::take(&mut is_name),
+    })
 }
 
 fn is_keyword(word: &str) -> bool {

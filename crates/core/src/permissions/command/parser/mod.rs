@@ -154,7 +154,12 @@ impl Parser<'_> {
     fn push_compound(&mut self, compound: Compound) -> Result<(), Failure> {
         self.deepen()?;
         self.script.constructs.control_flow = true;
-        self.top().compounds.push(compound);
+        let frame = self.top();
+        frame.compounds.push(compound);
+        if compound.is_loop() || matches!(compound, Compound::Function(_)) {
+            // What it begins with runs also behind its end, or later.
+            frame.joined = false;
+        }
         Ok(())
     }
 

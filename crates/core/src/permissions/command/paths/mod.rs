@@ -293,14 +293,14 @@ impl<'a> Places<'a> {
         true
     }
 
-    /// Notes what a command touches, and follows it where it goes.
-    pub(super) fn see_command(&mut self, name: &str, arguments: &[Argument]) -> Moved {
+    /// Notes what a command touches, and follows it where it goes; `repeats` when it may run again and again.
+    pub(super) fn see_command(&mut self, name: &str, arguments: &[Argument], repeats: bool) -> Moved {
         let is_function = self.functions.contains(name);
         if name == "popd" {
             self.is_lost = true;
         }
         if matches!(name, "cd" | "pushd" | "chdir") {
-            let moved = self.enter(arguments);
+            let moved = self.enter(arguments, repeats);
             self.is_lost |= moved == Moved::Unknown;
             if moved == Moved::Unknown || is_function {
                 self.lead(None);
@@ -318,7 +318,7 @@ impl<'a> Places<'a> {
         Moved::Inside
     }
 
-    fn enter(&mut self, arguments: &[Argument]) -> Moved {
+    fn enter(&mut self, arguments: &[Argument], repeats: bool) -> Moved {
         let (options, operands) = divide(arguments);
         let home = self.context.home.clone().map_or_else(Argument::unknown, Argument::known);
         let target = operands.first().map_or(&home, |word| *word);
@@ -341,9 +341,17 @@ impl<'a> Places<'a> {
                 reached.push(origin);
             }
         }
+        if repeats && !text.starts_with('/') {
+            // Each turn leads one level further down.
+            let further: Vec<String> =
+                reached.iter().map(|directory| format!("{}/{ANYTHING}", directory.trim_end_matches('/'))).collect();
+            reached.extend(further);
+        }
+        let all = reached.clone();
+        reached.retain(|directory| !all.iter().any(|other| other != directory && stands_for(other, directory)));
         self.noted.clear();
         for directory in &reached {
-            if self.everywhere.contains(directory) {
+            if self.everywhere.iter().any(|known| stands_for(known, directory)) {
                 continue;
             }
             // Each further `cd` could double them.
@@ -390,6 +398,14 @@ impl<'a> Places<'a> {
 thread_local! {
     /// How many paths were normalised, for tests that count steps.
     pub(super) static NORMALISED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Whether a directory is another one, or stands for all below one in which that lies.
+fn stands_for(known: &str, directory: &str) -> bool {
+    known == directory
+        || known.strip_suffix(ANYTHING).is_some_and(|base| {
+            base.len() > 1 && base.ends_with('/') && directory.starts_with(base) && directory.len() > base.len()
+        })
 }
 
 /// Whether a directory stands for all of them.

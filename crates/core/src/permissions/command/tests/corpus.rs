@@ -211,6 +211,14 @@ pub(super) const DANGEROUS: &[&str] = &[
 
 /// Known only when it runs, or read differently by different shells: never simply allowed.
 pub(super) const UNRESOLVED: &[&str] = &[
+    // The end of a pattern was taken for that of the substitution, and what came behind for text.
+    "echo \"$( time case x in x) sudo ls;; esac )\"",
+    "echo \"$( time -p -- case x in x) sudo ls;; esac )\"",
+    "echo \"$( coproc case x in x) sudo ls;; esac )\"",
+    "echo \"$( coproc X case x in x) sudo ls;; esac )\"",
+    "echo \"$( time coproc X case x in x) sudo ls;; esac )\"",
+    "echo \"$( ! time case x in x) sudo ls;; esac )\"",
+    "echo \"$( time ! case x in x) sudo ls;; esac )\"",
     // What is deleted was taken for a part of the operating system where nothing is known of it.
     "rm -rf \"$DIR\"",
     "rm -rf $DIR/build",

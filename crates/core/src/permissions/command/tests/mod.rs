@@ -15,6 +15,7 @@ mod options;
 mod programs;
 mod random;
 mod tricks;
+mod walked;
 mod whereabouts;
 
 use corpus::{DANGEROUS, UNRESOLVED};

@@ -1,6 +1,7 @@
 //! Where the commands of a line run, and where it leaves the shell of a session.
 
 use super::super::argument::ANYTHING;
+use super::super::paths::may_match;
 use super::*;
 
 /// A line for a session whose shell ran others before.
@@ -97,6 +98,19 @@ fn a_file_counts_from_every_directory_where_the_command_may_run() {
         "cd private && command -p cd /work/project/e && cat key",
         "cd private && cd /work/project/e & wait && cat key",
         "cd private && { true || cd /work/project/e && cat key; }",
+        "cd private && { cd /work/project/e; } | true && cat key",
+        "cd private && { true; cd /work/project/e; } | true && cat key",
+        "cd private && if x; then cd /work/project/e; fi | true && cat key",
+        "cd private && while x; do cd /work/project/e; done | cat key",
+        "cd private && true | { cd /work/project/e; } | true && cat key",
+        "cd private && f() { cd /work/project/e; } && cat key",
+        "cd private && f() { cd /work/project/e; } | true && cat key",
+        "cd private && case x in x) cd /work/project/e;; esac | true && cat key",
+        "cd private && cd /work/project/e && for i in 1 2; do cat key; cd ../private; done",
+        "cd e && for i in 1 2; do cat key; cd /work/project/private; done",
+        "cd e && while cat key; do cd /work/project/private; done",
+        "cd e && f() { cat key; }; cd ../private; f",
+        "cd e && make | while cat key; do cd /work/project/private; done",
         "cd private && make | cat key",
         "cd private && make | tee x | cat key",
         "cd private && (make) | cat key",
@@ -111,6 +125,40 @@ fn a_file_counts_from_every_directory_where_the_command_may_run() {
         let places = analyze(command, &context()).places;
         let paths: Vec<_> = places.iter().flat_map(|place| &place.paths).collect();
         assert_eq!(paths, ["/work/project/e/key"], "{command}");
+    }
+}
+
+/// A loop led further down with each turn, and a function with each call: two of them were followed.
+#[test]
+fn what_runs_again_and_again_leads_further_each_time() {
+    for (command, there) in [
+        ("for i in 1 2 3; do cd a; done; cat key", "a/a/a/key"),
+        ("while x; do cd a && cat key; done", "a/a/a/a/key"),
+        ("until x; do cd a; make; done && cat key", "a/a/a/key"),
+        ("f() { cd a; }; f; f; f; f; cat key", "a/a/a/a/key"),
+        ("f() { cd a && make; }; f && f && f && cat key", "a/a/a/key"),
+        ("f() { cd a; cat key; f; }; f", "a/a/a/a/key"),
+        ("f() ( cd a; cat key; f )", "a/a/a/a/key"),
+        ("f() { (cd a; f; cat key); }; f", "a/a/a/a/key"),
+        ("f() ( eval 'cd a; f'; cat key ); f", "a/a/a/key"),
+        ("for i in 1 2 3; do eval 'cd a'; done; cat key", "a/a/a/key"),
+        ("(for i in 1 2 3; do cd a; done; cat key)", "a/a/a/key"),
+        ("trap 'cd a' DEBUG; true; true; true; cat key", "a/a/a/key"),
+        ("f() ( cat key ); g() ( cd a; f ); h() ( cd b; g ); h", "b/a/key"),
+        ("f() ( cat key ); g() ( cd c; f ); h() ( cd b; g ); i() ( cd a; h ); i", "a/b/c/key"),
+        ("a() ( cat key ); b() ( cd x; a ); c() ( cd x; b ); d() ( cd x; c ); e() ( cd x; d ); e", "x/x/x/x/key"),
+    ] {
+        let places = analyze(command, &context()).places;
+        let path = format!("/work/project/{there}");
+        let may_be_there = places.iter().any(|place| place.paths.iter().any(|known| may_match(known, &path)));
+        assert!(may_be_there, "{command}: {places:?}");
+    }
+    // What begins anew each time leads nowhere.
+    for command in ["for i in 1 2 3; do (cd a && cat key); done", "f() { (cd a && cat key); }; f; f"] {
+        let places = analyze(command, &context()).places;
+        let nowhere = places.iter().flat_map(|place| &place.paths).all(|path| !path.contains(ANYTHING));
+        assert!(nowhere, "{command}: {places:?}");
+        assert_eq!(action(command), Action::Allow, "{command}");
     }
 }
 
