@@ -53,26 +53,16 @@ mod wrappers;
 /// 64 KiB: judged in well under 50 ms (R-CMD-5); a longer command is a script and belongs into a file.
 pub const COMMAND_BYTES: usize = 64 << 10;
 
-/// 4 functions and evaluated texts of a line may run each other; with more of them it may be anywhere.
-const CALLS: usize = 4;
-
 /// Parses and judges a command line. Total: whatever the text, there is an answer, and no text that was not understood
 /// is allowed.
 pub fn analyze(command: &str, context: &CommandContext) -> CommandAnalysis {
-    let mut analyzer = analyze_from(command, context, Vec::new(), Aliases::default());
+    let analyzer = analyze_from(command, context, Vec::new(), Aliases::default());
     let leads = analyzer.places.entered().len() > 1 || analyzer.places.aliases().len() > context.links.len();
-    if !analyzer.reorders || !leads {
-        return analyzer.finish();
-    }
-    // A loop, a function or a text for later: what stands in front may run after what stands behind, and each function or text that
-    // runs another one leads one step further on.
-    let calls = analyzer.functions.len() + analyzer.evaluated;
-    for _ in 0..calls.clamp(1, CALLS) {
-        let (mut maybe, aliases) = (analyzer.places.entered().to_vec(), analyzer.places.aliases().clone());
-        if calls > CALLS {
-            maybe.push(argument::ANYTHING.into());
-        }
-        analyzer = analyze_from(command, context, maybe, aliases);
+    if analyzer.reorders && leads && !analyzer.places.is_full() {
+        // A loop, a function or a text for later: what stands in front may run after what stands behind.
+        let calls = analyzer.functions.len() + analyzer.evaluated;
+        let (maybe, aliases) = (analyzer.places.entered_by_calls(calls), analyzer.places.aliases().clone());
+        return analyze_from(command, context, maybe, aliases).finish();
     }
     analyzer.finish()
 }

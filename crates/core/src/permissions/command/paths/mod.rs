@@ -81,6 +81,8 @@ pub(super) struct Places<'a> {
     base: String,
     /// Every directory that a command can be in by now, up to [`DIRECTORIES`]; [`ANYTHING`] behind them when there are more.
     everywhere: Vec<String>,
+    /// What is entered from wherever it is then.
+    targets: Vec<String>,
     /// Where it is for sure, as long as `&&` follows a `cd`.
     here: Option<Vec<String>>,
     /// Directories that a command behind this one leads to, where commands do not run in the order of their text.
@@ -131,6 +133,7 @@ impl<'a> Places<'a> {
             home: context.home.as_ref().map(|home| normalised(home, "/")),
             base: normalised(&context.working_directory, "/"),
             everywhere,
+            targets: Vec::new(),
             here: None,
             last: None,
             is_lost: false,
@@ -205,6 +208,33 @@ impl<'a> Places<'a> {
     /// Every directory that was seen to be entered.
     pub(super) fn entered(&self) -> &[String] {
         &self.everywhere
+    }
+
+    /// The same where so many functions and texts may run each other: each call leads one step further on.
+    pub(super) fn entered_by_calls(&self, calls: usize) -> Vec<String> {
+        let mut entered = self.everywhere.clone();
+        for _ in 1..calls {
+            let known = entered.len();
+            for target in &self.targets {
+                for index in 0..known {
+                    let further = normalised(target, &entered[index]);
+                    let origin = self.origin(&further, true);
+                    for directory in std::iter::once(further).chain(origin) {
+                        if !entered.iter().any(|known| stands_for(known, &directory)) {
+                            entered.push(directory);
+                        }
+                    }
+                    if entered.len() > DIRECTORIES {
+                        entered.push(ANYTHING.into());
+                        return entered;
+                    }
+                }
+            }
+            if entered.len() == known {
+                break;
+            }
+        }
+        entered
     }
 
     /// Notes where the script itself ends, if it is plain; texts that it hands to others come behind.
@@ -325,6 +355,14 @@ impl<'a> Places<'a> {
         let Some(text) = target.exact().filter(|text| *text != "-" && !text.starts_with('+')) else {
             return Moved::Unknown;
         };
+        if !text.starts_with('/') {
+            if self.everywhere.iter().any(|directory| is_anywhere(directory)) {
+                return Moved::Unknown;
+            }
+            if !self.targets.iter().any(|known| known == text) {
+                self.targets.push(text.to_owned());
+            }
+        }
         let mut reached = self.all(text);
         // What the kernel calls `..` is above where a link leads, and not above the link.
         let behind_links = || {
@@ -439,7 +477,14 @@ pub(super) fn normalised(path: &str, base: &str) -> String {
     for segment in path.split('/') {
         match segment {
             "" | "." => {}
-            ".." => out.truncate(out.rfind('/').unwrap_or_default()),
+            ".." => {
+                let above = out.rfind('/').unwrap_or_default();
+                if out[above..].contains(ANYTHING) {
+                    // It may be any number of names.
+                    return unknown();
+                }
+                out.truncate(above);
+            }
             name => {
                 out.push('/');
                 out.push_str(name);

@@ -204,6 +204,10 @@ fn what_leads_the_shell_of_a_session_later_is_asked_about_and_nobody_knows_behin
         assert!(!analyze(command, &in_session()).entered.is_led_later, "{command}");
     }
     assert_eq!(action("f() { cd b; }; f && make"), Action::Allow);
+    // What is above a directory that any number of names lead to, nobody knows.
+    for command in ["for i in 1 2; do cd a; done; cd ..", "f() { cd a; }; f; cd ../b"] {
+        assert_eq!(action(command), Action::Ask, "{command}");
+    }
 }
 
 /// The message said that `..` lies outside, to a shell that was below.
