@@ -217,14 +217,16 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    /// The bodies of functions that may call themselves: those that call one at all, or run a text.
+    /// The bodies of functions that may call themselves: those that call one at all, and each where a text is run, which may define
+    /// others.
     fn recursive(&self, script: &Script) -> Vec<Range<usize>> {
-        let calls = |command: &RawCommand| {
-            let name = command.words.first().and_then(Word::literal);
-            name.is_none_or(|name| {
-                self.functions.contains(&name) || matches!(name.as_str(), "eval" | "trap" | "command" | "builtin")
-            })
+        let is_named = |command: &RawCommand, is_one: &dyn Fn(&String) -> bool| {
+            command.words.first().is_some_and(|word| word.literal().is_none_or(|name| is_one(&name)))
         };
+        let runs_text =
+            |name: &String| matches!(name.as_str(), "eval" | "trap" | "command" | "builtin" | "source" | ".");
+        let all = script.commands.iter().any(|command| is_named(command, &runs_text));
+        let calls = |command: &RawCommand| all || is_named(command, &|name| self.functions.contains(name));
         let bodies = script.functions.iter().map(|function| function.first..function.end.min(script.commands.len()));
         bodies.filter(|body| script.commands[body.clone()].iter().any(calls)).collect()
     }

@@ -356,7 +356,7 @@ impl<'a> Places<'a> {
             return Moved::Unknown;
         };
         if !text.starts_with('/') {
-            if self.everywhere.iter().any(|directory| is_anywhere(directory)) {
+            if self.here.is_none() && self.everywhere.iter().any(|directory| is_anywhere(directory)) {
                 return Moved::Unknown;
             }
             if !self.targets.iter().any(|known| known == text) {
@@ -410,7 +410,7 @@ impl<'a> Places<'a> {
             let (inside, outside): (Vec<_>, Vec<_>) =
                 from.partition(|directory| self.is_beneath_root(&normalised(text, directory)));
             return match (inside.is_empty(), outside.first()) {
-                (false, Some(from)) => Moved::PerhapsOutside { target, from: (*from).clone() },
+                (false, Some(from)) => Moved::PerhapsOutside { target, from: Argument::known(from.as_str()).shown() },
                 _ => Moved::Outside(target),
             };
         }

@@ -141,6 +141,7 @@ fn what_runs_again_and_again_leads_further_each_time() {
         ("f() ( cd a; cat key; f )", "a/a/a/a/key"),
         ("f() { (cd a; f; cat key); }; f", "a/a/a/a/key"),
         ("f() ( eval 'cd a; f'; cat key ); f", "a/a/a/key"),
+        ("f() ( cd a; cat key; g ); eval 'g() { f; }'; f", "a/a/a/a/key"),
         ("for i in 1 2 3; do eval 'cd a'; done; cat key", "a/a/a/key"),
         ("(for i in 1 2 3; do cd a; done; cat key)", "a/a/a/key"),
         ("trap 'cd a' DEBUG; true; true; true; cat key", "a/a/a/key"),
@@ -225,4 +226,8 @@ fn a_way_that_leads_out_from_one_of_the_directories_names_that_one() {
         assert!(reason.contains(&format!("'cd' leads to '{}', outside", &command[3..])), "{reason}");
     }
     assert_eq!(analyze("cd /work/project", &context).verdict.action, Action::Allow);
+    // From where it is for sure it is led on, wherever it was before.
+    let lost = CommandContext { directories: vec![ANYTHING.into()], ..context };
+    assert_eq!(analyze("cd /work/project/a && cd b", &lost).entered.last, Some(vec!["/work/project/a/b".to_owned()]));
+    assert_eq!(analyze("cd b", &lost).verdict.action, Action::Ask);
 }
