@@ -149,6 +149,9 @@ impl<'a> Analyzer<'a> {
             let has_words = !command.words.is_empty();
             self.places.begin(chain.begin(command));
             self.running = running.of(command);
+            let is_in_function = || script.functions.iter().any(|one| (one.first..one.end).contains(&index));
+            let is_for_later = self.context.continues && (running.by == Runner::Later || is_in_function());
+            self.places.run_later(is_for_later);
             // Each call of itself begins where the one before was, whatever shell that had.
             self.running.repeats |= recursive.iter().any(|body| body.contains(&index));
             for (name, value) in &command.assignments {

@@ -119,7 +119,9 @@ impl<'a> Variables<'a> {
                 continue;
             }
             for (name, value) in &command.assignments {
-                if let (Some(&1), Some(value)) = (variables.touched.get(name), value.literal()) {
+                if let (Some(&1), Some(value)) = (variables.touched.get(name), value.literal())
+                    && !is_set_by_shells(name)
+                {
                     variables.known.insert(name, (index, value));
                 }
             }
@@ -225,6 +227,43 @@ impl<'a> Variables<'a> {
         };
         characters.splice(0..1, home);
     }
+}
+
+/// Whether shells set the variable themselves, whatever it was given.
+fn is_set_by_shells(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "_",
+        "COLUMNS",
+        "COPROC",
+        "DIRSTACK",
+        "EPOCHREALTIME",
+        "EPOCHSECONDS",
+        "EUID",
+        "FUNCNAME",
+        "GROUPS",
+        "HISTCMD",
+        "HOSTNAME",
+        "HOSTTYPE",
+        "LINENO",
+        "LINES",
+        "MACHTYPE",
+        "MAPFILE",
+        "OLDPWD",
+        "OPTARG",
+        "OPTERR",
+        "OPTIND",
+        "OSTYPE",
+        "PIPESTATUS",
+        "PPID",
+        "PWD",
+        "RANDOM",
+        "REPLY",
+        "SECONDS",
+        "SHLVL",
+        "SRANDOM",
+        "UID",
+    ];
+    NAMES.contains(&name) || ["BASH", "COMP_", "COMPREPLY", "READLINE_"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Whether a command gives a variable a second name, which sets it unseen.

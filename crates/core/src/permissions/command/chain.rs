@@ -14,17 +14,24 @@ pub(super) struct Chain {
     /// The shell of the command that was read last, and whether a pipe takes its output.
     shell: usize,
     is_piped: bool,
+    /// Whether it stands between `[[` and `]]`, where `&&` parts no commands; and whether it ends there.
+    is_test: bool,
+    ends_test: bool,
 }
 
 impl Chain {
     /// Nothing of it was read.
     pub(super) fn new(script: &Script) -> Self {
         let is_plain = !script.constructs.control_flow && !script.constructs.background && script.error.is_none();
-        Self { is_plain, holds: false, shell: 0, is_piped: false }
+        Self { is_plain, holds: false, shell: 0, is_piped: false, is_test: false, ends_test: false }
     }
 
     /// Begins the next command. Whether it is for sure where the one before it left its shell.
     pub(super) fn begin(&mut self, command: &RawCommand) -> bool {
+        let is = |word: Option<&Word>, text| word.and_then(Word::plain) == Some(text);
+        let goes_on = self.is_test && !self.ends_test;
+        self.is_test = goes_on || is(command.words.first(), "[[");
+        self.ends_test = is(command.words.last(), "]]");
         let is_same_shell = std::mem::replace(&mut self.shell, command.shell) == command.shell;
         // A pipe from a compound holds nothing: what is in it may have led its own shell.
         let is_same_pipe = std::mem::replace(&mut self.is_piped, command.piped_out);
@@ -40,7 +47,7 @@ impl Chain {
         let literal = |index: usize| command.words.get(index).and_then(Word::literal);
         let name = literal(0);
         let is_mover = name.as_deref().is_some_and(|name| MOVERS.contains(&name));
-        let is_sure = is_mover && command.is_own() && !command.optional;
+        let is_sure = is_mover && command.is_own() && !command.optional && !self.is_test;
         self.holds &= is_sure;
         self.is_plain &= is_sure
             && name.as_deref() == Some("cd")

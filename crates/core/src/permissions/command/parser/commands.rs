@@ -22,15 +22,9 @@ impl Parser<'_> {
                     let name = name.to_owned();
                     self.keyword(&name)
                 }
-                Some(_) | None => {
-                    self.first_word(word);
-                    Ok(())
-                }
+                Some(_) | None => self.first_word(word),
             },
-            At::Prefix => {
-                self.first_word(word);
-                Ok(())
-            }
+            At::Prefix => self.first_word(word),
             At::Arguments => {
                 let opens = word.plain().is_some_and(|word| is_keyword(word) && word != "!");
                 if opens && leaves_room_for_compound(&frame.command.words) {
@@ -105,7 +99,10 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn first_word(&mut self, word: Word) {
+    pub(super) fn first_word(&mut self, word: Word) -> Result<(), Failure> {
+        if opens_subscript(&word) {
+            return Err("a subscript holds blanks or operators, which shells read differently");
+        }
         let frame = self.top();
         match assignment(&word) {
             Some(assignment) => {
@@ -117,6 +114,7 @@ impl Parser<'_> {
                 frame.command.words.push(word);
             }
         }
+        Ok(())
     }
 
     /// `for x; do`: the variable runs through the arguments of the script or function.
@@ -222,6 +220,16 @@ impl Parser<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a word where an assignment may stand is the beginning of `name[…]=`: bash reads on to the end of the subscript.
+fn opens_subscript(word: &Word) -> bool {
+    let Some(Part::Text { text, quoted: false }) = word.parts.first() else { return false };
+    let Some((name, _)) = text.split_once('[') else { return false };
+    let is_name = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
+    let is_closed =
+        word.parts.iter().any(|part| matches!(part, Part::Text { text, quoted: false } if text.contains(']')));
+    !name.is_empty() && name.bytes().all(is_name) && !is_closed
 }
 
 /// Whether behind these words a keyword is one: bash runs whole compounds behind `time`, `coproc` and `coproc NAME`.

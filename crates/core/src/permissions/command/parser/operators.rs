@@ -47,6 +47,7 @@ impl Parser<'_> {
         let frame = self.top();
         if frame.at == At::Command && frame.word.is_none() {
             if self.peek() == Some('(') {
+                self.check_sum()?;
                 // A sum for bash; for other shells a subshell in a subshell, which is how it is read on.
                 let text = &self.rest()[1..];
                 let names = names_in(&text[..text.find("))").unwrap_or(text.len())]);
@@ -57,6 +58,26 @@ impl Parser<'_> {
             return self.open(Close::Subshell);
         }
         Err("a parenthesis stands where none is expected")
+    }
+
+    /// Whether `((`, of which one parenthesis is taken, is read alike as a sum and as subshells up to its end: bash knows neither
+    /// comments nor here-documents in a sum.
+    fn check_sum(&self) -> Result<(), Failure> {
+        let mut open = 1;
+        let end = self.rest().char_indices().find_map(|(at, character)| {
+            match character {
+                '(' => open += 1,
+                ')' => open -= 1,
+                _ => {}
+            }
+            (open == 0).then_some(at)
+        });
+        let Some(end) = end else { return Err("a parenthesis is not closed") };
+        let sum = &self.rest()[..end];
+        if sum.contains(['#', '\'', '"', '\\', '\n']) || sum.contains("<<") {
+            return Err("it holds arithmetic that is not understood");
+        }
+        Ok(())
     }
 
     /// `for ((i = 0; i < 3; i++))`, both parentheses taken; other shells refuse it.

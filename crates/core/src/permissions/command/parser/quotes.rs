@@ -2,7 +2,7 @@
 
 use super::super::frame::{Close, Inner, Region};
 use super::super::numbers::{POSITIONAL, sets};
-use super::super::script::{Nested, NestedKind, Part, Word};
+use super::super::script::{Nested, NestedKind, Part, RedirectKind, Word};
 use super::{Failure, Parser};
 
 impl Parser<'_> {
@@ -270,6 +270,7 @@ impl Parser<'_> {
                 }
                 Ok(())
             }
+            '$' if self.peek() == Some('\'') => Err("it holds $'…' inside '${…}', which shells read differently"),
             '$' => self.dollar(true),
             '`' => self.back_quotes(within_quotes),
             '<' | '>' if self.peek() == Some('(') => Err("it holds a process substitution inside '${…}'"),
@@ -319,6 +320,8 @@ impl Parser<'_> {
     /// `` `…` ``, its opening quote taken: ends at the next back-quote that no backslash protects, whatever lies between.
     pub(super) fn back_quotes(&mut self, quoted: bool) -> Result<(), Failure> {
         self.script.constructs.substitution = true;
+        // In here-documents and expansions shells do not agree what a backslash before a quote is.
+        let is_plain = self.top().inner.iter().all(|inner| matches!(inner, Inner::DoubleQuotes));
         let mut text = String::new();
         loop {
             let Some(character) = self.rest().chars().next() else { return Err("a back-quote is not closed") };
@@ -326,6 +329,9 @@ impl Parser<'_> {
             match character {
                 '`' => break,
                 '\\' => match self.rest().chars().next() {
+                    Some('"') if !is_plain => {
+                        return Err("it holds an escaped quote in back-quotes, which shells read differently");
+                    }
                     Some(next) if "`$\\".contains(next) || (quoted && next == '"') => {
                         self.advance(next);
                         text.push(next);
@@ -347,6 +353,9 @@ impl Parser<'_> {
 
     /// `$'…'`, its opening quote taken.
     pub(super) fn ansi_quotes(&mut self) -> Result<(), Failure> {
+        if self.top().redirect.is_some_and(|(kind, _)| kind == RedirectKind::HereDocument) {
+            return Err("a here-document ends with $'…', which shells read differently");
+        }
         let Some(length) = self.rest().find('\'') else { return Err("a single quote is not closed") };
         let start = self.position;
         let text = &self.text[start..start + length];

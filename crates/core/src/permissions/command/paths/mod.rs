@@ -93,6 +93,8 @@ pub(super) struct Places<'a> {
     is_lost: bool,
     /// Whether it holds what leads its shell later.
     is_led_later: bool,
+    /// Whether what is noted is touched later, by a session's shell.
+    runs_later: bool,
     /// Names of functions, which lead wherever their bodies do.
     functions: HashSet<String>,
     repeats: bool,
@@ -138,6 +140,7 @@ impl<'a> Places<'a> {
             last: None,
             is_lost: false,
             is_led_later: false,
+            runs_later: false,
             maybe,
             functions: HashSet::new(),
             repeats: false,
@@ -171,6 +174,11 @@ impl<'a> Places<'a> {
     /// Notes that nobody is for sure where the last command led.
     pub(super) fn lose(&mut self) {
         self.lead(None);
+    }
+
+    /// Notes whether what comes next runs later, in the shell of a session that is led on until then.
+    pub(super) fn run_later(&mut self, is_so: bool) {
+        self.runs_later = is_so;
     }
 
     /// Notes that something leads the shell later, from wherever it is then.
@@ -307,6 +315,10 @@ impl<'a> Places<'a> {
             return false;
         }
         let mut place = Place { paths: self.all(path), what };
+        if self.runs_later && !path.starts_with(['/', ANYTHING]) {
+            // Wherever the shell of the session is then.
+            place.paths.push(format!("/{ANYTHING}/{path}"));
+        }
         if place.paths.iter().all(|path| is_sink(path)) {
             // What rules protect are files, and here none is written: half of all scripts say `>/dev/null`.
             match what {
@@ -330,7 +342,7 @@ impl<'a> Places<'a> {
             self.is_lost = true;
         }
         if matches!(name, "cd" | "pushd" | "chdir") {
-            let moved = self.enter(arguments, repeats);
+            let moved = self.enter(name, arguments, repeats);
             self.is_lost |= moved == Moved::Unknown;
             if moved == Moved::Unknown || is_function {
                 self.lead(None);
@@ -348,8 +360,13 @@ impl<'a> Places<'a> {
         Moved::Inside
     }
 
-    fn enter(&mut self, arguments: &[Argument], repeats: bool) -> Moved {
+    fn enter(&mut self, name: &str, arguments: &[Argument], repeats: bool) -> Moved {
         let (options, operands) = divide(arguments);
+        // `pushd -n` leads nowhere, and between `[[` and `]]` it is no command at all.
+        let knows = |option: &&str| name != "pushd" && option.chars().all(|character| "-LPe@".contains(character));
+        if !options.iter().all(knows) || operands.len() > 1 {
+            return Moved::Unknown;
+        }
         let home = self.context.home.clone().map_or_else(Argument::unknown, Argument::known);
         let target = operands.first().map_or(&home, |word| *word);
         let Some(text) = target.exact().filter(|text| *text != "-" && !text.starts_with('+')) else {

@@ -113,6 +113,11 @@ fn a_file_counts_from_every_directory_where_the_command_may_run() {
         "cd e && make | while cat key; do cd /work/project/private; done",
         "cd private && make | cat key",
         "cd private && make | tee x | cat key",
+        "cd private && [[ 1 && cd ]] && cat key",
+        "cd private && [[ 1 && cd && 1 ]] && cat key",
+        "cd private && [[ 1 && cd /work/project/e ]] && cat key",
+        "cd private && [[ 1 || cd == 1 ]] && cat key",
+        "cd private && [[ 1 &&\ncd /work/project/e && 1 ]] && cat key",
         "cd private && (make) | cat key",
     ] {
         let places = analyze(command, &context()).places;
@@ -208,6 +213,40 @@ fn what_leads_the_shell_of_a_session_later_is_asked_about_and_nobody_knows_behin
     // What is above a directory that any number of names lead to, nobody knows.
     for command in ["for i in 1 2; do cd a; done; cd ..", "f() { cd a; }; f; cd ../b"] {
         assert_eq!(action(command), Action::Ask, "{command}");
+    }
+}
+
+/// What a function or a trap of a session reads was judged where it was defined.
+#[test]
+fn what_is_read_later_counts_from_wherever_the_session_is_then() {
+    let may_be_private = |context: &CommandContext, command: &str| {
+        let places = analyze(command, context).places;
+        places.iter().any(|place| place.paths.iter().any(|path| may_match(path, "/work/project/private/key")))
+    };
+    for command in [
+        "f() { cat key; }",
+        "trap 'cat key' USR1",
+        "trap '(cat key)' EXIT",
+        "f() ( cat < key )",
+        "f() { eval 'cat key'; }",
+    ] {
+        assert!(may_be_private(&in_session(), command), "{command}");
+        assert!(!may_be_private(&context(), command), "{command}");
+    }
+    for command in ["cat key", "f() { cat /work/key; }", "f() { cat other; }", "for i in 1; do cat key; done"] {
+        assert!(!may_be_private(&in_session(), command), "{command}");
+    }
+}
+
+/// A `cd` that leads nowhere, or that shells refuse, was taken to lead where its last word says.
+#[test]
+fn a_cd_with_other_options_or_more_words_is_asked_about() {
+    for command in ["pushd -n e", "pushd -0 e", "cd -ot e", "cd a b", "cd -z a", "pushd +1"] {
+        assert_eq!(action(command), Action::Ask, "{command}");
+        assert_eq!(last(&format!("{command} && cd x")), None, "{command}");
+    }
+    for command in ["cd -L a", "cd -- a", "cd -P a", "cd -Pe a", "pushd a"] {
+        assert_eq!(action(command), Action::Allow, "{command}");
     }
 }
 
