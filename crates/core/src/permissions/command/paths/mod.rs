@@ -178,7 +178,9 @@ impl<'a> Places<'a> {
 
     /// Notes whether what comes next runs later, in the shell of a session that is led on until then.
     pub(super) fn run_later(&mut self, is_so: bool) {
-        self.runs_later = is_so;
+        if std::mem::replace(&mut self.runs_later, is_so) != is_so {
+            self.noted.clear();
+        }
     }
 
     /// Notes that something leads the shell later, from wherever it is then.

@@ -225,6 +225,8 @@ fn what_is_read_later_counts_from_wherever_the_session_is_then() {
     };
     for command in [
         "f() { cat key; }",
+        "cat key; f() { cat key; }",
+        "cat key; trap 'cat key' USR1",
         "trap 'cat key' USR1",
         "trap '(cat key)' EXIT",
         "f() ( cat < key )",
