@@ -5,7 +5,7 @@
 //! it runs is *unresolved*, and an unresolved or unparsed command is never allowed without somebody's yes.
 //!
 //! ```text
-//! text ─ parser (frame, script, ansi) ─ argument ─ unwrap ─ deny, allow, paths ─ CommandAnalysis
+//! text ─ parser (frame, script, ansi) ─ chain, running ─ argument ─ unwrap ─ deny, allow, paths ─ CommandAnalysis
 //! ```
 //!
 //! The deny list is a seat belt against accidents. It is no wall: a program can do what its name does not say. The walls
@@ -40,6 +40,7 @@ mod numbers;
 mod parser;
 pub(crate) mod paths;
 mod runners;
+mod running;
 mod script;
 mod sed;
 mod shells;

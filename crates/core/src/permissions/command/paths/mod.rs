@@ -10,31 +10,21 @@ use super::deny::is_sink;
 
 mod aliases;
 mod directories;
+mod entered;
 mod names;
 mod operands;
 
 pub(super) use aliases::Aliases;
+pub(crate) use entered::Entered;
+pub(super) use entered::Moved;
+use entered::is_anywhere;
 pub(super) use names::may_match;
 use names::{Disguise, disguised, may_be_within};
-use operands::divide;
 
-/// 16 directories that a command line may be in at one point; more are taken as unknown.
-const DIRECTORIES: usize = 16;
 /// 2,000 places: a command line has no room for more that matter.
 const PLACES: usize = 2_000;
 /// 40,000 looks at where a name leads from a directory that a line may be in besides another: some 10 ms.
 const LOOKS: usize = 40_000;
-
-/// Where a shell may be behind a command line.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Entered {
-    /// Where it was and wherever it was led; [`ANYTHING`] among them where nobody knows.
-    pub(crate) all: Vec<String>,
-    /// Where it is if the line ended well, where that says so.
-    pub(crate) last: Option<Vec<String>>,
-    /// Whether something leads it later, such as a function: then nobody knows any more.
-    pub(crate) is_led_later: bool,
-}
 
 /// What a command does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,19 +49,6 @@ pub(crate) struct Place {
     pub(crate) what: Use,
 }
 
-/// Where a `cd` leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Moved {
-    /// Nowhere, or to a directory that may be entered.
-    Inside,
-    /// Out of the fence.
-    Outside(String),
-    /// The same from one of the directories where it may be.
-    PerhapsOutside { target: String, from: String },
-    /// Nobody knows.
-    Unknown,
-}
-
 /// The directories and files of a command line, as it is read from left to right.
 pub(super) struct Places<'a> {
     context: &'a CommandContext,
@@ -79,7 +56,7 @@ pub(super) struct Places<'a> {
     roots: Vec<String>,
     home: Option<String>,
     base: String,
-    /// Every directory that a command can be in by now, up to [`DIRECTORIES`]; [`ANYTHING`] behind them when there are more.
+    /// Every directory that a command can be in by now, up to 16; [`ANYTHING`] behind them when there are more.
     everywhere: Vec<String>,
     /// What is entered from wherever it is then.
     targets: Vec<String>,
@@ -215,53 +192,6 @@ impl<'a> Places<'a> {
         self.hides
     }
 
-    /// Every directory that was seen to be entered.
-    pub(super) fn entered(&self) -> &[String] {
-        &self.everywhere
-    }
-
-    /// The same where so many functions and texts may run each other: each call leads one step further on.
-    pub(super) fn entered_by_calls(&self, calls: usize) -> Vec<String> {
-        let mut entered = self.everywhere.clone();
-        for _ in 1..calls {
-            let known = entered.len();
-            for target in &self.targets {
-                for index in 0..known {
-                    let further = normalised(target, &entered[index]);
-                    let origin = self.origin(&further, true);
-                    for directory in std::iter::once(further).chain(origin) {
-                        if !entered.iter().any(|known| stands_for(known, &directory)) {
-                            entered.push(directory);
-                        }
-                    }
-                    if entered.len() > DIRECTORIES {
-                        entered.push(ANYTHING.into());
-                        return entered;
-                    }
-                }
-            }
-            if entered.len() == known {
-                break;
-            }
-        }
-        entered
-    }
-
-    /// Notes where the script itself ends, if it is plain; texts that it hands to others come behind.
-    pub(super) fn end_script(&mut self, is_plain: bool) {
-        self.last = self.here.clone().filter(|_| is_plain);
-    }
-
-    /// The same for a shell that goes on.
-    pub(super) fn whereabouts(&self) -> Entered {
-        let mut all = self.everywhere.clone();
-        let is_lost = self.is_lost || self.is_led_later;
-        if is_lost {
-            all.push(ANYTHING.into());
-        }
-        Entered { all, last: self.last.clone().filter(|_| !is_lost), is_led_later: self.is_led_later }
-    }
-
     /// Where the path can lead: from the present directory, or from each that it may be.
     pub(super) fn all(&self, path: &str) -> Vec<String> {
         let mut paths: Vec<String> = Vec::new();
@@ -362,89 +292,6 @@ impl<'a> Places<'a> {
         Moved::Inside
     }
 
-    fn enter(&mut self, name: &str, arguments: &[Argument], repeats: bool) -> Moved {
-        let (options, operands) = divide(arguments);
-        // `pushd -n` leads nowhere, and between `[[` and `]]` it is no command at all.
-        let knows = |option: &&str| name != "pushd" && option.chars().all(|character| "-LPe@".contains(character));
-        if !options.iter().all(knows) || operands.len() > 1 {
-            return Moved::Unknown;
-        }
-        let home = self.context.home.clone().map_or_else(Argument::unknown, Argument::known);
-        let target = operands.first().map_or(&home, |word| *word);
-        let Some(text) = target.exact().filter(|text| *text != "-" && !text.starts_with('+')) else {
-            return Moved::Unknown;
-        };
-        if !text.starts_with('/') {
-            if self.here.is_none() && self.everywhere.iter().any(|directory| is_anywhere(directory)) {
-                return Moved::Unknown;
-            }
-            if !self.targets.iter().any(|known| known == text) {
-                self.targets.push(text.to_owned());
-            }
-        }
-        let mut reached = self.all(text);
-        // What the kernel calls `..` is above where a link leads, and not above the link.
-        let behind_links = || {
-            let mut names = text.split('/').skip_while(|name| matches!(*name, "" | "." | ".."));
-            names.any(|name| name == "..")
-        };
-        if options.iter().any(|option| option.contains('P')) && behind_links() {
-            return Moved::Unknown;
-        }
-        for index in 0..reached.len() {
-            if let Some(origin) = self.origin(&reached[index], true)
-                && !reached.contains(&origin)
-            {
-                reached.push(origin);
-            }
-        }
-        if repeats && !text.starts_with('/') {
-            // Each turn leads one level further down.
-            let further: Vec<String> =
-                reached.iter().map(|directory| format!("{}/{ANYTHING}", directory.trim_end_matches('/'))).collect();
-            reached.extend(further);
-        }
-        let all = reached.clone();
-        reached.retain(|directory| !all.iter().any(|other| other != directory && stands_for(other, directory)));
-        self.noted.clear();
-        for directory in &reached {
-            if self.everywhere.iter().any(|known| stands_for(known, directory)) {
-                continue;
-            }
-            // Each further `cd` could double them.
-            if self.everywhere.len() >= DIRECTORIES {
-                if !self.everywhere.iter().any(|known| is_anywhere(known)) {
-                    self.everywhere.push(ANYTHING.into());
-                }
-                return Moved::Unknown;
-            }
-            self.everywhere.push(directory.clone());
-        }
-        if reached.iter().any(|directory| is_anywhere(directory)) {
-            return Moved::Unknown;
-        }
-        if self.context.fence && !reached.iter().all(|directory| self.is_beneath_root(directory)) {
-            let target = target.shown();
-            let from = self.here.as_ref().unwrap_or(&self.everywhere).iter();
-            let (inside, outside): (Vec<_>, Vec<_>) =
-                from.partition(|directory| self.is_beneath_root(&normalised(text, directory)));
-            return match (inside.is_empty(), outside.first()) {
-                (false, Some(from)) => Moved::PerhapsOutside { target, from: Argument::known(from.as_str()).shown() },
-                _ => Moved::Outside(target),
-            };
-        }
-        if self.repeats && text.split('/').any(|segment| segment == "..") {
-            // Each turn of a loop leads one level further up.
-            return Moved::Unknown;
-        }
-        self.lead(Some(reached));
-        Moved::Inside
-    }
-
-    fn is_beneath_root(&self, path: &str) -> bool {
-        self.roots.iter().any(|root| is_within(path, root))
-    }
-
     pub(super) fn finish(self) -> (Vec<String>, Vec<String>, Vec<Place>) {
         drop(self.known);
         (self.reads, self.writes, self.places.into_iter().map(Rc::unwrap_or_clone).collect())
@@ -455,19 +302,6 @@ impl<'a> Places<'a> {
 thread_local! {
     /// How many paths were normalised, for tests that count steps.
     pub(super) static NORMALISED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-}
-
-/// Whether a directory is another one, or stands for all below one in which that lies.
-fn stands_for(known: &str, directory: &str) -> bool {
-    known == directory
-        || known.strip_suffix(ANYTHING).is_some_and(|base| {
-            base.len() > 1 && base.ends_with('/') && directory.starts_with(base) && directory.len() > base.len()
-        })
-}
-
-/// Whether a directory stands for all of them.
-fn is_anywhere(directory: &str) -> bool {
-    directory.starts_with(ANYTHING)
 }
 
 /// Whether `path` is `directory` or lies below it; both normalised.
