@@ -364,6 +364,13 @@ pub trait Shell: Send + Sync {
         None
     }
 
+    /// Whether the shell that leads the terminal of `process` is in that directory at this moment, asked of the kernel, to which no
+    /// program can lie; `None` where nobody can say so.
+    fn stands_in<'a>(&'a self, process: &'a Process, directory: &'a VirtualPath) -> BoxFuture<'a, Option<bool>> {
+        let _ = (process, directory);
+        Box::pin(async { None })
+    }
+
     /// Whether programs are looked up by name in directories where the agent may write, as far as that is known here.
     /// There no list of names says what runs (R-CMD-3).
     fn searches_writable(&self) -> bool {

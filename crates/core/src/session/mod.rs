@@ -324,6 +324,11 @@ impl Session {
         terminal.state() == ShellState::AtPrompt && terminal.ended_since(*self.told.lock()).is_some()
     }
 
+    /// Whether it is a shell on a terminal that waits for a command.
+    pub(crate) fn is_at_prompt(&self) -> bool {
+        self.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt)
+    }
+
     /// `running`, `exited(0)` or `ended(SIGKILL)`.
     pub fn state(&self) -> String {
         self.process.ended().map_or_else(|| "running".to_owned(), |outcome| state_of(&outcome))

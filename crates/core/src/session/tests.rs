@@ -468,7 +468,7 @@ async fn a_look_waits_no_longer_than_it_is_told_to() {
 async fn sessions_opened_side_by_side_have_names_of_their_own() {
     let world = World::new();
     let toolset = world.toolset(json!({ "tools": ["terminal"] }));
-    let input = json!({ "id": "s", "command": "echo x >> ran; sleep 300", "block": false });
+    let input = json!({ "id": "s", "command": "echo x >> ran; echo has''run; sleep 300", "block": false });
     let open = || toolset.call("shell_exec", input.clone(), CallOptions::default());
     let (first, second, third) = tokio::join!(open(), open(), open());
     let refused = [first, second, third]
@@ -476,7 +476,19 @@ async fn sessions_opened_side_by_side_have_names_of_their_own() {
         .filter(|call| call.as_ref().is_ok_and(|result| result.code.as_deref() == Some("ALREADY_EXISTS")));
     assert_eq!(refused.count(), 2);
     assert_eq!(toolset.sessions().all().len(), 1);
+    let session = toolset.sessions().find("s").unwrap();
+    let has_run = || String::from_utf8_lossy(&session.process.read(0, 1 << 16).bytes).contains("hasrun");
+    loop {
+        let marked = session.process.marked();
+        if has_run() {
+            break;
+        }
+        tokio::select! {
+            () = marked => {}
+            () = tokio::time::sleep(std::time::Duration::from_millis(5)) => {}
+        }
+    }
     toolset.close();
     toolset.over().await;
-    assert_eq!(fs::read_to_string(world.directory.path().join("ran")).unwrap_or_default().lines().count().min(2), 1);
+    assert_eq!(fs::read_to_string(world.directory.path().join("ran")).unwrap(), "x\n");
 }

@@ -273,7 +273,7 @@ impl Toolset {
         let limit = prepared.decoded.time_limit().unwrap_or(self.shared.limits.call_timeout);
         let deadline = Deadline { cancel: options.cancel.clone(), at: None }.within(limit);
         let call = Call { deadline, guard: Arc::new(guard) };
-        self.shared.whereabouts.enter(&plan.sessions)?;
+        let turn = self.shared.whereabouts.enter(&plan.sessions)?;
         self.shared.programs.rename(std::mem::take(&mut plan.renamed));
         let backend = self.shared.scratch.backend();
         let view = View {
@@ -281,7 +281,8 @@ impl Toolset {
             ..self.view(&*backend, &call, prepared.info(), &bindings, options.on_output.clone())
         };
         let mut result = self.run(&*prepared.decoded, &view).await?.bounded(self.shared.limits.text_bytes);
-        self.shared.whereabouts.arrive(prepared.exposed.ours(), &plan.sessions, &result);
+        let tool = prepared.exposed.ours();
+        self.shared.whereabouts.arrive(tool, &plan.sessions, turn, self.shared.backend.shell(), &result).await;
         if let Some(analysis) = plan.command.as_ref().filter(|_| plan.sessions.is_empty()) {
             self.shared.whereabouts.begin(&analysis.entered.all, &result);
         }

@@ -2,18 +2,22 @@
 //!
 //! Nobody asks the shell. What is kept is every directory that the lines of a session may have led it to, before they run:
 //! `cd private` in one call and `cat key` in the next are judged like both in one. A line that is nothing but commands which
-//! depend on each other, and ended well, leaves it where it says, unless a function, an alias or a trap of the session leads it too.
+//! depend on each other, and ended well, leaves it where it says, unless a function, an alias or a trap of the session leads it too;
+//! and behind a line that ended the kernel is asked, where it can be, in which of them the shell is.
 //! What a person types, and what a script that is sourced does, nobody sees.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use crate::backend::Shell;
+use crate::backend::process::Process;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
-use crate::permissions::command::argument::ANYTHING;
+use crate::permissions::command::argument::{ANYTHING, is_marked};
 use crate::permissions::command::paths::Entered;
 use crate::permissions::{CommandContext, analyze};
 use crate::session::{OF_A_PERSON, Sessions};
@@ -23,6 +27,8 @@ use crate::tool::ToolResult;
 const SESSIONS: usize = 256;
 /// 16 directories of one session; with more it may be anywhere.
 const DIRECTORIES: usize = 16;
+/// 1 s for the kernel to say where a shell is: a file system behind it may not answer.
+const ASK: Duration = Duration::from_secs(1);
 
 /// A line for a session: where its shell was taken to be, and where the line leads.
 #[derive(Debug)]
@@ -44,6 +50,8 @@ struct Known {
     directories: Vec<String>,
     /// Whether something leads it besides its lines.
     is_led_later: bool,
+    /// How many times lines were given to it.
+    turns: u64,
 }
 
 impl Whereabouts {
@@ -75,9 +83,10 @@ impl Whereabouts {
         }
     }
 
-    /// Takes lines to have run, before they do. `StaleFile` when other lines went before them since they were judged.
-    pub(super) fn enter(&self, lines: &[Entering]) -> Result<()> {
-        let Some(first) = lines.first() else { return Ok(()) };
+    /// Takes lines to have run, before they do, as the turn that is returned. `StaleFile` when other lines went before them since
+    /// they were judged.
+    pub(super) fn enter(&self, lines: &[Entering]) -> Result<u64> {
+        let Some(first) = lines.first() else { return Ok(0) };
         let mut known = self.known.lock();
         let start = first.from.first().map_or("/", String::as_str);
         if self.look(&known, &first.id, start) != first.from {
@@ -97,33 +106,69 @@ impl Whereabouts {
         if is_led_later && !directories.contains(&anywhere) {
             directories.push(anywhere);
         }
-        known.insert(first.id.clone(), Known { directories, is_led_later });
-        Ok(())
+        let turns = known.get(&first.id).map_or(0, |known| known.turns) + 1;
+        known.insert(first.id.clone(), Known { directories, is_led_later, turns });
+        Ok(turns)
     }
 
     /// Where the shell of a command is that went to the background under an id which nobody knew before.
     pub(super) fn begin(&self, directories: &[String], result: &ToolResult) {
         if let Some(id) = result.data.as_ref().and_then(|data| data.get("shellId")).and_then(Value::as_str) {
-            let known = Known { directories: directories.to_vec(), is_led_later: false };
+            let known = Known { directories: directories.to_vec(), is_led_later: false, turns: 0 };
             self.known.lock().insert(id.to_owned(), known);
         }
     }
 
-    /// Where a line of `shell_exec` led for sure that ended well, unless others came behind it.
-    pub(super) fn arrive(&self, tool: &str, lines: &[Entering], result: &ToolResult) {
+    /// Where a line of `shell_exec` led that ended, unless other lines were given to the shell since its `turn`: where it says so
+    /// for sure, if it ended well; and of all these directories those in which the shell is, if the kernel says so.
+    pub(super) async fn arrive(
+        &self,
+        tool: &str,
+        lines: &[Entering],
+        turn: u64,
+        shell: Option<&dyn Shell>,
+        result: &ToolResult,
+    ) {
         let [line] = lines else { return };
         let code = result.data.as_ref().and_then(|data| data.get("exitCode")).and_then(Value::as_i64);
-        if tool != "shell_exec" || code != Some(0) {
-            return;
-        }
-        if let Some(last) = &line.entered.last
-            && let Some(known) = self.known.lock().get_mut(&line.id)
-            && !known.is_led_later
-            && known.directories == led(lines)
+        let Some(code) = code.filter(|_| tool == "shell_exec") else { return };
+        let Some(known) = self.known_at(&line.id, turn) else { return };
+        let sure = line.entered.last.clone().filter(|_| code == 0);
+        let mut directories = sure.unwrap_or_else(|| known.directories.clone());
+        if directories.len() > 1
+            && let Some(shell) = shell
+            && let Some(session) = self.sessions.find(&line.id)
+            && session.is_at_prompt()
+            && let Ok(stood_in) = tokio::time::timeout(ASK, those_of(shell, &session.process, &directories)).await
+            && !stood_in.is_empty()
         {
-            known.directories.clone_from(last);
+            directories = stood_in;
+        }
+        if let Some(known) = self.known.lock().get_mut(&line.id).filter(|known| known.turns == turn) {
+            known.directories = directories;
         }
     }
+
+    /// What is known of a session that was given nothing since, and that nothing else leads.
+    fn known_at(&self, id: &str, turn: u64) -> Option<Known> {
+        self.known.lock().get(id).filter(|known| known.turns == turn && !known.is_led_later).cloned()
+    }
+}
+
+/// Those of the directories in which the shell is; none where that is not known of each.
+async fn those_of(shell: &dyn Shell, process: &Process, directories: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for directory in directories {
+        let path =
+            Some(directory).filter(|directory| !is_marked(directory)).and_then(|path| VirtualPath::absolute(path).ok());
+        let Some(path) = path else { return Vec::new() };
+        match shell.stands_in(process, &path).await {
+            Some(true) => found.push(directory.clone()),
+            Some(false) => {}
+            None => return Vec::new(),
+        }
+    }
+    found
 }
 
 /// Where lines may lead a shell, and where it was.
@@ -135,4 +180,32 @@ fn led(lines: &[Entering]) -> Vec<String> {
         }
     }
     if all.len() > DIRECTORIES { vec![ANYTHING.to_string()] } else { all }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The first of two lines ended while the second was on its way: the shell was taken to be where the first had led it.
+    #[tokio::test]
+    async fn the_end_of_a_line_says_nothing_once_another_was_given_to_the_shell() {
+        let whereabouts = Whereabouts::new(Arc::new(Sessions::new(Arc::new(|_| {}), None)));
+        let start = VirtualPath::absolute("/work").unwrap();
+        let line = |to: &str| {
+            let all = vec!["/work".to_owned(), "/work/a".to_owned()];
+            let entered = Entered { all: all.clone(), last: Some(vec![to.to_owned()]), is_led_later: false };
+            [Entering { id: "s".to_owned(), from: whereabouts.of("s", &start), entered }]
+        };
+        let ended = ToolResult::new("", json!({ "exitCode": 0 }));
+        let first = line("/work/a");
+        let turn = whereabouts.enter(&first).unwrap();
+        let second = line("/work");
+        let next = whereabouts.enter(&second).unwrap();
+        whereabouts.arrive("shell_exec", &first, turn, None, &ended).await;
+        assert_eq!(whereabouts.of("s", &start), ["/work", "/work/a"]);
+        whereabouts.arrive("shell_exec", &second, next, None, &ended).await;
+        assert_eq!(whereabouts.of("s", &start), ["/work"]);
+    }
 }

@@ -191,6 +191,16 @@ impl Shell for CompositeBackend {
         self.default_backend().shell().and_then(Shell::home)
     }
 
+    fn stands_in<'a>(&'a self, process: &'a Process, directory: &'a VirtualPath) -> BoxFuture<'a, Option<bool>> {
+        match self.default_backend().shell() {
+            // A shell is in no other backend, whatever that calls its directories.
+            Some(shell) if self.routes.owner(directory).0 == self.routes.parts().len() - 1 => {
+                shell.stands_in(process, directory)
+            }
+            _ => Box::pin(async { None }),
+        }
+    }
+
     fn searches_writable(&self) -> bool {
         self.default_backend().shell().is_some_and(Shell::searches_writable)
     }

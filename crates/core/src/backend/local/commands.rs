@@ -114,6 +114,22 @@ impl Shell for LocalShell {
     }
 
     #[cfg(target_os = "linux")]
+    fn stands_in<'a>(&'a self, process: &'a Process, directory: &'a VirtualPath) -> BoxFuture<'a, Option<bool>> {
+        Box::pin(async move {
+            let shell = format!("/proc/{}/cwd", process.leader()?);
+            lent::give_back(|| true).await;
+            let (inner, directory) = (Arc::clone(&self.inner), directory.clone());
+            let is_there = blocking(move || {
+                let stands = rustix::fs::stat(shell).ok()?;
+                let Ok(opened) = inner.resolver.open_directory(&directory) else { return Some(false) };
+                let there = rustix::fs::fstat(into_std(opened.handle)).ok()?;
+                Some((stands.st_dev, stands.st_ino) == (there.st_dev, there.st_ino))
+            });
+            is_there.await.ok().flatten()
+        })
+    }
+
+    #[cfg(target_os = "linux")]
     fn starts_at_hand(&self) -> bool {
         // Without the supervisor a start waits until the program runs.
         self.runner.has_supervisor()

@@ -58,6 +58,24 @@ async fn the_lines_of_a_session_are_judged_where_its_shell_is() {
     ] {
         assert_eq!(run(id, command).await, expected, "{id}: {command}");
     }
+    // What failed led it somewhere all the same, and what was led on by `||` or `;` too: the kernel says where it is.
+    for (id, command, expected) in [
+        ("f", "cd public && false", "OK"),
+        ("f", "cd ..", "OK"),
+        ("f", "cat public/key", "OK"),
+        ("f", "cd nowhere || cd public", "OK"),
+        ("f", "cd .. && cd public && cd .. && false", "OK"),
+        ("f", "cd private; false", "OK"),
+        ("f", "cat key", "COMMAND_BLOCKED"),
+        ("f", "cd ../public", "OK"),
+        ("f", "cat key", "OK"),
+        ("f", "cd ../private || true", "OK"),
+        ("f", "cat key", "COMMAND_BLOCKED"),
+        ("f", "cd ..; false", "OK"),
+        ("f", "cat key", "OK"),
+    ] {
+        assert_eq!(run(id, command).await, expected, "{id}: {command}");
+    }
     // It was opened there.
     let opened = json!({ "id": "d", "command": "true", "cwd": "private" });
     assert_eq!(code(&call(&toolset, "shell_exec", opened).await), "OK");

@@ -61,6 +61,13 @@ impl Shell for GuardedBackend {
         self.inner.shell().and_then(Shell::home)
     }
 
+    fn stands_in<'a>(&'a self, process: &'a Process, directory: &'a VirtualPath) -> BoxFuture<'a, Option<bool>> {
+        match self.inner.shell() {
+            Some(shell) => shell.stands_in(process, directory),
+            None => Box::pin(async { None }),
+        }
+    }
+
     fn searches_writable(&self) -> bool {
         self.inner.shell().is_some_and(Shell::searches_writable)
     }
