@@ -20,6 +20,8 @@ pub(super) struct Frame {
     pub(super) inner: Vec<Inner>,
     /// Here-documents whose text begins on the next line.
     pub(super) documents: Vec<PendingDocument>,
+    /// How far the pattern of a `case` is read.
+    pub(super) pattern: Pattern,
     /// The variable of the `for` that is being read.
     pub(super) variable: String,
     /// The number of its first command in the script.
@@ -47,6 +49,7 @@ impl Frame {
             compounds: Vec::new(),
             inner: Vec::new(),
             documents: Vec::new(),
+            pattern: Pattern::Nothing,
             variable: String::new(),
             first,
             piped: false,
@@ -94,6 +97,17 @@ pub(super) enum At {
     CasePattern,
     /// After `function`.
     FunctionName,
+}
+
+/// How far the pattern of a branch of a `case` is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pattern {
+    /// Not begun: `esac` would be the end.
+    Nothing,
+    /// After `(` or `|`: a word comes next.
+    Opened,
+    /// After a word: `|` or `)`.
+    Word,
 }
 
 /// A compound command that is open.

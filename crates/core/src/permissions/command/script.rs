@@ -218,6 +218,14 @@ impl Word {
         }
     }
 
+    /// Begins quotes, also such as hold nothing: what stands before them and behind is not one text (`x""=y` sets nothing).
+    pub(super) fn begin_quotes(&mut self) {
+        self.quoted = true;
+        if let Some(Part::Text { quoted: false, .. }) = self.parts.last() {
+            self.parts.push(Part::Text { text: String::new(), quoted: true });
+        }
+    }
+
     /// The text of a word that is nothing but unquoted text: what keywords, names and numbers are.
     pub(super) fn plain(&self) -> Option<&str> {
         match self.parts.as_slice() {

@@ -209,7 +209,7 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
     let is_skipped = |word: &str| (is_of_shell && word == "!") || ((is_of_shell || name == "sudo") && is_setting(word));
     while let Some((word, after)) = command.split_first().filter(|(word, _)| is_skipped(word.marked())) {
         if let Some((variable, _)) = word.marked().split_once('=') {
-            found.assigned.push(variable.to_owned());
+            found.assigned.push(variable.trim_end_matches('+').to_owned());
         }
         command = after;
     }
@@ -244,6 +244,7 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
 
 fn is_setting(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
+        let name = name.strip_suffix('+').unwrap_or(name);
         !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
     })
 }

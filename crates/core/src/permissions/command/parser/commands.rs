@@ -1,9 +1,11 @@
 //! Words, and the simple commands that they make: where a word ends, what it is there, and where a command ends.
 
-use super::super::frame::{At, Compound, PendingDocument};
+use super::super::frame::{At, Compound, Inner, Pattern, PendingDocument};
 use super::super::numbers::POSITIONAL;
 use super::super::script::{Body, Part, Redirect, RedirectKind, RedirectTarget, Word};
 use super::{Failure, Parser, Separator};
+
+const SUBSCRIPT: &str = "a subscript holds blanks or operators, which shells read differently";
 
 impl Parser<'_> {
     pub(super) fn end_word(&mut self) -> Result<(), Failure> {
@@ -29,6 +31,9 @@ impl Parser<'_> {
                 let opens = word.plain().is_some_and(|word| is_keyword(word) && word != "!");
                 if opens && leaves_room_for_compound(&frame.command.words) {
                     return Err("a compound command stands behind 'time' or 'coproc'");
+                }
+                if opens_subscript(&word) && leaves_room_for_compound(&frame.command.words) {
+                    return Err(SUBSCRIPT);
                 }
                 frame.command.words.push(word);
                 Ok(())
@@ -72,19 +77,12 @@ impl Parser<'_> {
             }
             At::CaseIn => match word.plain() {
                 Some("in") => {
-                    frame.at = At::CasePattern;
+                    self.begin_patterns();
                     Ok(())
                 }
                 Some(_) | None => Err("a 'case' is not understood"),
             },
-            At::CasePattern => {
-                if word.plain() == Some("esac") {
-                    frame.at = At::Command;
-                    return self.keyword("esac");
-                }
-                // The pattern of a branch; its `)` comes next.
-                Ok(())
-            }
+            At::CasePattern => self.pattern(&word),
             At::FunctionName => {
                 let name = word.literal().ok_or("a function's name is not plain")?;
                 self.skip_blanks();
@@ -93,6 +91,11 @@ impl Parser<'_> {
                     if !self.take(')') {
                         return Err("a function is not understood");
                     }
+                    self.skip_blanks();
+                }
+                // For dash, which knows no `function`, all of this line are words of a program of that name.
+                if !self.rest().starts_with(['{', '\n']) {
+                    return Err("a function begins with something else than '{', which shells read differently");
                 }
                 self.begin_function(name)
             }
@@ -101,7 +104,7 @@ impl Parser<'_> {
 
     pub(super) fn first_word(&mut self, word: Word) -> Result<(), Failure> {
         if opens_subscript(&word) {
-            return Err("a subscript holds blanks or operators, which shells read differently");
+            return Err(SUBSCRIPT);
         }
         let frame = self.top();
         match assignment(&word) {
@@ -117,6 +120,31 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Whether what is read stands somewhere in `$(( … ))`, of which bash counts the parentheses before it reads the rest.
+    pub(super) fn is_in_sum(&self) -> bool {
+        self.frames.iter().any(|frame| frame.inner.iter().any(|inner| matches!(inner, Inner::Arithmetic { .. })))
+    }
+
+    /// `|` where a regular expression of `[[` may go on: a `#` behind it begins no comment for bash.
+    pub(super) fn check_no_regex(&mut self) -> Result<(), Failure> {
+        let words = &self.top().command.words;
+        let is = |word: Option<&Word>, text| word.and_then(Word::plain) == Some(text);
+        if is(words.first(), "[[") && !is(words.last(), "]]") {
+            return Err("a pattern between '[[' and ']]' holds '|', which shells read differently");
+        }
+        Ok(())
+    }
+
+    /// Skips a comment.
+    pub(super) fn comment(&mut self) -> Result<(), Failure> {
+        let length = self.rest().find('\n').unwrap_or(self.rest().len());
+        if self.rest()[..length].contains(['(', ')']) && self.is_in_sum() {
+            return Err("a comment within arithmetic holds a parenthesis, which shells read differently");
+        }
+        self.position += length;
+        Ok(())
+    }
+
     /// `for x; do`: the variable runs through the arguments of the script or function.
     fn give_positional(&mut self) {
         let name = std::mem::take(&mut self.top().variable);
@@ -129,6 +157,9 @@ impl Parser<'_> {
     pub(super) fn end_redirect(&mut self, kind: RedirectKind, strip: bool, word: Word) -> Result<(), Failure> {
         let redirect = match kind {
             RedirectKind::HereDocument => {
+                if self.is_in_sum() {
+                    return Err("a here-document stands within arithmetic, which shells read differently");
+                }
                 let delimiter = word.literal().ok_or("the end of a here-document is not plain")?;
                 let body = self.script.bodies.len();
                 self.script.bodies.push(Body { text: String::new(), literal: word.quoted });
@@ -170,6 +201,8 @@ impl Parser<'_> {
             return Err("a redirection has no target");
         }
         match frame.at {
+            // `in` or `do` may stand on a line of its own.
+            At::ForIn if separator == Separator::Newline => return Ok(()),
             At::ForIn | At::ForWords => {
                 let is_bare = frame.at == At::ForIn;
                 frame.at = At::Command;
@@ -183,7 +216,8 @@ impl Parser<'_> {
                     }
                 };
             }
-            At::CaseIn | At::CasePattern if separator == Separator::Newline => return Ok(()),
+            At::CaseIn if separator == Separator::Newline => return Ok(()),
+            At::CasePattern if separator == Separator::Newline && frame.pattern == Pattern::Nothing => return Ok(()),
             At::ForName | At::CaseWord | At::CaseIn | At::CasePattern | At::FunctionName => {
                 return Err("a compound command is not complete");
             }

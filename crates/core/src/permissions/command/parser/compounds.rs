@@ -1,7 +1,7 @@
 //! Keywords and what they open and close, and the texts of here-documents.
 
-use super::super::frame::{At, Compound};
-use super::super::script::{Loop, Nested, NestedKind};
+use super::super::frame::{At, Close, Compound, Pattern};
+use super::super::script::{Loop, Nested, NestedKind, Word};
 use super::{Failure, Parser};
 
 impl Parser<'_> {
@@ -59,6 +59,29 @@ impl Parser<'_> {
         }
     }
 
+    /// Begins the pattern of a branch, or finds `esac` where one would begin.
+    pub(super) fn begin_patterns(&mut self) {
+        let frame = self.top();
+        (frame.at, frame.pattern) = (At::CasePattern, Pattern::Nothing);
+    }
+
+    /// A word where a pattern may stand.
+    pub(super) fn pattern(&mut self, word: &Word) -> Result<(), Failure> {
+        let is_end = word.plain() == Some("esac");
+        match self.top().pattern {
+            Pattern::Nothing if is_end => {
+                self.top().at = At::Command;
+                self.keyword("esac")
+            }
+            Pattern::Opened if is_end => Err("'esac' stands for a pattern, which shells read differently"),
+            Pattern::Nothing | Pattern::Opened => {
+                self.top().pattern = Pattern::Word;
+                Ok(())
+            }
+            Pattern::Word => Err("a 'case' is not understood"),
+        }
+    }
+
     fn begin_loop(&mut self, counted: bool) {
         self.script.constructs.repeats = true;
         let first = self.script.commands.len();
@@ -98,7 +121,9 @@ impl Parser<'_> {
         }
     }
 
+    /// Reads the texts of here-documents. Within a substitution bash ends one also where a line only begins with its last word.
     pub(super) fn read_documents(&mut self) -> Result<(), Failure> {
+        let is_substituted = self.frames.iter().any(|frame| frame.close == Close::Substitution);
         for document in std::mem::take(&mut self.top().documents) {
             let literal = self.script.bodies[document.body].literal;
             let mut text = String::new();
@@ -112,6 +137,9 @@ impl Parser<'_> {
                 let line = if document.strip { line.trim_start_matches('\t') } else { line };
                 if line == document.delimiter {
                     break;
+                }
+                if is_substituted && line.starts_with(&document.delimiter) {
+                    return Err("a line of a here-document begins like its end, which shells read differently");
                 }
                 if !literal && line.ends_with('\\') {
                     return Err("a line of a here-document is continued");

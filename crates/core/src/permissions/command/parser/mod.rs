@@ -6,7 +6,7 @@
 //! would refuse (an empty `if`), because what no shell runs does no harm. What it must never do is take for data what a
 //! shell runs: every unquoted separator, back-quote, `$(` and newline either ends a command or opens one (R-CMD-4).
 
-use super::frame::{At, Close, Compound, Frame, Inner};
+use super::frame::{At, Close, Compound, Frame, Inner, Pattern};
 use super::script::{NestedKind, RedirectKind, Script, Word};
 
 pub(super) use commands::assignment;
@@ -185,10 +185,7 @@ impl Parser<'_> {
                 self.read_documents()
             }
             '\r' => Err("it holds a carriage return outside quotes"),
-            '#' if self.top().word.is_none() => {
-                self.position += self.rest().find('\n').unwrap_or(self.rest().len());
-                Ok(())
-            }
+            '#' if self.top().word.is_none() => self.comment(),
             ';' => {
                 self.advance(character);
                 self.semicolon()
@@ -210,15 +207,18 @@ impl Parser<'_> {
             }
             '|' => {
                 self.advance(character);
+                // `esac` ends the `case` whatever stands behind it.
+                self.end_word()?;
                 if self.top().at == At::CasePattern {
-                    self.top().word = None;
-                    Ok(())
-                } else if self.take('|') {
-                    self.end_command(Separator::Or)
-                } else {
-                    self.take('&');
-                    self.end_command(Separator::Pipe)
+                    self.top().pattern = Pattern::Opened;
+                    return Ok(());
                 }
+                if self.take('|') {
+                    return self.end_command(Separator::Or);
+                }
+                self.check_no_regex()?;
+                self.take('&');
+                self.end_command(Separator::Pipe)
             }
             '(' => {
                 self.advance(character);
@@ -238,7 +238,7 @@ impl Parser<'_> {
             }
             '"' => {
                 self.advance(character);
-                self.word().quoted = true;
+                self.word().begin_quotes();
                 self.enter(Inner::DoubleQuotes)
             }
             '\\' => {

@@ -1,6 +1,6 @@
 //! `;`, parentheses and redirections: what a character outside words begins or ends.
 
-use super::super::frame::{At, Close, Compound, Frame};
+use super::super::frame::{At, Close, Compound, Frame, Pattern};
 use super::super::numbers::names_in;
 use super::super::script::{Function, Part, RedirectKind, Word};
 use super::{Failure, Parser, Separator};
@@ -15,7 +15,7 @@ impl Parser<'_> {
             if frame.compounds.last() != Some(&Compound::CaseBody) {
                 return Err("';;' stands outside a 'case'");
             }
-            frame.at = At::CasePattern;
+            self.begin_patterns();
             return Ok(());
         }
         self.end_command(Separator::List)
@@ -23,7 +23,11 @@ impl Parser<'_> {
 
     pub(super) fn parenthesis(&mut self) -> Result<(), Failure> {
         let frame = self.top();
-        if frame.at == At::CasePattern && frame.word.is_none() {
+        if frame.at == At::CasePattern {
+            if frame.word.is_some() || frame.pattern != Pattern::Nothing {
+                return Err("a 'case' is not understood");
+            }
+            frame.pattern = Pattern::Opened;
             return Ok(());
         }
         let names_a_function = match (&frame.word, frame.command.words.as_slice()) {
@@ -47,10 +51,8 @@ impl Parser<'_> {
         let frame = self.top();
         if frame.at == At::Command && frame.word.is_none() {
             if self.peek() == Some('(') {
-                self.check_sum()?;
                 // A sum for bash; for other shells a subshell in a subshell, which is how it is read on.
-                let text = &self.rest()[1..];
-                let names = names_in(&text[..text.find("))").unwrap_or(text.len())]);
+                let names = names_in(self.sum()?);
                 self.script.numbers.read.extend(names.read);
                 self.script.numbers.set.extend(names.set);
             }
@@ -60,9 +62,9 @@ impl Parser<'_> {
         Err("a parenthesis stands where none is expected")
     }
 
-    /// Whether `((`, of which one parenthesis is taken, is read alike as a sum and as subshells up to its end: bash knows neither
-    /// comments nor here-documents in a sum.
-    fn check_sum(&self) -> Result<(), Failure> {
+    /// What `((` holds, of which one parenthesis is taken, where it is read alike as a sum and as subshells up to its end: bash
+    /// knows neither comments nor here-documents in a sum.
+    fn sum(&self) -> Result<&str, Failure> {
         let mut open = 1;
         let end = self.rest().char_indices().find_map(|(at, character)| {
             match character {
@@ -77,7 +79,7 @@ impl Parser<'_> {
         if sum.contains(['#', '\'', '"', '\\', '\n']) || sum.contains("<<") {
             return Err("it holds arithmetic that is not understood");
         }
-        Ok(())
+        Ok(&sum[1..])
     }
 
     /// `for ((i = 0; i < 3; i++))`, both parentheses taken; other shells refuse it.
@@ -114,9 +116,13 @@ impl Parser<'_> {
     }
 
     pub(super) fn close_parenthesis(&mut self) -> Result<(), Failure> {
+        // `esac` ends the `case` whatever stands behind it.
+        self.end_word()?;
         if self.top().at == At::CasePattern {
             let frame = self.top();
-            frame.word = None;
+            if frame.pattern != Pattern::Word {
+                return Err("a 'case' is not understood");
+            }
             frame.at = At::Command;
             return match frame.compounds.last_mut() {
                 Some(compound @ Compound::Case) => {
@@ -177,6 +183,11 @@ impl Parser<'_> {
             let name = name.to_owned();
             if name.contains('[') {
                 return Err("it gives a descriptor's number to a subscript");
+            }
+            let words = self.top().command.words.as_slice();
+            let is_exec = matches!(words, [word] if word.plain() == Some("exec"));
+            if !(words.is_empty() || is_exec) {
+                return Err("shells do not agree whether '{name}' before a redirection is an argument");
             }
             self.script.loop_variables.push(name);
             self.top().word = None;

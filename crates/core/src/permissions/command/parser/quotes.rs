@@ -15,7 +15,7 @@ impl Parser<'_> {
             self.check_no_document(false)?;
         }
         let word = self.word();
-        word.quoted = true;
+        word.begin_quotes();
         if !text.is_empty() {
             word.parts.push(Part::Text { text: text.to_owned(), quoted: true });
         }
@@ -80,17 +80,23 @@ impl Parser<'_> {
     }
 
     /// The rest of a name or number whose first character was taken, inside a sum.
-    fn number_word(&mut self, first: char) {
+    fn number_word(&mut self, first: char) -> Result<(), Failure> {
         let length = self.name_length();
+        self.check_end_of_name(length)?;
         let start = self.position - first.len_utf8();
         self.position += length;
         if first.is_ascii_digit() {
-            return;
+            return Ok(());
         }
         let name = self.text[start..self.position].to_owned();
         let sets = sets(self.rest());
         let numbers = &mut self.script.numbers;
-        if sets { numbers.set.push(name) } else { numbers.read.push(name) }
+        if sets {
+            numbers.set.push(name)
+        } else {
+            numbers.read.push(name)
+        }
+        Ok(())
     }
 
     pub(super) fn dollar(&mut self, quoted: bool) -> Result<(), Failure> {
@@ -116,13 +122,14 @@ impl Parser<'_> {
             }
             Some('"') if !quoted => {
                 self.advance('"');
-                self.word().quoted = true;
+                self.word().begin_quotes();
                 self.word().parts.push(Part::Dynamic);
                 self.enter(Inner::DoubleQuotes)
             }
             Some('[') => Err("it holds '$[', which shells read differently"),
             Some(first) if first == '_' || first.is_ascii_alphabetic() => {
                 let length = self.name_length();
+                self.check_end_of_name(length)?;
                 let name = self.rest()[..length].to_owned();
                 self.position += length;
                 self.read_name(&name);
@@ -151,12 +158,24 @@ impl Parser<'_> {
         self.rest().bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
     }
 
+    /// Shells join continued lines before they look where a name ends.
+    fn check_end_of_name(&self, length: usize) -> Result<(), Failure> {
+        let behind = &self.rest()[length..];
+        let joined = behind.trim_start_matches("\\\n");
+        let goes_on = |character: char| character == '_' || character.is_ascii_alphanumeric();
+        if joined.len() < behind.len() && joined.starts_with(goes_on) {
+            return Err("a name goes on in the next line");
+        }
+        Ok(())
+    }
+
     pub(super) fn parameter(&mut self, quoted: bool) -> Result<(), Failure> {
         // `${ command; }` and `${| command; }` of bash 5.3 and ksh.
         if matches!(self.peek(), Some(' ' | '\t' | '\n' | '|' | '(')) {
             return Err("it holds '${ …; }', which some shells run");
         }
         let length = self.name_length();
+        self.check_end_of_name(length)?;
         if let Some(value) = self.rest()[length..].trim_start_matches([':', '\\', '\n']).strip_prefix('=') {
             let name = self.rest()[..length].to_owned();
             let digits = value.split('}').next().filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
@@ -230,6 +249,10 @@ impl Parser<'_> {
         };
         self.advance(character);
         match character {
+            // `${a[0]:=x}` sets a part of the variable.
+            ']' if self.rest().trim_start_matches([':', '\\', '\n']).starts_with('=') => {
+                Err("it sets a part of a variable in an expansion")
+            }
             ']' if region == Region::Subscript => {
                 let offset = self.peek() == Some(':') && !self.rest()[1..].starts_with(['-', '=', '?', '+']);
                 if offset {
@@ -242,12 +265,10 @@ impl Parser<'_> {
             }
             '@' if region == Region::Subscript => Ok(()),
             _ if region != Region::Text && (character == '_' || character.is_ascii_alphanumeric()) => {
-                self.number_word(character);
-                Ok(())
+                self.number_word(character)
             }
             _ if (character == '_' || character.is_ascii_alphabetic()) && self.in_number() => {
-                self.number_word(character);
-                Ok(())
+                self.number_word(character)
             }
             '}' => {
                 self.leave();
@@ -308,10 +329,7 @@ impl Parser<'_> {
             }
             '$' => self.dollar(true),
             '`' => self.back_quotes(true),
-            _ if character == '_' || character.is_ascii_alphanumeric() => {
-                self.number_word(character);
-                Ok(())
-            }
+            _ if character == '_' || character.is_ascii_alphanumeric() => self.number_word(character),
             _ if " +-*/%<>=!&|^~?:,#".contains(character) => Ok(()),
             _ => Err("it holds arithmetic that is not understood"),
         }
@@ -367,7 +385,10 @@ impl Parser<'_> {
         if text.contains('\n') {
             self.check_no_document(false)?;
         }
+        let slashes = |text: &str| memchr::memchr_iter(b'/', text.as_bytes()).count();
         let part = match super::super::ansi::decode(text) {
+            // Where dash keeps the backslash, one name is what are two for bash.
+            Some(decoded) if slashes(&decoded) != slashes(text) => Part::Dynamic,
             Some(text) => Part::Text { text, quoted: true },
             None => Part::Dynamic,
         };

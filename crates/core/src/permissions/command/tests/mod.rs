@@ -14,6 +14,7 @@ mod numbers;
 mod options;
 mod programs;
 mod random;
+mod readings;
 mod tricks;
 mod walked;
 mod whereabouts;
