@@ -70,6 +70,8 @@ pub(super) enum Close {
     Subshell,
     /// `)` of `$( … )`, `<( … )` or `>( … )`: part of a word.
     Substitution,
+    /// `)` of `name=( … )`: part of a word.
+    Array,
 }
 
 /// Where in a command the parser is: what the next word means.
@@ -97,6 +99,8 @@ pub(super) enum At {
     CasePattern,
     /// After `function`.
     FunctionName,
+    /// Among the elements of an array.
+    Elements,
 }
 
 /// How far the pattern of a branch of a `case` is read.

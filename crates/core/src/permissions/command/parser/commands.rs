@@ -83,6 +83,10 @@ impl Parser<'_> {
                 Some(_) | None => Err("a 'case' is not understood"),
             },
             At::CasePattern => self.pattern(&word),
+            At::Elements => match word.parts.first() {
+                Some(Part::Text { text, quoted: false }) if text.starts_with('[') => Err(SUBSCRIPT),
+                _ => Ok(()),
+            },
             At::FunctionName => {
                 let name = word.literal().ok_or("a function's name is not plain")?;
                 self.skip_blanks();
@@ -218,7 +222,8 @@ impl Parser<'_> {
             }
             At::CaseIn if separator == Separator::Newline => return Ok(()),
             At::CasePattern if separator == Separator::Newline && frame.pattern == Pattern::Nothing => return Ok(()),
-            At::ForName | At::CaseWord | At::CaseIn | At::CasePattern | At::FunctionName => {
+            At::Elements if separator == Separator::Newline => return Ok(()),
+            At::ForName | At::CaseWord | At::CaseIn | At::CasePattern | At::FunctionName | At::Elements => {
                 return Err("a compound command is not complete");
             }
             At::Command | At::Prefix | At::Arguments | At::AfterCompound => {}

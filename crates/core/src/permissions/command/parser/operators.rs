@@ -3,7 +3,7 @@
 use super::super::frame::{At, Close, Compound, Frame, Pattern};
 use super::super::numbers::names_in;
 use super::super::script::{Function, Part, RedirectKind, Word};
-use super::{Failure, Parser, Separator};
+use super::{Failure, Parser, Separator, assignment};
 
 impl Parser<'_> {
     pub(super) fn semicolon(&mut self) -> Result<(), Failure> {
@@ -29,6 +29,14 @@ impl Parser<'_> {
             }
             frame.pattern = Pattern::Opened;
             return Ok(());
+        }
+        if frame.word.as_ref().is_some_and(|word| begins_array(word, frame.at, &frame.command.words)) {
+            self.open(Close::Array)?;
+            self.top().at = At::Elements;
+            return Ok(());
+        }
+        if frame.at == At::Elements {
+            return Err("a parenthesis stands where none is expected");
         }
         let names_a_function = match (&frame.word, frame.command.words.as_slice()) {
             (Some(_), []) | (None, [_]) => {
@@ -133,6 +141,12 @@ impl Parser<'_> {
                 Some(_) | None => Err("a 'case' is not understood"),
             };
         }
+        if self.top().close == Close::Array {
+            self.depth -= 1;
+            self.frames.pop();
+            self.word().parts.push(Part::Dynamic);
+            return Ok(());
+        }
         self.end_command(Separator::End)?;
         self.check_closed()?;
         if self.frames.len() == 1 {
@@ -152,7 +166,7 @@ impl Parser<'_> {
                 self.word().parts.push(output);
                 Ok(())
             }
-            Close::End => Err("a parenthesis is closed that was not opened"),
+            Close::Array | Close::End => Err("a parenthesis is closed that was not opened"),
         }
     }
 
@@ -243,6 +257,18 @@ impl Parser<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a parenthesis behind this word opens an array: behind `name=` where an assignment may stand, for bash; other shells
+/// refuse the line.
+fn begins_array(word: &Word, at: At, words: &[Word]) -> bool {
+    const DECLARE: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
+    let may_assign = match at {
+        At::Command | At::Prefix => true,
+        At::Arguments => words.first().and_then(Word::plain).is_some_and(|name| DECLARE.contains(&name)),
+        _ => false,
+    };
+    may_assign && word.plain().is_some_and(|text| text.ends_with('=')) && assignment(word).is_some()
 }
 
 /// The variable in `{name}` before a redirection.

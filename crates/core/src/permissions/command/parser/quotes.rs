@@ -193,8 +193,12 @@ impl Parser<'_> {
             self.word().parts.push(Part::Variable { name, quoted });
             return Ok(());
         }
-        if self.rest().starts_with('!') {
-            self.script.constructs.indirection = true;
+        let is_keys = |rest: &str| rest.starts_with("[@]}") || rest.starts_with("[*]}");
+        if let Some(named) = self.rest().strip_prefix('!') {
+            // `${!a[@]}` are the keys of an array.
+            let is_name = |character: char| character == '_' || character.is_ascii_alphanumeric();
+            let name = named.find(|character| !is_name(character)).unwrap_or(named.len());
+            self.script.constructs.indirection |= name == 0 || !is_keys(&named[name..]);
         }
         let is_length = self.rest().starts_with('#');
         if self.rest().starts_with(['#', '!']) {

@@ -349,7 +349,6 @@ pub(super) const UNRESOLVED: &[&str] = &[
     "cat <<EOF\nno end",
     "echo $'a\\'; x'",
     "echo \"${x:-'}\"",
-    "a=(1 2)",
     "echo $[1+1]",
     "echo $((echo a) | x)",
     "ls\r",
