@@ -164,7 +164,9 @@ impl<'a> Analyzer<'a> {
                 {
                     list.refuse(format!("it sets the variable '{name}' for a command"));
                 }
-                self.see_assignment(name);
+                if !self.is_for_read(name, command) {
+                    self.see_assignment(name);
+                }
                 self.see_program(name, variables.assigned(value, index).marked());
             }
             let mut input = Input::Inherited;
@@ -233,6 +235,12 @@ impl<'a> Analyzer<'a> {
         let calls = |command: &RawCommand| all || is_named(command, &|name| self.functions.contains(name));
         let bodies = script.functions.iter().map(|function| function.first..function.end.min(script.commands.len()));
         bodies.filter(|body| script.commands[body.clone()].iter().any(calls)).collect()
+    }
+
+    /// Whether an assignment says only how one `read` parts what it reads: no later command sees it.
+    fn is_for_read(&self, name: &str, command: &RawCommand) -> bool {
+        let reads = command.words.first().and_then(Word::plain) == Some("read");
+        name == "IFS" && reads && !self.functions.contains("read")
     }
 
     fn see_assignment(&mut self, name: &str) {

@@ -131,9 +131,8 @@ impl Parser<'_> {
 
     /// `|` where a regular expression of `[[` may go on: a `#` behind it begins no comment for bash.
     pub(super) fn check_no_regex(&mut self) -> Result<(), Failure> {
-        let words = &self.top().command.words;
-        let is = |word: Option<&Word>, text| word.and_then(Word::plain) == Some(text);
-        if is(words.first(), "[[") && !is(words.last(), "]]") {
+        let mut words = self.top().command.words.iter().rev().filter_map(Word::plain);
+        if words.find(|word| matches!(*word, "[[" | "]]")) == Some("[[") {
             return Err("a pattern between '[[' and ']]' holds '|', which shells read differently");
         }
         Ok(())

@@ -17,6 +17,9 @@ const HIDDEN: &[&str] = &[
     // `#` behind the `|` of a regular expression begins no comment.
     "[[ a =~ x|#y ]]; sudo ls",
     "[[ a =~ |#y ]]; sudo ls",
+    "time [[ a =~ x|#y ]]; sudo ls",
+    "coproc [[ a =~ x|#y ]]; sudo ls",
+    "! time -p [[ a =~ x|#y ]]; sudo ls",
     "[[ a =~ b|\\\n#c ]]; sudo ls",
     "if [[ aE =~ b|#c ]] || sudo ls\nthen\n:\nfi",
     // Within a substitution a line that begins like the end of a here-document ends it.
@@ -88,6 +91,12 @@ const HIDDEN: &[&str] = &[
     "declare -A m; m=(a b); echo ${!m}",
     "echo ${!m[x]}",
     "echo ${!m@}",
+    // `IFS` for more than one `read`.
+    "IFS=x; read -r y < f",
+    "IFS=x :; x=ls",
+    "read() { x=sudo1ls; $x; }; IFS=1 read",
+    "IFS=1 eval 'x=sudo1ls; $x'",
+    "IFS=1 PATH=/tmp/evil read x",
     // `in` on a line of its own.
     "for x\nin 'a[$(sudo ls)]'; do echo $((x)); done",
 ];
@@ -124,6 +133,8 @@ fn what_only_looks_like_it_runs() {
         "local_files=(*.ts); echo \"${local_files[0]}\"",
         "f() { local all=(a b); echo ${all[1]}; }; f",
         "for i in \"${!args[@]}\"; do echo \"$i\"; done",
+        "while IFS= read -r line; do echo \"$line\"; done < a.txt",
+        "IFS=, read -r a b <<< 'x,y'; echo \"$a\"",
         "for x\ndo ls; done",
         "for x in a b\ndo ls; done",
         "for x\nin a b\ndo ls; done",
