@@ -1,7 +1,7 @@
 //! Commands that run other commands: what they run, and what of it cannot be known.
 
 use super::analyzer::Input;
-use super::argument::Argument;
+use super::argument::{Argument, is_marked};
 use super::each::{find, xargs_marks};
 use super::paths::Places;
 use super::runners;
@@ -196,7 +196,8 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
         let long = word.marked().strip_prefix("--").filter(|name| !name.is_empty() && !name.contains('='));
         long.is_some_and(|name| !FLAGS.contains(&name) && !wrapper.long.contains(&word.marked()))
     };
-    if rest[..skipped].iter().any(Argument::is_dynamic) || options.iter().any(is_unknown) {
+    // A pattern becomes any number of words, and one of them may be the command.
+    if rest[..skipped].iter().any(|word| is_marked(word.marked())) || options.iter().any(is_unknown) {
         found.unresolved.push(format!("what '{name}' starts is known only when it runs"));
     }
     // A file of `strace` that begins with `|` or `!` is a command.
