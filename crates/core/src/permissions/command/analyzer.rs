@@ -7,13 +7,14 @@ use std::ops::Range;
 use super::super::Action;
 use super::analysis::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand};
 use super::argument::{Argument, Variables};
+use super::arrays::Arrays;
 use super::chain::{self, Chain};
 use super::numbers::Numbers;
 use super::paths::{self, Aliases, Places};
 use super::running::{Runner, Running};
 use super::script::{NestedKind, RawCommand, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
-use super::{allow, bombs, deny, doubt, modes, parser, variables, wrappers};
+use super::{allow, bombs, deny, doubt, modes, parser, setting, variables, wrappers};
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
 pub(super) const COMMANDS: usize = 1_000;
@@ -48,6 +49,7 @@ pub(super) struct Analyzer<'a> {
     running: Running,
     allow_list: Option<allow::AllowList>,
     numbers: Numbers,
+    arrays: Arrays,
 }
 
 impl<'a> Analyzer<'a> {
@@ -68,6 +70,7 @@ impl<'a> Analyzer<'a> {
             running: Running::LINE,
             allow_list: context.allowed_commands.as_deref().map(allow::AllowList::new),
             numbers: Numbers::default(),
+            arrays: Arrays::default(),
         }
     }
 
@@ -80,8 +83,9 @@ impl<'a> Analyzer<'a> {
             kind: NestedKind::Script,
             depth: 0,
             running: Running::LINE,
+            is_own: !self.context.continues,
         });
-        while let Some(Text { text, kind, depth, running }) = self.queue.pop_front() {
+        while let Some(Text { text, kind, depth, running, is_own }) = self.queue.pop_front() {
             self.texts += 1;
             if self.texts > NESTED || depth > NESTED_DEPTH {
                 self.exceed("it holds too many texts inside texts");
@@ -93,7 +97,7 @@ impl<'a> Analyzer<'a> {
                 Some(error) => self.fail(error),
                 None => {}
             }
-            self.read_script(script, depth, running);
+            self.read_script(script, depth, running, is_own);
             if self.commands.len() > COMMANDS {
                 self.exceed("it holds too many commands");
                 return;
@@ -101,7 +105,7 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn read_script(&mut self, script: Script, depth: usize, running: Running) {
+    fn read_script(&mut self, script: Script, depth: usize, running: Running, is_own: bool) {
         if let Some(list) = &mut self.allow_list {
             list.see_constructs(&script);
         }
@@ -132,7 +136,8 @@ impl<'a> Analyzer<'a> {
         if script.given.iter().any(|(_, word)| is_code(word)) {
             self.unresolve("the value of a loop's variable runs a command where it is taken for a number");
         }
-        self.numbers.see_script(&script, &self.functions);
+        let variables = Variables::of(&script, self.context, &self.functions, is_own);
+        self.numbers.see_script(&script, &self.functions, &variables);
         let in_sums = script.numbers.read.iter().chain(&script.numbers.set);
         for name in script.loop_variables.iter().chain(in_sums) {
             self.see_assignment(name);
@@ -140,7 +145,6 @@ impl<'a> Analyzer<'a> {
         if let Some(name) = bombs::endless_forks(&script) {
             self.deny(&format!("a loop starts '{name}' in the background without end (a fork bomb)"));
         }
-        let variables = Variables::of(&script, self.context);
         let mut chain = Chain::new(&script);
         let recursive = self.recursive(&script);
         for (index, command) in script.commands.iter().enumerate() {
@@ -202,7 +206,12 @@ impl<'a> Analyzer<'a> {
             }
             if has_words {
                 let before = self.places.here();
-                self.see_command(variables.arguments(command, index), &input, depth);
+                let layer =
+                    |arguments, restated| Layer { arguments, has_terminal_input: true, restated, silent: restated };
+                self.see_command(layer(variables.arguments(index).to_vec(), false), &input, depth);
+                if let Some(arguments) = variables.plain_arguments(command, index) {
+                    self.see_plain(layer(arguments, true), &input, depth);
+                }
                 let has_moved = self.places.here() != before;
                 if has_moved && !chain.is_led_by(command) {
                     self.places.lose();
@@ -219,6 +228,7 @@ impl<'a> Analyzer<'a> {
                 depth: depth + 1,
                 // Substitutions have a shell of their own.
                 running: Running::APART,
+                is_own: false,
             });
         }
     }
@@ -285,9 +295,25 @@ impl<'a> Analyzer<'a> {
         }
     }
 
+    /// What a command with braces is for a plain `sh`, to which they are characters.
+    fn see_plain(&mut self, layer: Layer, input: &Input, depth: usize) {
+        let name = unwrap::command_name(&layer.arguments, &self.places);
+        if name.as_deref().is_some_and(|name| chain::MOVERS.contains(&name)) {
+            self.unresolve("shells do not agree where a command with '{…,…}' in its words leads");
+            self.places.lose();
+            return;
+        }
+        self.see_command(layer, input, depth);
+    }
+
     /// A simple command and whatever it wraps.
-    fn see_command(&mut self, arguments: Vec<Argument>, input: &Input, depth: usize) {
-        let mut layers = vec![Layer { arguments, has_terminal_input: true, restated: false, silent: false }];
+    fn see_command(&mut self, first: Layer, input: &Input, depth: usize) {
+        if first.arguments.is_empty() {
+            // All its words were expansions that leave nothing.
+            return;
+        }
+        let is_plain = first.restated;
+        let mut layers = vec![first];
         let mut seen = 0;
         while let Some(layer) = layers.pop() {
             seen += 1;
@@ -313,20 +339,30 @@ impl<'a> Analyzer<'a> {
             for name in assigned {
                 self.see_assignment(&name);
             }
+            if seen > 1
+                && let Some(name) = name.as_deref()
+                && wrappers::SHELLS.contains(&name.rsplit('/').next().unwrap_or_default())
+            {
+                self.numbers.see_shell(&layer.arguments[1..]);
+            }
             let running = self.running.text_of(name.as_deref());
+            let is_own = !matches!(name.as_deref(), Some("eval" | "trap" | "alias"));
             self.evaluated += if running.by == Runner::Apart { 0 } else { scripts.len() };
             for text in scripts {
-                self.queue.push_back(Text { text, kind: NestedKind::Script, depth: depth + 1, running });
+                self.queue.push_back(Text { text, kind: NestedKind::Script, depth: depth + 1, running, is_own });
             }
             let wraps = !inner.is_empty();
             layers.extend(inner);
-            self.record(&layer, name.as_deref(), wraps && transparent);
+            self.record(&layer, name.as_deref(), wraps && transparent, is_plain && seen == 1);
         }
     }
 
-    fn record(&mut self, layer: &Layer, name: Option<&str>, wrapper: bool) {
+    /// Lists and judges a command; one that `is_plain` is the one in front of it again, for another shell.
+    fn record(&mut self, layer: &Layer, name: Option<&str>, wrapper: bool, is_plain: bool) {
         let arguments = &layer.arguments[..];
-        self.list(arguments, name, wrapper, layer.silent);
+        if !is_plain {
+            self.list(arguments, name, wrapper, layer.silent);
+        }
         if let Some(list) = &mut self.allow_list
             && !layer.restated
         {
@@ -348,9 +384,10 @@ impl<'a> Analyzer<'a> {
                 self.see_program(variable, value);
             }
         }
-        for variable in doubt::variables_set(name, &arguments[1..]) {
+        for variable in setting::variables_set(name, &arguments[1..]).unwrap_or_default() {
             self.see_assignment(&variable);
         }
+        self.arrays.see(name, &arguments[1..]);
         if self.context.continues && self.running.by == Runner::Later && chain::MOVERS.contains(&name) {
             self.places.lead_later();
             self.unresolve(&format!(
@@ -417,6 +454,9 @@ impl<'a> Analyzer<'a> {
         if let Some(reason) = self.numbers.doubt(self.context.continues) {
             self.unresolve(&reason);
         }
+        if let Some(reason) = self.arrays.doubt(self.context.continues) {
+            self.unresolve(&reason);
+        }
         let refused = self.allow_list.and_then(|list| list.refusal(self.parsed, !self.commands.is_empty()));
         let verdict = match (self.denied, refused, self.unresolved.first()) {
             (Some(reason), _, _) => {
@@ -468,6 +508,8 @@ struct Text {
     kind: NestedKind,
     depth: usize,
     running: Running,
+    /// Whether no other text runs in the shell that runs it.
+    is_own: bool,
 }
 
 /// What a command reads from its standard input.

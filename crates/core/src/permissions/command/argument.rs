@@ -1,10 +1,12 @@
 //! Words after expansion, as far as it can be known before anything runs.
 
-use std::collections::HashMap;
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 
 use super::CommandContext;
-use super::builtins::SETTERS;
+use super::expansion::{self, Piece};
 use super::script::{Part, RawCommand, Script, Word};
+use super::setting::{self, Effect};
 
 /// Stands for an unquoted `*` in an [`Argument`].
 pub(crate) const ANY_NAME: char = '\u{1}';
@@ -25,10 +27,10 @@ pub(crate) fn is_marker(byte: u8) -> bool {
     (FIRST..=LAST).contains(&byte)
 }
 
-/// 64 arguments from one word by `{a,b}`; more are taken as unknown.
-const ALTERNATIVES: usize = 64;
-/// 64 Ki characters of all of them together, or a short text becomes megabytes of names.
-const ALTERNATIVE_CHARACTERS: usize = 64 << 10;
+/// 3 times the words of a script are expanded, each time with what was found out before; then nothing of variables is known.
+const PASSES: usize = 3;
+/// 256 Ki characters of values in all its words.
+const SUBSTITUTED: usize = 256 << 10;
 
 /// One argument of a command. Scripts with control characters are refused before, so the markers are ours alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,58 +81,144 @@ pub(super) struct Variables<'a> {
     /// The value, and the number of the command that sets it.
     known: HashMap<&'a str, (usize, String)>,
     context: &'a CommandContext,
-    touched: HashMap<String, u32>,
+    /// How often the script gives a variable a value by `x=…`, a loop or a sum.
+    touched: HashMap<&'a str, u32>,
+    /// Those that its commands may set otherwise.
+    set: HashSet<String>,
     moves: bool,
     /// Whether the script runs text that may set any of them.
     hidden: bool,
+    /// How many characters of values were put into words.
+    substituted: Cell<usize>,
+    /// The arguments of each command, and whether braces in it were expanded, which a plain `sh` does not.
+    expanded: Vec<(Vec<Argument>, bool)>,
 }
 
 impl<'a> Variables<'a> {
-    /// A variable is known where the script sets it once, to a literal, in a command that certainly runs.
-    pub(super) fn of(script: &'a Script, context: &'a CommandContext) -> Self {
-        let mut variables =
-            Self { known: HashMap::new(), context, touched: HashMap::new(), moves: false, hidden: false };
+    /// A variable is known where the script sets it once, to a literal, in a command that certainly runs. `functions` are those
+    /// known so far; `is_own` says that no other text runs in the same shell, which may have made a variable read-only, defined
+    /// a function or set a trap.
+    pub(super) fn of(
+        script: &'a Script,
+        context: &'a CommandContext,
+        functions: &HashSet<String>,
+        is_own: bool,
+    ) -> Self {
+        let mut variables = Self {
+            known: HashMap::new(),
+            context,
+            touched: HashMap::new(),
+            set: HashSet::new(),
+            moves: false,
+            hidden: false,
+            substituted: Cell::new(0),
+            expanded: Vec::new(),
+        };
         let numbers = script.numbers.read.iter().chain(&script.numbers.set);
-        for name in script.loop_variables.iter().chain(numbers) {
-            variables.touch(name);
+        let assigned = script.commands.iter().flat_map(|command| command.assignments.iter().map(|(name, _)| name));
+        for name in script.loop_variables.iter().chain(numbers).chain(assigned) {
+            *variables.touched.entry(name).or_default() += 1;
         }
-        for command in &script.commands {
-            for (name, _) in &command.assignments {
-                variables.touch(name);
-            }
-            let Some(first) = command.words.first().and_then(Word::literal) else { continue };
-            if matches!(first.as_str(), "eval" | "trap" | "source" | ".") || is_nameref(command) {
-                return Self { known: HashMap::new(), context, touched: variables.touched, moves: true, hidden: true };
-            }
-            variables.moves |= matches!(first.as_str(), "cd" | "pushd" | "popd" | "chdir");
-            if SETTERS.contains(&first.as_str()) || matches!(first.as_str(), "builtin" | "command" | "time" | "coproc")
-            {
-                for word in &command.words[1..] {
-                    let text = word.literal().unwrap_or_default();
-                    variables.touch(text.split(['=', '+', '[']).next().unwrap_or_default());
-                }
+        variables.set.extend(setting::set_by_sums(script));
+        let mut candidates = Vec::new();
+        if is_own && !script.constructs.assigning_expansion {
+            let certain = |command: &&RawCommand| command.certain && command.words.is_empty();
+            for (index, command) in script.commands.iter().enumerate().filter(|(_, command)| certain(command)) {
+                let once = |name: &String| variables.touched.get(name.as_str()) == Some(&1) && !is_set_by_shells(name);
+                candidates.extend(
+                    command.assignments.iter().filter(|(name, _)| once(name)).map(|(name, value)| (index, name, value)),
+                );
             }
         }
-        if script.constructs.assigning_expansion {
-            return variables;
-        }
-        for (index, command) in script.commands.iter().enumerate() {
-            if !command.certain || !command.words.is_empty() {
-                continue;
-            }
-            for (name, value) in &command.assignments {
-                if let (Some(&1), Some(value)) = (variables.touched.get(name), value.literal())
-                    && !is_set_by_shells(name)
-                {
-                    variables.known.insert(name, (index, value));
-                }
+        // What commands set depends on what their words become, and that on what is set.
+        for pass in 0..=PASSES {
+            variables.hidden |= pass == PASSES;
+            variables.know(&candidates);
+            variables.expand_all(script);
+            if variables.hidden || !variables.see_commands(script, functions) {
+                break;
             }
         }
         variables
     }
 
-    fn touch(&mut self, name: &str) {
-        *self.touched.entry(name.to_owned()).or_default() += 1;
+    /// Takes for known what is given once and set by no command.
+    fn know(&mut self, candidates: &[(usize, &'a String, &'a Word)]) {
+        self.known.clear();
+        for (index, name, value) in candidates.iter().filter(|_| !self.hidden) {
+            if !self.set.contains(*name)
+                && let Some(value) = self.text_of(value)
+            {
+                self.known.insert(name, (*index, value));
+            }
+        }
+    }
+
+    /// The text that a word gives to a variable, when it is known.
+    fn text_of(&self, word: &Word) -> Option<String> {
+        let text = word.literal()?;
+        let has_tilde =
+            word.parts.iter().any(|part| matches!(part, Part::Text { text, quoted: false } if text.contains('~')));
+        if !has_tilde {
+            return Some(text);
+        }
+        let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+        let home = self.home().filter(|_| !word.quoted && !rest.contains('~'))?;
+        Some(format!("{home}{rest}"))
+    }
+
+    /// Expands the words of all commands.
+    fn expand_all(&mut self, script: &Script) {
+        self.substituted.set(0);
+        let all = script.commands.iter().enumerate().map(|(index, command)| {
+            let mut arguments = Vec::with_capacity(command.words.len());
+            let mut has_braces = false;
+            for word in &command.words {
+                has_braces |= self.expand(word, index, &mut arguments);
+            }
+            (arguments, has_braces)
+        });
+        self.expanded = all.collect();
+    }
+
+    /// Notes what the commands do to variables. Whether that changes what is known.
+    fn see_commands(&mut self, script: &Script, functions: &HashSet<String>) -> bool {
+        let own: HashSet<&str> = script.functions.iter().map(|function| function.name.as_str()).collect();
+        let mut changes = false;
+        for (arguments, _) in &self.expanded {
+            let Some((first, arguments)) = setting::of_shell(arguments) else { continue };
+            let effect = match first.exact() {
+                Some(name) if functions.contains(name) && !own.contains(name) => Effect::Anything,
+                Some(name) => setting::effect(name, arguments),
+                None => Effect::Anything,
+            };
+            match effect {
+                Effect::Nothing => {}
+                Effect::Moves => {
+                    changes |= !self.moves;
+                    self.moves = true;
+                }
+                Effect::Sets(names) => {
+                    for name in names {
+                        let matters = self.known.contains_key(name.as_str()) || matches!(name.as_str(), "HOME" | "PWD");
+                        changes |= self.set.insert(name) && matters;
+                    }
+                }
+                Effect::Anything => {
+                    self.hidden = true;
+                    return true;
+                }
+            }
+        }
+        changes
+    }
+
+    fn is_given(&self, name: &str) -> bool {
+        self.hidden || self.touched.contains_key(name) || self.set.contains(name)
+    }
+
+    fn home(&self) -> Option<&str> {
+        self.context.home.as_deref().filter(|_| !self.is_given("HOME"))
     }
 
     fn value(&self, name: &str, command: usize) -> Option<&str> {
@@ -138,34 +226,43 @@ impl<'a> Variables<'a> {
             return (*set < command).then_some(value);
         }
         match name {
-            "HOME" if !self.hidden && !self.touched.contains_key(name) => self.context.home.as_deref(),
-            "PWD" if !self.hidden && !self.touched.contains_key(name) && !self.moves => {
-                match self.context.directories.as_slice() {
-                    [] => Some(&self.context.working_directory),
-                    [directory] if !directory.contains(ANYTHING) => Some(directory),
-                    _ => None,
-                }
-            }
+            "HOME" => self.home(),
+            "PWD" if !self.is_given(name) && !self.moves => match self.context.directories.as_slice() {
+                [] => Some(&self.context.working_directory),
+                [directory] if !directory.contains(ANYTHING) => Some(directory),
+                _ => None,
+            },
             _ => None,
         }
     }
 
     /// The arguments that the words of a command become.
-    pub(super) fn arguments(&self, command: &RawCommand, index: usize) -> Vec<Argument> {
-        let mut arguments = Vec::with_capacity(command.words.len());
-        for word in &command.words {
-            self.expand(word, index, &mut arguments);
+    pub(super) fn arguments(&self, index: usize) -> &[Argument] {
+        self.expanded.get(index).map(|(arguments, _)| arguments.as_slice()).unwrap_or_default()
+    }
+
+    /// Whether braces in its words were expanded.
+    pub(super) fn has_braces(&self, index: usize) -> bool {
+        self.expanded.get(index).is_some_and(|(_, has_braces)| *has_braces)
+    }
+
+    /// What they are for a plain `sh`, when that is something else: it knows no braces.
+    pub(super) fn plain_arguments(&self, command: &RawCommand, index: usize) -> Option<Vec<Argument>> {
+        if !self.has_braces(index) {
+            return None;
         }
-        arguments
+        let words = command.words.iter();
+        Some(words.filter_map(|word| self.substituted(&expansion::pieces(word), word, index, false)).collect())
     }
 
     /// The one argument that a word becomes where words are not split, as after `>`.
     pub(super) fn single(&self, word: &Word, index: usize) -> Argument {
         let mut arguments = Vec::new();
-        self.expand(word, index, &mut arguments);
+        let has_braces = self.expand(word, index, &mut arguments);
         match <[Argument; 1]>::try_from(arguments) {
-            Ok([argument]) => argument,
-            Err(_) => Argument::unknown(),
+            Ok([argument]) if !has_braces => argument,
+            Err(none) if none.is_empty() && !has_braces => Argument::known(""),
+            Ok(_) | Err(_) => Argument::unknown(),
         }
     }
 
@@ -181,51 +278,59 @@ impl<'a> Variables<'a> {
         self.single(&whole, command)
     }
 
-    fn expand(&self, word: &Word, index: usize, out: &mut Vec<Argument>) {
+    /// Adds what a word becomes. Whether braces in it were expanded.
+    fn expand(&self, word: &Word, index: usize, out: &mut Vec<Argument>) -> bool {
         // The common word: unquoted text without anything special.
         if let Some(text) = word.plain()
             && !text.contains(['*', '?', '[', '{', '~'])
         {
             out.push(Argument::known(text));
-            return;
+            return false;
         }
-        let mut characters: Vec<(char, bool)> = Vec::new();
-        for part in &word.parts {
-            match part {
-                Part::Text { text, quoted } => characters.extend(text.chars().map(|character| {
-                    // Only `$'…'` can still bring one in.
-                    if character.is_control() && !matches!(character, '\n' | '\t') {
-                        (ANYTHING, true)
-                    } else {
-                        (character, *quoted)
+        let (alternatives, has_braces) = expansion::alternatives(expansion::pieces(word));
+        let words = alternatives.iter();
+        out.extend(words.filter_map(|pieces| self.substituted(pieces, word, index, has_braces)));
+        has_braces
+    }
+
+    /// One word without braces, or none: an expansion that leaves nothing is no word.
+    fn substituted(&self, pieces: &[Piece], word: &Word, index: usize, has_braces: bool) -> Option<Argument> {
+        let tildes = expansion::tildes(pieces);
+        let mut characters: Vec<(char, bool)> = Vec::with_capacity(pieces.len());
+        for (position, piece) in pieces.iter().enumerate() {
+            match piece {
+                Piece::Character(..) if tildes.binary_search(&position).is_ok() => {
+                    let ends = pieces.get(position + 1).is_none_or(|next| next.is('/'));
+                    // Only at the beginning all shells put it, and only where no quotes stand in front of the slash.
+                    match self.home().filter(|_| ends && position == 0 && !word.quoted) {
+                        Some(home) => characters.extend(home.chars().map(|character| (character, true))),
+                        None => characters.push((ANYTHING, true)),
                     }
-                })),
-                Part::Variable { name, quoted } => match self.value(name, index) {
+                }
+                Piece::Character(character, quoted) => characters.push((*character, *quoted)),
+                Piece::Variable(part, quoted) => match self.part_value(word, *part, index) {
                     Some(value) if *quoted || !value.contains([' ', '\t', '\n', '*', '?', '[']) => {
-                        characters.extend(value.chars().map(|character| (character, true)));
+                        characters.extend(value.chars().map(|character| (expansion::known(character), true)));
                     }
                     Some(_) | None => characters.push((ANYTHING, true)),
                 },
-                Part::Number | Part::Output { .. } | Part::Dynamic => characters.push((ANYTHING, true)),
+                Piece::Unknown => characters.push((ANYTHING, true)),
             }
         }
-        self.expand_tilde(&mut characters);
-        for alternative in alternatives(characters) {
-            out.push(Argument(mark(&alternative)));
+        match (characters.is_empty(), word.quoted) {
+            (true, false) => None,
+            // Which of the alternatives held the quotes is not sure.
+            (true, true) if has_braces => Some(Argument::unknown()),
+            (_, _) => Some(Argument(expansion::mark(&characters))),
         }
     }
 
-    fn expand_tilde(&self, characters: &mut Vec<(char, bool)>) {
-        if characters.first() != Some(&('~', false)) {
-            return;
-        }
-        let home: Vec<(char, bool)> = match (characters.get(1), &self.context.home) {
-            (None | Some(('/', _)), Some(home)) if !self.hidden && !self.touched.contains_key("HOME") => {
-                home.chars().map(|character| (character, true)).collect()
-            }
-            (_, _) => vec![(ANYTHING, true)],
-        };
-        characters.splice(0..1, home);
+    /// The value of the variable that is a part of a word. Beyond a limit none is known, or a short text becomes megabytes.
+    fn part_value(&self, word: &Word, part: usize, command: usize) -> Option<&str> {
+        let Some(Part::Variable { name, .. }) = word.parts.get(part) else { return None };
+        let value = self.value(name, command)?;
+        self.substituted.set(self.substituted.get() + value.len());
+        (self.substituted.get() <= SUBSTITUTED).then_some(value)
     }
 }
 
@@ -264,96 +369,4 @@ fn is_set_by_shells(name: &str) -> bool {
         "UID",
     ];
     NAMES.contains(&name) || ["BASH", "COMP_", "COMPREPLY", "READLINE_"].iter().any(|prefix| name.starts_with(prefix))
-}
-
-/// Whether a command gives a variable a second name, which sets it unseen.
-fn is_nameref(command: &RawCommand) -> bool {
-    let is_option = |word: &Word| word.literal().is_some_and(|text| text.starts_with('-') && text.contains('n'));
-    command
-        .words
-        .first()
-        .and_then(Word::literal)
-        .is_some_and(|name| matches!(name.as_str(), "declare" | "typeset" | "local"))
-        && command.words[1..].iter().any(is_option)
-}
-
-/// Marks unquoted patterns.
-fn mark(characters: &[(char, bool)]) -> String {
-    let mut text = String::with_capacity(characters.len());
-    let mut index = 0;
-    let last_close = characters.iter().rposition(|(character, _)| *character == ']').unwrap_or_default();
-    while let Some(&(character, quoted)) = characters.get(index) {
-        index += 1;
-        match character {
-            '*' if !quoted => text.push(ANY_NAME),
-            '?' if !quoted => text.push(ANY_CHARACTER),
-            '[' if !quoted && index < last_close => {
-                let close = characters[index..].iter().skip(1).position(|(character, _)| *character == ']');
-                match close {
-                    Some(close) => {
-                        text.push(ANY_CHARACTER);
-                        index += close + 2;
-                    }
-                    None => text.push('['),
-                }
-            }
-            _ => text.push(character),
-        }
-    }
-    text
-}
-
-/// What `{a,b}` expands to. Braces within braces, ranges, and more than can be listed become unknown text.
-fn alternatives(characters: Vec<(char, bool)>) -> Vec<Vec<(char, bool)>> {
-    let mut done = Vec::new();
-    let mut open = vec![characters];
-    let mut ranges = 0;
-    while let Some(word) = open.pop() {
-        let Some(Braces { start, end, last }) = braces(&word) else {
-            done.push(word);
-            continue;
-        };
-        let replace = |end: usize, choice: &[(char, bool)]| [&word[..start], choice, &word[end + 1..]].concat();
-        let inner = &word[start + 1..end];
-        let is_simple = !inner.contains(&('{', false));
-        let choices: Vec<&[(char, bool)]> = inner.split(|character| *character == (',', false)).collect();
-        let count = done.len() + open.len() + choices.len();
-        let fits = count <= ALTERNATIVES && count * word.len() <= ALTERNATIVE_CHARACTERS;
-        if is_simple && choices.len() > 1 && fits {
-            open.extend(choices.into_iter().rev().map(|choice| replace(end, choice)));
-        } else if is_simple && choices.len() == 1 && is_range(inner) && ranges < ALTERNATIVES {
-            ranges += 1;
-            open.push(replace(end, &[(ANYTHING, true)]));
-        } else {
-            // Whatever is done with them, nothing in front of the first and behind the last changes.
-            open.push(replace(last, &[(ANYTHING, true)]));
-        }
-    }
-    done
-}
-
-/// Where unquoted braces stand that something is done with.
-struct Braces {
-    start: usize,
-    /// The first that can end the one at `start`.
-    end: usize,
-    /// The last of all.
-    last: usize,
-}
-
-/// Shells differ in what they do with braces that are not balanced or hold no comma, so only words without any comma or
-/// range between the first and the last brace are sure to be left as they are.
-fn braces(word: &[(char, bool)]) -> Option<Braces> {
-    let start = word.iter().position(|character| *character == ('{', false))?;
-    let last = word.iter().rposition(|character| *character == ('}', false)).filter(|last| *last > start)?;
-    let within = &word[start + 1..last];
-    if !within.contains(&(',', false)) && !is_range(within) {
-        return None;
-    }
-    let end = start + word[start..].iter().position(|character| *character == ('}', false))?;
-    Some(Braces { start, end, last })
-}
-
-fn is_range(inner: &[(char, bool)]) -> bool {
-    inner.windows(2).any(|pair| pair == [('.', false), ('.', false)])
 }

@@ -21,20 +21,3 @@ pub(super) const EVALUATORS: [&str; 18] = [
     "env",
     "set",
 ];
-
-/// Builtins that set the variables which their words name.
-pub(super) const SETTERS: [&str; 13] = [
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "read",
-    "unset",
-    "getopts",
-    "mapfile",
-    "readarray",
-    "printf",
-    "let",
-    "wait",
-];

@@ -1,35 +1,22 @@
 //! What is asked about though its name is harmless: words that a builtin takes for code, and deletions of what nobody
 //! knows.
 
-use super::argument::{ANY_CHARACTER, ANYTHING, Argument};
-use super::builtins::{EVALUATORS, SETTERS};
+use super::argument::{ANYTHING, Argument};
+use super::builtins::EVALUATORS;
 use super::deny::{has_option, operands};
 use super::modes;
 use super::paths::{Places, normalised};
+use super::variables::may_become_poison;
 use super::wrappers::WRAPPERS;
 
+/// 16 devices inside one word are looked at; nobody writes more.
+const GLUED_DEVICES: usize = 16;
 /// Disks, by the beginnings of their names below `/dev`.
 const DISKS: [&str; 11] = ["sd", "nvme", "vd", "hd", "xvd", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "block/"];
 
 /// Whether bash runs a command in `text` where it takes it for a number: `a[$(command)]`.
 pub(super) fn is_subscript_with_code(text: &str) -> bool {
     text.find('[').is_some_and(|open| ["$(", "${", "`"].iter().any(|sign| text[open..].contains(sign)))
-}
-
-/// The variables that a builtin sets by its words.
-pub(super) fn variables_set(name: &str, arguments: &[Argument]) -> Vec<String> {
-    if !SETTERS.contains(&name) {
-        return Vec::new();
-    }
-    let base = |word: &Argument| {
-        let text = word.marked();
-        let text = if name == "printf" { text.strip_prefix("-v").unwrap_or(text) } else { text };
-        // A subscript looks like a pattern for names of files.
-        text.split(['=', '+', '[', ANY_CHARACTER]).next().unwrap_or_default().to_owned()
-    };
-    let count = if name == "printf" { 2 } else { arguments.len() };
-    let sets = name != "printf" || arguments.first().is_some_and(|word| word.marked().starts_with("-v"));
-    arguments.iter().take(if sets { count } else { 0 }).map(base).collect()
 }
 
 /// Why a command is not simply allowed, when it is not.
@@ -102,7 +89,7 @@ fn names_unknown(name: &str, arguments: &[Argument]) -> Option<String> {
     let is_unknown = |word: &Argument| {
         let text = word.marked();
         let name = text.split_once('=').map_or(text, |(name, _)| name);
-        name.contains(ANYTHING)
+        name.contains(ANYTHING) || may_become_poison(name)
     };
     let operands = || arguments.iter().filter(|word| !word.marked().starts_with('-'));
     let found = match name {
@@ -193,7 +180,11 @@ fn disk(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<Strin
     arguments.iter().filter(|word| in_devices || word.marked().contains("dev/")).find_map(|word| {
         let text = word.marked();
         let value = text.split_once('=').map_or(text, |(_, value)| value);
-        let paths = places.all(value).into_iter().chain(glued_devices(text));
+        if glued_devices(text).nth(GLUED_DEVICES).is_some() {
+            return Some(format!("'{name}' is handed more devices in one word than are looked at"));
+        }
+        let glued = glued_devices(text).map(|position| normalised(&text[position..], "/"));
+        let paths = places.all(value).into_iter().chain(glued);
         let disk = paths.into_iter().find(|path| {
             path.strip_prefix("/dev/").is_some_and(|device| DISKS.iter().any(|disk| device.starts_with(disk)))
         })?;
@@ -201,15 +192,14 @@ fn disk(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<Strin
     })
 }
 
-/// Devices inside a word, behind an option or a sign: `-o/dev/sda`, `raw,file=/dev/sda`. What stands behind a name is a
-/// directory of that name (`packages/dev/sdk`).
-fn glued_devices(text: &str) -> Vec<String> {
-    text.match_indices("/dev/")
-        .filter(|(position, _)| {
-            let before = &text[..*position];
-            let is_option = before.starts_with('-') && !before.contains('/');
-            is_option || before.ends_with(|sign: char| !sign.is_alphanumeric() && !"._-/~".contains(sign))
-        })
-        .map(|(position, _)| normalised(&text[position..], "/"))
-        .collect()
+/// Where devices begin inside a word, behind an option or a sign: `-o/dev/sda`, `raw,file=/dev/sda`. What stands behind a name is
+/// a directory of that name (`packages/dev/sdk`).
+fn glued_devices(text: &str) -> impl Iterator<Item = usize> {
+    // Behind the first slash only a sign counts, so no position needs more than the character in front of it.
+    let first_slash = text.find('/').unwrap_or(text.len());
+    text.match_indices("/dev/").map(|(position, _)| position).filter(move |position| {
+        let before = &text[..*position];
+        let is_option = text.starts_with('-') && *position > 0 && *position <= first_slash;
+        is_option || before.ends_with(|sign: char| !sign.is_alphanumeric() && !"._-/~".contains(sign))
+    })
 }

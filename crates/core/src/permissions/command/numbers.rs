@@ -6,7 +6,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::argument::{Argument, Variables};
 use super::script::{Part, RawCommand, Script, Word};
+use super::setting::{self, COMPARISONS};
+use super::variables;
 use super::wrappers::SHELLS;
 
 /// Stands for `$1`, `$2`, … and `$@`.
@@ -15,9 +18,7 @@ pub(super) const POSITIONAL: &str = "@";
 const OWN: [&str; 10] =
     ["BASHPID", "EPOCHSECONDS", "EUID", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SRANDOM", "UID"];
 /// Of those the ones that evaluate what is assigned.
-const EVALUATING: [&str; 2] = ["OPTIND", "RANDOM"];
-/// Operators of `[[` that compare numbers.
-const COMPARISONS: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
+pub(super) const EVALUATING: [&str; 4] = ["HISTCMD", "OPTIND", "RANDOM", "SRANDOM"];
 
 /// What a variable is given.
 #[derive(Debug)]
@@ -35,11 +36,13 @@ pub(super) struct Numbers {
     values: HashMap<String, Vec<Value>>,
     /// Whether something that has no name is taken for a number, such as the output of a command.
     unknown: bool,
+    /// Whether variables are given values whose names nobody knows.
+    unnamed: bool,
 }
 
 impl Numbers {
     /// Notes what a script takes for numbers. `functions` are the functions known so far, those of the script included.
-    pub(super) fn see_script(&mut self, script: &Script, functions: &HashSet<String>) {
+    pub(super) fn see_script(&mut self, script: &Script, functions: &HashSet<String>, variables: &Variables<'_>) {
         self.taken.extend(script.numbers.read.iter().cloned());
         for name in &script.numbers.set {
             self.values.entry(name.clone()).or_default().push(Value::Of(Vec::new()));
@@ -48,11 +51,19 @@ impl Numbers {
         for (name, word) in &script.given {
             self.give(name, word, script, true);
         }
-        for command in &script.commands {
+        let mut is_test = false;
+        for (index, command) in script.commands.iter().enumerate() {
             for (name, word) in &command.assignments {
                 self.give(name, word, script, false);
             }
-            self.see_command(command, script, functions);
+            self.see_command(command, (variables, index), script, functions);
+            // `&&` and `||` part no commands between `[[` and `]]`.
+            let holds = |bracket| command.words.iter().any(|word| word.plain() == Some(bracket));
+            is_test |= holds("[[");
+            if is_test || holds("]]") {
+                self.see_test(command, script);
+            }
+            is_test &= !holds("]]");
         }
     }
 
@@ -62,11 +73,19 @@ impl Numbers {
         if self.unknown {
             return Some("it takes what is known only when it runs for a number, which may run a command".to_owned());
         }
+        if self.unnamed && self.taken.iter().any(|name| !OWN.contains(&name.as_str())) {
+            return Some(
+                "variables get values whose names are known only when it runs, and a number is read".to_owned(),
+            );
+        }
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut open: Vec<(&str, &str)> = self.taken.iter().map(|name| (name.as_str(), name.as_str())).collect();
         while let Some((name, taken)) = open.pop() {
             if OWN.contains(&name) || !seen.insert(name) {
                 continue;
+            }
+            if variables::is_poison(name) {
+                return Some(format!("a text that it takes for a number may set '{name}'"));
             }
             let values = self.values.get(name).map(Vec::as_slice).unwrap_or_default();
             if values.iter().any(|value| matches!(value, Value::Unknown)) || (values.is_empty() && continues) {
@@ -101,50 +120,75 @@ impl Numbers {
         }
     }
 
-    fn see_command(&mut self, command: &RawCommand, script: &Script, functions: &HashSet<String>) {
-        let is_shell_word =
-            |word: &&Word| matches!(word.plain(), Some("builtin" | "command" | "exec" | "time" | "nohup"));
-        let skipped = command.words.iter().take_while(is_shell_word).count();
-        let Some((first, words)) = command.words[skipped..].split_first() else { return };
-        let Some(name) = first.literal() else { return };
-        let literals = || words.iter().filter_map(Word::literal);
-        match name.as_str() {
-            "declare" | "typeset" | "local" | "readonly" | "export" | "integer" => self.declare(&name, words, script),
-            "read" => {
-                for word in literals().filter(|word| !word.starts_with('-')) {
-                    self.give_unknown(&word);
-                }
-                self.give_unknown("REPLY");
+    fn see_command(
+        &mut self,
+        command: &RawCommand,
+        (variables, index): (&Variables<'_>, usize),
+        script: &Script,
+        functions: &HashSet<String>,
+    ) {
+        let arguments = variables.arguments(index);
+        let Some((first, behind)) = setting::of_shell(arguments) else { return };
+        let Some(name) = first.exact() else { return };
+        let is_one_to_one = arguments.len() == command.words.len() && !variables.has_braces(index);
+        let words = is_one_to_one.then(|| &command.words[command.words.len() - behind.len()..]);
+        let is_function = functions.contains(name);
+        let is_shell = SHELLS.contains(&name.rsplit('/').next().unwrap_or_default());
+        match (name, words) {
+            ("declare" | "typeset" | "local" | "readonly" | "export" | "integer", Some(words)) => {
+                self.declare(name, words, behind, script);
             }
-            "mapfile" | "readarray" => {
-                literals().for_each(|word| self.give_unknown(&word));
-                self.give_unknown("MAPFILE");
-            }
-            "getopts" => {
-                literals().for_each(|word| self.give_unknown(&word));
-                self.give_unknown("OPTARG");
-            }
-            "printf" if literals().next().is_some_and(|word| word.starts_with("-v")) => {
-                literals().take(2).for_each(|word| self.give_unknown(word.strip_prefix("-v").unwrap_or(&word)));
-            }
-            "let" => {
+            ("let", Some(words)) => {
                 for word in words {
                     self.see_sum(word, script);
                 }
             }
-            "set" => self.give_positional(words, script),
-            _ if functions.contains(&name) => self.give_positional(words, script),
-            _ if SHELLS.contains(&name.rsplit('/').next().unwrap_or_default()) => {
+            ("set", Some(words)) => self.give_positional(words, script),
+            (_, Some(words)) if is_function => self.give_positional(words, script),
+            (_, Some(words)) if is_shell => {
                 self.give_positional(words.get(2..).unwrap_or_default(), script);
             }
-            _ => {}
+            ("let", None) => self.unknown |= !behind.is_empty(),
+            (_, None) if name == "set" || is_function || is_shell => self.give_unknown(POSITIONAL),
+            ("unset", _) => {}
+            (_, _) => match setting::variables_set(name, behind) {
+                Some(names) => {
+                    for name in names {
+                        self.give_unknown(&name);
+                        if setting::has_letter(behind, 'i') {
+                            self.taken.insert(name);
+                        }
+                    }
+                }
+                None => self.unnamed = true,
+            },
         }
-        let is_test = name == "[[" || command.words.last().and_then(Word::plain) == Some("]]");
-        for three in command.words.windows(3).filter(|_| is_test) {
+    }
+
+    /// The commands between `[[` and `]]`.
+    fn see_test(&mut self, command: &RawCommand, script: &Script) {
+        for three in command.words.windows(3) {
             if three[1].plain().is_some_and(|word| COMPARISONS.contains(&word)) {
                 self.take(&value_of(&three[0], script, false));
                 self.take(&value_of(&three[2], script, false));
             }
+        }
+    }
+
+    /// A shell that another program starts with these words: those behind the text of `-c` are `$1` and so on in it.
+    pub(super) fn see_shell(&mut self, arguments: &[Argument]) {
+        let is_text_option = |word: &Argument| {
+            let text = word.marked();
+            text.starts_with('-') && !text.starts_with("--") && text.contains('c')
+        };
+        let behind = arguments.iter().skip_while(|word| !is_text_option(word)).skip(1);
+        let behind = behind.skip_while(|word| word.marked().starts_with(['-', '+'])).skip(1);
+        for word in behind {
+            let value = match word.exact() {
+                Some(text) => value_of_text(text),
+                None => Value::Unknown,
+            };
+            self.values.entry(POSITIONAL.to_owned()).or_default().push(value);
         }
     }
 
@@ -154,23 +198,31 @@ impl Numbers {
         }
     }
 
-    /// `declare -i x=…` and its kin.
-    fn declare(&mut self, builtin: &str, words: &[Word], script: &Script) {
-        let is_integer = builtin == "integer"
-            || words.iter().filter_map(Word::literal).any(|word| {
-                word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains('i'))
-            });
-        for word in words {
+    /// `declare -i x=…` and its kin: the words, and what each of them becomes.
+    fn declare(&mut self, builtin: &str, words: &[Word], arguments: &[Argument], script: &Script) {
+        let is_integer = builtin == "integer" || setting::has_letter(arguments, 'i');
+        for (word, argument) in words.iter().zip(arguments) {
             let name = if let Some((name, value)) = super::parser::assignment(word) {
                 self.give(&name, &value, script, false);
                 name
-            } else if let Some(name) = word.literal().filter(|name| !name.starts_with('-')) {
+            } else if argument.marked().starts_with(['-', '+']) {
+                continue;
+            } else if let Some(name) = word.literal().filter(|name| !name.contains('=')) {
                 if builtin == "local" {
                     self.values.entry(name.clone()).or_default().push(Value::Of(Vec::new()));
                 }
                 name
             } else {
-                continue;
+                match setting::variables_set(builtin, std::slice::from_ref(argument)).as_deref() {
+                    Some([name]) => {
+                        self.give_unknown(name);
+                        name.clone()
+                    }
+                    Some(_) | None => {
+                        self.unnamed = true;
+                        continue;
+                    }
+                }
             };
             if is_integer {
                 self.taken.insert(name);
@@ -198,29 +250,61 @@ impl Numbers {
 /// What a word is as a number. `expands_patterns` says that it may become names of files.
 fn value_of(word: &Word, script: &Script, expands_patterns: bool) -> Value {
     let mut names = Vec::new();
+    let is_joined = word.parts.windows(2).any(|pair| joins(&pair[0], &pair[1]));
     for part in &word.parts {
         let is_pattern =
             expands_patterns && matches!(part, Part::Text { text, quoted: false } if text.contains(['*', '?']));
         match value_of_part(part, script) {
-            Value::Of(of_part) if !is_pattern => names.extend(of_part),
+            Value::Of(of_part) if !is_pattern && !is_joined => names.extend(of_part),
             Value::Of(_) | Value::Unknown => return Value::Unknown,
         }
     }
     Value::Of(names)
 }
 
+/// Whether two parts of a text may make a name together, or a name and what sets it, that neither holds by itself.
+fn joins(before: &Part, after: &Part) -> bool {
+    let is_known = |part: &Part| matches!(part, Part::Text { .. } | Part::Number | Part::Output { .. });
+    match (before, after) {
+        (Part::Text { text, .. }, after) if !is_known(after) => {
+            let is_name = |character: char| character == '_' || character.is_ascii_alphanumeric();
+            let start = text.trim_end_matches(is_name).len();
+            text[start..].starts_with(|first: char| !first.is_ascii_digit())
+        }
+        (before, Part::Text { text, .. }) if !is_known(before) => {
+            text.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic()) || assigns(text)
+        }
+        (Part::Text { text: before, .. }, Part::Text { text: after, .. }) => {
+            before.ends_with(|last: char| last == '_' || last.is_ascii_alphanumeric())
+                && (after.starts_with(|first: char| first == '_' || first.is_ascii_alphanumeric()) || assigns(after))
+        }
+        (before, after) => !is_known(before) && !is_known(after),
+    }
+}
+
+/// Whether a text begins with an operator that sets what stands in front of it.
+fn assigns(text: &str) -> bool {
+    let text = text.trim_start();
+    let operators = ["<<", ">>", "+", "-", "*", "/", "%", "&", "^", "|"];
+    operators.iter().any(|operator| text.strip_prefix(operator).is_some_and(|rest| rest.starts_with('='))) || sets(text)
+}
+
 fn value_of_part(part: &Part, script: &Script) -> Value {
     match part {
-        Part::Text { text, .. } if text.contains('[') => Value::Unknown,
-        Part::Text { text, .. } => {
-            let names = names_in(text);
-            Value::Of(names.read.into_iter().chain(names.set).collect())
-        }
+        Part::Text { text, .. } => value_of_text(text),
         Part::Variable { name, .. } => Value::Of(vec![name.clone()]),
         Part::Number => Value::Of(Vec::new()),
         Part::Output { .. } if is_number(part, script) => Value::Of(Vec::new()),
         Part::Output { .. } | Part::Dynamic => Value::Unknown,
     }
+}
+
+fn value_of_text(text: &str) -> Value {
+    if text.contains('[') {
+        return Value::Unknown;
+    }
+    let names = names_in(text);
+    Value::Of(names.read.into_iter().chain(names.set).collect())
 }
 
 /// The variables of a sum.

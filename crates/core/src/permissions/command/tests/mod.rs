@@ -18,6 +18,7 @@ mod readings;
 mod tricks;
 mod walked;
 mod whereabouts;
+mod words;
 
 use corpus::{DANGEROUS, UNRESOLVED};
 use harmless::HARMLESS;
