@@ -9,8 +9,8 @@ use super::checker::{MatchedRule, PermissionChecker, Verdict};
 use super::command::argument::{ANY_NAME, ANYTHING, is_marked};
 use super::command::paths::{Place, Use};
 use super::command::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand, analyze};
-use super::ruleset::Action;
-use super::shape::Reach;
+use super::ruleset::{Action, Rule};
+use super::shape::{Reach, Shape};
 use super::steps::Steps;
 
 /// 4,096 bytes, the longest path that Linux opens: where more than its text would be compared, a longer one is asked about.
@@ -154,8 +154,10 @@ impl PermissionChecker {
         };
         match what {
             Use::Read | Use::Whole => of(Operation::Read),
-            Use::Write => of(Operation::Write),
+            Use::Write | Use::Filled => of(Operation::Write),
+            Use::PerhapsWrite => of(Operation::Write).min(Action::Ask),
             Use::Delete => of(Operation::Delete),
+            Use::Within(operation) => of(operation),
             Use::Perhaps | Use::Glued => of(Operation::Read).max(of(Operation::Write).min(Action::Ask)),
         }
     }
@@ -178,11 +180,17 @@ impl PermissionChecker {
                     this.check_file(Operation::Delete, path, base, steps).strictest(below)
                 }
                 Use::Whole => this.check_below(Operation::Read, path, base, steps),
+                Use::Filled => {
+                    let below = this.check_below(Operation::Write, path, base, steps);
+                    this.check_file(Operation::Write, path, base, steps).strictest(below)
+                }
+                Use::Within(operation) => this.check_all_below(operation, path, base, steps),
                 Use::Glued => this.check_glued(path, base, steps),
+                Use::PerhapsWrite => this.check_perhaps_written(path, base, steps),
                 Use::Perhaps => {
-                    let mut write = this.check_file(Operation::Write, path, base, steps);
-                    write.action = if write.action == Action::Deny { Action::Ask } else { Action::Allow };
-                    this.check_file(Operation::Read, path, base, steps).strictest(write)
+                    let write = asked_where_denied(this.check_file(Operation::Write, path, base, steps));
+                    let of_file = this.check_file(Operation::Read, path, base, steps).strictest(write);
+                    of_file.strictest(this.check_perhaps_directory(path, base, steps))
                 }
             };
             verdict = Some(match verdict {
@@ -195,7 +203,6 @@ impl PermissionChecker {
 
     /// A text that may be the name of a file: what rules say of it, as of a file that a command perhaps writes.
     fn check_glued(&self, path: &str, base: &str, steps: &Steps<'_>) -> Verdict {
-        let allowed = || Verdict { action: Action::Allow, rule: None, reason: String::new() };
         if is_marked(path) {
             return allowed();
         }
@@ -204,9 +211,62 @@ impl PermissionChecker {
             // Where it was not compared, a rule may be what nobody asked.
             if judged.rule.is_some() || steps.have_no_targets() { judged } else { allowed() }
         };
-        let mut write = of_rules(Operation::Write);
-        write.action = if write.action == Action::Deny { Action::Ask } else { Action::Allow };
-        of_rules(Operation::Read).strictest(write)
+        let of_file = of_rules(Operation::Read).strictest(asked_where_denied(of_rules(Operation::Write)));
+        of_file.strictest(self.check_perhaps_directory(path, base, steps))
+    }
+
+    /// A word that may be the name of a file that is written: asked about where a rule does not permit that. What a rule says of
+    /// names anywhere (`**/*password*`) is no reason to hold up a branch of such a name.
+    fn check_perhaps_written(&self, path: &str, base: &str, steps: &Steps<'_>) -> Verdict {
+        let relative = relative_to(path, base).filter(|relative| !relative.is_empty());
+        let speaks = |shape: &Shape| {
+            let reaches = |spelling: &str| shape.reach(spelling, steps) != Reach::Never;
+            !shape.begins_anywhere() && (reaches(path) || relative.is_some_and(reaches))
+        };
+        let decides = self.shapes(Operation::Write).iter().position(speaks);
+        let of_file = decides.map_or_else(allowed, |rule| self.verdict(Operation::Write, path, Some(rule)));
+        asked_at_most(of_file.strictest(self.check_all_below(Operation::Write, path, base, steps)))
+    }
+
+    /// A word that may be the name of a directory: asked about where a rule speaks of all that lies below it.
+    fn check_perhaps_directory(&self, path: &str, base: &str, steps: &Steps<'_>) -> Verdict {
+        let of = |operation| self.check_all_below(operation, path, base, steps);
+        asked_at_most(of(Operation::Read)).strictest(asked_where_denied(of(Operation::Write)))
+    }
+
+    /// What lies below a directory, where the first rule that speaks of all of it says something else than yes. A rule about a
+    /// part of it counts for nothing here, and neither does a default.
+    fn check_all_below(&self, operation: Operation, path: &str, base: &str, steps: &Steps<'_>) -> Verdict {
+        if is_marked(path) || path.len() > PATH_BYTES {
+            return allowed();
+        }
+        let ends_open =
+            |(_, (rule, shape)): &(usize, (&Rule, &Shape))| rule.action != Action::Allow && shape.ends_open();
+        let rules = || self.rules(operation).iter().zip(self.shapes(operation)).enumerate();
+        let count = rules().filter(ends_open).count();
+        if count == 0 {
+            return allowed();
+        }
+        if steps.walk(PATTERN * count).is_none() {
+            let restricting: Vec<_> = rules().filter(ends_open).map(|(index, _)| Some(index)).collect();
+            let strictest = self.strictest_of(operation, &restricting);
+            return strictest.map_or_else(allowed, |rule| self.too_much(operation, path, rule));
+        }
+        let below = spelled_below(path, base);
+        let decides =
+            |(_, (_, shape)): &(usize, (&Rule, &Shape))| below.iter().any(|target| shape.takes_all(target, steps));
+        let decided = rules().find(decides).map(|(index, (rule, _))| (index, rule.action));
+        match decided {
+            Some((_, Action::Allow)) => allowed(),
+            Some((index, _)) => self.verdict(operation, path, Some(index)),
+            // What was not compared any more may be what denies.
+            None if steps.have_no_walks() => {
+                let restricting: Vec<_> = rules().filter(ends_open).map(|(index, _)| Some(index)).collect();
+                let strictest = self.strictest_of(operation, &restricting);
+                strictest.map_or_else(allowed, |rule| self.too_much(operation, path, rule))
+            }
+            None => allowed(),
+        }
     }
 
     /// A directory with all that lies below it: denied where a rule denies all of that, and asked about where a rule names a
@@ -216,9 +276,6 @@ impl PermissionChecker {
         let mut verdict = Verdict { action: Action::Allow, rule: None, reason: String::new() };
         // `*` stands for everything in a directory; of any other pattern what it matches is judged.
         let path = path.strip_suffix(ANY_NAME).filter(|rest| rest.ends_with('/')).unwrap_or(path);
-        if is_marked(path) {
-            return verdict;
-        }
         let restricts = |rule: &Option<usize>| self.action_of(operation, *rule) != Action::Allow;
         let restricting: Vec<_> = (0..self.rules(operation).len()).map(Some).filter(restricts).collect();
         let Some(strictest) = self.strictest_of(operation, &restricting) else { return verdict };
@@ -229,24 +286,21 @@ impl PermissionChecker {
             return self.too_much(operation, path, strictest);
         }
         let directory = path.trim_end_matches('/');
-        let relative = match directory.strip_prefix(base.trim_end_matches('/')) {
-            Some("") => Some(""),
-            Some(rest) => rest.strip_prefix('/'),
-            None => None,
-        };
-        let mut below = vec![format!("{directory}/{ANYTHING}")];
-        match relative {
-            Some("") => below.push(ANYTHING.to_string()),
-            Some(relative) => below.push(format!("{relative}/{ANYTHING}")),
-            None => {}
-        }
+        let relative = relative_to(directory, base);
+        let below = spelled_below(directory, base);
+        let is_pattern = is_marked(path);
         for (index, (rule, shape)) in self.rules(operation).iter().zip(self.shapes(operation)).enumerate() {
             let all = below.iter().any(|target| shape.takes_all(target, steps));
             if all {
                 let of_rule = self.verdict(operation, path, Some(index));
                 return if rule.action == Action::Allow { verdict } else { verdict.strictest(of_rule) };
             }
-            let names = |spelling: &str| matches!(shape.below(spelling, steps), Reach::Sometimes);
+            // What a pattern matches may be a directory of which a rule takes all.
+            let names = |spelling: &str| match shape.below(spelling, steps) {
+                Reach::Sometimes => true,
+                Reach::Always => is_pattern,
+                Reach::Never => false,
+            };
             let absolute = if directory.is_empty() { "/" } else { directory };
             if rule.action != Action::Allow && (names(absolute) || relative.is_some_and(names)) {
                 verdict = verdict.strictest(self.asks_below(operation, path, index));
@@ -373,6 +427,42 @@ impl PermissionChecker {
     }
 }
 
+fn allowed() -> Verdict {
+    Verdict { action: Action::Allow, rule: None, reason: String::new() }
+}
+
+/// The verdict of what only may be so.
+fn asked_at_most(verdict: Verdict) -> Verdict {
+    Verdict { action: verdict.action.min(Action::Ask), ..verdict }
+}
+
+/// The same of what is less likely: a denial becomes a question, and a question nothing.
+fn asked_where_denied(verdict: Verdict) -> Verdict {
+    let action = if verdict.action == Action::Deny { Action::Ask } else { Action::Allow };
+    Verdict { action, ..verdict }
+}
+
+/// A path as it is seen from `base`, if it lies there; empty for that itself.
+fn relative_to<'a>(path: &'a str, base: &str) -> Option<&'a str> {
+    match path.strip_prefix(base.trim_end_matches('/')) {
+        Some("") => Some(""),
+        Some(rest) => rest.strip_prefix('/'),
+        None => None,
+    }
+}
+
+/// All that lies below a directory, as a rule may spell it.
+fn spelled_below(directory: &str, base: &str) -> Vec<String> {
+    let directory = directory.trim_end_matches('/');
+    let mut below = vec![format!("{directory}/{ANYTHING}")];
+    match relative_to(directory, base) {
+        Some("") => below.push(ANYTHING.to_string()),
+        Some(relative) => below.push(format!("{relative}/{ANYTHING}")),
+        None => {}
+    }
+    below
+}
+
 /// A partly known text as people write it.
 fn shown(text: &str) -> String {
     super::command::argument::Argument::known(text).shown()
@@ -381,7 +471,11 @@ fn shown(text: &str) -> String {
 /// Whether nothing is left to compare a place with.
 fn is_uncompared(place: &Place, steps: &Steps<'_>) -> bool {
     let is_spent = |path: &String| {
-        if place.what == Use::Whole || is_marked(path) { steps.have_no_walks() } else { steps.have_no_targets() }
+        if matches!(place.what, Use::Whole | Use::Filled | Use::Within(_)) || is_marked(path) {
+            steps.have_no_walks()
+        } else {
+            steps.have_no_targets()
+        }
     };
     (steps.have_no_walks() || steps.have_no_targets()) && place.paths.iter().all(is_spent)
 }

@@ -146,9 +146,19 @@ impl Shape {
         }
     }
 
+    /// Whether it speaks of names anywhere (`**/.env`).
+    pub(super) fn begins_anywhere(&self) -> bool {
+        self.lead.is_some()
+    }
+
+    /// Whether it can match all that lies below a directory.
+    pub(super) fn ends_open(&self) -> bool {
+        matches!(self.tokens.last(), Some(Token::Any | Token::Name))
+    }
+
     /// Whether it matches whatever `target` turns out to be, which ends with [`ANYTHING`]; no where the `steps` are spent first.
     pub(super) fn takes_all(&self, target: &str, steps: &Steps<'_>) -> bool {
-        matches!(self.tokens.last(), Some(Token::Any | Token::Name))
+        self.ends_open()
             && !self.differs_at_the_start(target)
             && self.lead.as_ref().is_none_or(|lead| lead.is_named_in(target, self.folds_case))
             && self.walk(target, Markers::AsCharacters, steps) == Some(true)

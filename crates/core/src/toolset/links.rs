@@ -81,6 +81,20 @@ pub(super) async fn judge(
     }
     let mut seen = HashSet::new();
     for place in &analysis.places {
+        for written in &place.dotted {
+            if !seen.insert((written, place.what)) {
+                continue;
+            }
+            let Some(path) = above_targets(judges, written).await? else {
+                let reason = format!("'{written}' goes up from a place that rules do not know");
+                verdict = verdict.strictest(Verdict { action: Action::Ask, rule: None, reason });
+                continue;
+            };
+            let there = Place { paths: vec![path.clone()], dotted: Vec::new(), what: place.what };
+            let of_place = compared(judges.call, |steps| judges.policy.place(&there, start, steps)).await?;
+            verdict = verdict.strictest(of_place);
+            verdict = verdict.strictest(behind_last_link(judges, &path, place.what, start).await?);
+        }
         for written in &place.paths {
             if is_marked(written) || !seen.insert((written, place.what)) {
                 continue;
@@ -89,7 +103,8 @@ pub(super) async fn judge(
             match follow(judges, &path).await? {
                 Leads::Nowhere => {}
                 Leads::To(resolved) => {
-                    let there = Place { paths: vec![resolved.as_str().to_owned()], what: place.what };
+                    let there =
+                        Place { paths: vec![resolved.as_str().to_owned()], dotted: Vec::new(), what: place.what };
                     let of_place = compared(judges.call, |steps| judges.policy.place(&there, start, steps)).await?;
                     verdict = verdict.strictest(of_place);
                     plan.touches.push(Touch {
@@ -106,6 +121,48 @@ pub(super) async fn judge(
         }
     }
     Ok(verdict)
+}
+
+/// Where a spelled path leads when each `..` goes up from where the name in front of it leads; `None` where that is beyond
+/// everything that rules speak of. What stands behind the last `..` is as it is spelled.
+async fn above_targets(judges: &Judges<'_>, spelled: &str) -> Result<Option<String>> {
+    let mut reached = String::new();
+    for name in spelled.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        if name != ".." {
+            reached.push('/');
+            reached.push_str(name);
+            continue;
+        }
+        if let Ok(path) = VirtualPath::absolute(&reached) {
+            match follow(judges, &path).await? {
+                Leads::Nowhere => {}
+                Leads::To(resolved) => reached = resolved.as_str().trim_end_matches('/').to_owned(),
+                Leads::Out => return Ok(None),
+            }
+        }
+        reached.truncate(reached.rfind('/').unwrap_or_default());
+    }
+    Ok(Some(if reached.is_empty() { "/".to_owned() } else { reached }))
+}
+
+/// What the rules say of where such a path leads in the end.
+async fn behind_last_link(judges: &Judges<'_>, path: &str, what: Use, start: Start<'_>) -> Result<Verdict> {
+    let nothing = || Verdict { action: Action::Allow, rule: None, reason: String::new() };
+    if is_marked(path) {
+        return Ok(nothing());
+    }
+    let Ok(path) = VirtualPath::absolute(path) else { return Ok(nothing()) };
+    match follow(judges, &path).await? {
+        Leads::Nowhere => Ok(nothing()),
+        Leads::To(resolved) => {
+            let there = Place { paths: vec![resolved.as_str().to_owned()], dotted: Vec::new(), what };
+            compared(judges.call, |steps| judges.policy.place(&there, start, steps)).await
+        }
+        Leads::Out => {
+            let reason = format!("'{path}' leads out of the places that rules know");
+            Ok(Verdict { action: Action::Ask, rule: None, reason })
+        }
+    }
 }
 
 async fn follow(judges: &Judges<'_>, path: &VirtualPath) -> Result<Leads> {
@@ -130,7 +187,8 @@ fn is_own(judges: &Judges<'_>, path: &VirtualPath) -> bool {
 fn operation_of(what: Use) -> Operation {
     match what {
         Use::Read | Use::Perhaps | Use::Glued | Use::Whole => Operation::Read,
-        Use::Write => Operation::Write,
+        Use::Write | Use::Filled | Use::PerhapsWrite => Operation::Write,
         Use::Delete => Operation::Delete,
+        Use::Within(operation) => operation,
     }
 }

@@ -10,6 +10,7 @@ use crate::error::ErrorKind;
 mod commands;
 mod files;
 mod patterns;
+mod reached;
 
 fn vectors() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/permissions.json");

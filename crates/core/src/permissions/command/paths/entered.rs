@@ -83,7 +83,9 @@ impl Places<'_> {
         let (options, operands) = divide(arguments);
         // `pushd -n` leads nowhere, and between `[[` and `]]` it is no command at all.
         let knows = |option: &&str| name != "pushd" && option.chars().all(|character| "-LPe@".contains(character));
-        if !options.iter().all(knows) || operands.len() > 1 {
+        // `pushd` alone changes places with the directory that was put aside last.
+        let swaps = name == "pushd" && operands.is_empty();
+        if !options.iter().all(knows) || operands.len() > 1 || swaps {
             return Moved::Unknown;
         }
         let home = self.context.home.clone().map_or_else(Argument::unknown, Argument::known);

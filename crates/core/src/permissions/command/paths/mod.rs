@@ -7,19 +7,25 @@ use std::rc::Rc;
 use super::CommandContext;
 use super::argument::{ANYTHING, Argument};
 use super::deny::is_sink;
+use crate::access::Operation;
 
 mod aliases;
+mod archives;
 mod directories;
+mod dotted;
 mod entered;
 mod names;
 mod operands;
+mod repositories;
+mod searches;
+mod values;
 
 pub(super) use aliases::Aliases;
 pub(crate) use entered::Entered;
 pub(super) use entered::Moved;
 use entered::is_anywhere;
 pub(super) use names::may_match;
-use names::{Disguise, disguised, may_be_within};
+use names::{Disguise, disguised, leads_elsewhere, may_be_within};
 
 /// 2,000 places: a command line has no room for more that matter.
 const PLACES: usize = 2_000;
@@ -38,6 +44,12 @@ pub(crate) enum Use {
     Glued,
     /// A directory is read with all that lies below it.
     Whole,
+    /// Files are written below a directory, by names that nobody knows.
+    Filled,
+    /// Something in a directory is touched that no word names: only a rule for all of that counts.
+    Within(Operation),
+    /// The word may be the name of a file that is written, or of something else, such as a branch.
+    PerhapsWrite,
 }
 
 /// A file that a command touches.
@@ -46,6 +58,9 @@ pub(crate) struct Place {
     /// Where it can be: absolute, normalised, with the markers of [`super::argument`]; several where the directory that
     /// the command runs in is not certain.
     pub(crate) paths: Vec<String>,
+    /// The same as they are spelled, where a `..` stands behind a name: the kernel goes up from where that name leads, which
+    /// only those know who can follow links.
+    pub(crate) dotted: Vec<String>,
     pub(crate) what: Use,
 }
 
@@ -86,6 +101,8 @@ pub(super) struct Places<'a> {
     hides: bool,
     /// The words that were noted since the directories changed.
     noted: HashSet<(String, Use)>,
+    /// The directory from which names count, where an option names another than the present one.
+    from: Option<String>,
     /// Whether what is written takes the place of what has the name, and is not poured into it.
     replaces: bool,
     /// How many names were followed from more than one directory.
@@ -127,6 +144,7 @@ impl<'a> Places<'a> {
             renames: 0,
             hides: false,
             noted: HashSet::new(),
+            from: None,
             replaces: false,
             looks: Cell::new(0),
             is_full: false,
@@ -226,7 +244,7 @@ impl<'a> Places<'a> {
         let list = match what {
             Use::Read => Some((&mut self.reads, told_reads)),
             Use::Write | Use::Delete => Some((&mut self.writes, told_writes)),
-            Use::Perhaps | Use::Glued | Use::Whole => None,
+            Use::Perhaps | Use::Glued | Use::Whole | Use::Filled | Use::Within(_) | Use::PerhapsWrite => None,
         };
         if let Some((list, told)) = list {
             let shown = word.shown();
@@ -239,14 +257,23 @@ impl<'a> Places<'a> {
     /// The same for rules alone, of a file that the words name only together; whether it is new.
     fn add_unlisted(&mut self, word: &Argument, what: Use) -> bool {
         let path = word.marked();
-        if self.is_full() || path.is_empty() || path == "-" || !self.noted.insert((path.to_owned(), what)) {
+        if self.is_full() || path.is_empty() || path == "-" {
             return false;
         }
+        let path = match &self.from {
+            Some(from) if !path.starts_with(['/', ANYTHING]) => format!("{from}/{path}"),
+            Some(_) | None => path.to_owned(),
+        };
+        if !self.noted.insert((path.clone(), what)) {
+            return false;
+        }
+        let path = &path[..];
         if self.places.len() >= PLACES {
             self.is_full = true;
             return false;
         }
-        let mut place = Place { paths: self.all(path), what };
+        let mut place = Place { paths: self.all(path), dotted: Vec::new(), what };
+        self.see_dotted(path, &mut place);
         if self.runs_later && !path.starts_with(['/', ANYTHING]) {
             // Wherever the shell of the session is then.
             place.paths.push(format!("/{ANYTHING}/{path}"));
@@ -256,8 +283,8 @@ impl<'a> Places<'a> {
             match what {
                 Use::Write if !self.replaces => return true,
                 Use::Perhaps => place.what = Use::Read,
-                Use::Glued => return true,
-                Use::Read | Use::Write | Use::Delete | Use::Whole => {}
+                Use::Glued | Use::PerhapsWrite => return true,
+                Use::Read | Use::Write | Use::Delete | Use::Whole | Use::Filled | Use::Within(_) => {}
             }
         }
         let place = Rc::new(place);
@@ -332,7 +359,7 @@ pub(super) fn normalised(path: &str, base: &str) -> String {
             "" | "." => {}
             ".." => {
                 let above = out.rfind('/').unwrap_or_default();
-                if out[above..].contains(ANYTHING) {
+                if out[above..].contains(ANYTHING) || leads_elsewhere(&out) {
                     // It may be any number of names.
                     return unknown();
                 }

@@ -35,6 +35,23 @@ pub(super) fn disguised(path: &str) -> Option<Disguise> {
     }
 }
 
+/// Whether a path below `/proc` or `/dev` may be a link, so that `..` behind it is not what stands in front of it.
+pub(super) fn leads_elsewhere(path: &str) -> bool {
+    const DEVICES: [&str; 8] = ["fd", "stdin", "stdout", "stderr", "core", "shm", "log", "initctl"];
+    if let Some(device) = path.strip_prefix("/dev/") {
+        let name = device.split('/').next().unwrap_or_default();
+        return DEVICES.contains(&name) || is_marked(device);
+    }
+    let Some(entry) = path.strip_prefix("/proc/") else { return false };
+    let (process, rest) = entry.split_once('/').unwrap_or((entry, ""));
+    let is_process = process == "self" || (!process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_directory = match process {
+        "sys" => !is_marked(rest),
+        _ => is_process && matches!(rest, "" | "task" | "fd" | "fdinfo"),
+    };
+    !is_directory
+}
+
 /// Whether a name with the markers of [`super::argument`] may turn out to be `name`.
 pub(in super::super) fn may_match(marked: &str, name: &str) -> bool {
     let marked: Vec<char> = marked.chars().collect();

@@ -3,6 +3,7 @@
 use super::super::allow::is_option;
 use super::super::argument::{ANYTHING, Argument};
 use super::super::deny::has_option;
+use super::values::{positional, values_of};
 use super::{Places, Use};
 
 /// 40 letters of one word may be options before a value (`-ssssssd@file`), or one option of a compiler (`-include`).
@@ -68,7 +69,8 @@ impl Places<'_> {
     /// Notes the files that a command's words name.
     pub(super) fn see_operands(&mut self, name: &str, arguments: &[Argument]) {
         let (options, operands) = divide(arguments);
-        self.see_outputs(name, arguments, &operands);
+        self.see_outputs(name, arguments);
+        self.see_archives(name, arguments, &operands);
         self.see_trees(name, arguments, &operands);
         match operands_of(name) {
             Operands::Data => {}
@@ -82,6 +84,10 @@ impl Places<'_> {
                 self.add_glued(arguments);
             }
             Operands::Write => self.add_all(&operands, Use::Write),
+            Operands::Copy if name == "install" && has_option(arguments, "d", "directory") => {
+                // Directories that are made.
+                self.add_all(&operands, Use::Write);
+            }
             Operands::Delete => self.add_all(&operands, Use::Delete),
             Operands::Copy | Operands::Move => {
                 self.see_other_names(name, arguments, &operands);
@@ -90,6 +96,9 @@ impl Places<'_> {
                     for directory in values_of(arguments, &["-t", "--target-directory"]) {
                         self.add(&directory, Use::Write);
                         self.add_within(&directory, &operands);
+                        if name == "ln" && !operands.is_empty() {
+                            self.add_linked(&directory, &operands);
+                        }
                     }
                     self.add_all(&operands, Use::Write);
                     self.add_all(&operands, source);
@@ -106,8 +115,13 @@ impl Places<'_> {
                 }
             }
             Operands::WriteAfterMode => {
-                let mode = !options.iter().any(|word| is_option(word, "--reference"));
-                self.add_all(operands.get(usize::from(mode)..).unwrap_or_default(), Use::Write);
+                // `-w` is a mode, and what stands behind it a file.
+                let has_mode = |word: &&str| is_option(word, "--reference") || (name == "chmod" && is_mode(word));
+                let files = operands.get(usize::from(!options.iter().any(has_mode))..).unwrap_or_default();
+                self.add_all(files, Use::Write);
+                if has_option(arguments, "R", "recursive") {
+                    self.add_all(files, Use::Filled);
+                }
             }
             Operands::Dd => {
                 let value = |key: &str| operands.iter().find_map(|word| word.marked().strip_prefix(key));
@@ -122,7 +136,7 @@ impl Places<'_> {
                     }
                 }
             }
-            Operands::Git => self.see_git(arguments, &operands),
+            Operands::Git => self.see_git(arguments),
             Operands::Unknown => self.add_unknown(name, arguments),
         }
     }
@@ -153,6 +167,7 @@ impl Places<'_> {
             self.add(&file, Use::Read);
         }
         let is_read = match name {
+            "man" if has_option(arguments, "l", "local-file") => |_: &Argument| true,
             "man" => |word: &Argument| word.marked().contains('/'),
             "tree" if arguments.iter().any(|word| is_option(word.marked(), "--fromfile")) => |_: &Argument| true,
             _ => |_: &Argument| false,
@@ -164,7 +179,12 @@ impl Places<'_> {
     /// Directories that are taken with all that lies below them.
     fn see_trees(&mut self, name: &str, arguments: &[Argument], operands: &[&Argument]) {
         let searches = matches!(name, "rg" | "ag" | "ack")
-            || (matches!(name, "grep" | "egrep" | "fgrep" | "zgrep") && has_option(arguments, "rR", "recursive"));
+            || (matches!(name, "grep" | "egrep" | "fgrep" | "zgrep")
+                && (has_option(arguments, "rR", "recursive")
+                    || has_option(arguments, "", "dereference-recursive")
+                    || values_of(arguments, &["-d", "--directories"])
+                        .iter()
+                        .any(|value| value.exact().is_none_or(|value| "recurse".starts_with(value)))));
         if searches {
             let here = Argument::known(".");
             // The first is the pattern, unless an option hands that over.
@@ -176,6 +196,15 @@ impl Places<'_> {
         }
         let takes_trees = match name {
             "mv" | "ln" | "tar" | "gtar" | "bsdtar" | "zip" | "rsync" | "scp" | "7z" | "7za" | "7zz" | "ditto" => true,
+            // Without `-r` what lies in them is compared, too.
+            "diff" => {
+                self.add_named_alike(operands);
+                true
+            }
+            "gzip" | "gunzip" | "pigz" | "zstd" | "lz4" if has_option(arguments, "r", "recursive") => {
+                self.add_all(operands, Use::Filled);
+                true
+            }
             "cp" => {
                 has_option(arguments, "rRa", "recursive")
                     || arguments.iter().any(|word| is_option(word.marked(), "--archive"))
@@ -187,71 +216,15 @@ impl Places<'_> {
         }
     }
 
-    fn see_git(&mut self, arguments: &[Argument], operands: &[&Argument]) {
-        self.add_glued(arguments);
-        let Some((subcommand, words)) = operands.split_first() else { return };
-        let options: &[&str] = match subcommand.exact() {
-            Some("config") => &["-f", "--file"],
-            Some("commit" | "tag" | "notes" | "merge") => &["-F", "--file", "-t", "--template"],
-            _ => &[],
-        };
-        for file in values_of(arguments, options) {
-            self.add(&file, Use::Read);
-        }
-        match subcommand.exact().unwrap_or_default() {
-            // `HEAD:.env` names a file inside a commit.
-            "show" | "diff" | "add" | "blame" | "annotate" | "grep" | "archive" | "hash-object" | "cat-file"
-            | "stash" | "apply" => {
-                for word in words {
-                    let file = word.marked().rsplit_once(':').map_or(word.marked(), |(_, file)| file);
-                    self.add(&Argument::known(file), Use::Read);
-                }
-            }
-            "interpret-trailers" => self.add_all(words, Use::Read),
-            // A name without such a beginning is more often one of a branch.
-            "log" | "whatchanged" => {
-                let is_file = |word: &&&Argument| word.marked().starts_with(['.', '/', '~']);
-                self.add_all(&words.iter().filter(is_file).copied().collect::<Vec<_>>(), Use::Read);
-            }
-            "rm" => self.add_all(words, Use::Delete),
-            "mv" => {
-                if let Some((target, sources)) = words.split_last() {
-                    self.add_all(sources, Use::Delete);
-                    self.add_all(sources, Use::Read);
-                    self.add_all(sources, Use::Whole);
-                    self.add(target, Use::Write);
-                }
-            }
-            "restore" => self.add_all(words, Use::Write),
-            "init" => self.add_all(words.get(..1).unwrap_or_default(), Use::Write),
-            "clone" => self.add_all(words.get(1..2).unwrap_or_default(), Use::Write),
-            "worktree" | "bundle"
-                if words.first().is_some_and(|word| matches!(word.exact(), Some("add" | "create"))) =>
-            {
-                self.add_all(words.get(1..2).unwrap_or_default(), Use::Write);
-            }
-            _ => {}
-        }
-        if let Some(start) = arguments.iter().position(|word| word.marked() == "--") {
-            let files: Vec<&Argument> = arguments[start + 1..].iter().collect();
-            let what = if subcommand.exact() == Some("checkout") { Use::Write } else { Use::Read };
-            self.add_all(&files, what);
-        }
-    }
-
     /// Files that commands write which only read otherwise.
-    fn see_outputs(&mut self, name: &str, arguments: &[Argument], operands: &[&Argument]) {
+    fn see_outputs(&mut self, name: &str, arguments: &[Argument]) {
         let options: &[&str] = match name {
             "sort" | "iconv" | "base64" | "base32" | "time" | "strace" | "ltrace" => &["-o", "--output"],
             "less" | "more" => &["-o", "-O", "--log-file", "--LOG-FILE"],
             "tree" => &["-o"],
             "find" => &["-fprint", "-fprint0", "-fprintf", "-fls"],
-            "git" if operands.first().is_some_and(|word| matches!(word.exact(), Some("archive" | "format-patch"))) => {
-                &["-o", "--output", "--output-directory"]
-            }
-            "git" => &["--output"],
             "uniq" | "xxd" | "split" => {
-                self.add_all(operands.get(1..2).unwrap_or_default(), Use::Write);
+                self.add_second(name, arguments);
                 return;
             }
             _ => return,
@@ -260,17 +233,59 @@ impl Places<'_> {
             self.add(&file, Use::Write);
         }
         if name == "find" && arguments.iter().any(|word| word.exact() == Some("-delete")) {
-            let starts: Vec<&Argument> =
-                arguments.iter().take_while(|word| !word.marked().starts_with(['-', '(', '!'])).collect();
+            let starts = starts_of_find(arguments);
             self.add_all(&starts, Use::Delete);
+            if starts.is_empty() {
+                self.add(&Argument::known("."), Use::Delete);
+            }
+        }
+    }
+
+    /// The second operand of these is written; options that take a value stand between.
+    fn add_second(&mut self, name: &str, arguments: &[Argument]) {
+        let operands = match name {
+            "uniq" => positional(arguments, "fsw", &["skip-fields", "skip-chars", "check-chars"]),
+            "split" => {
+                let names = [
+                    "suffix-length",
+                    "bytes",
+                    "line-bytes",
+                    "number",
+                    "lines",
+                    "separator",
+                    "additional-suffix",
+                    "filter",
+                ];
+                positional(arguments, "abCnlt", &names)
+            }
+            // Its long options have one dash, and whatever begins so is one.
+            _ => positional(arguments, "bcglosnR", &["cols", "groupsize", "len", "seek", "offset", "name", "bits"]),
+        };
+        self.add_all(operands.get(1..2).unwrap_or_default(), Use::Write);
+        if name == "split" && operands.len() < 2 {
+            self.add_unlisted(&Argument::known("xaa"), Use::Write);
+        }
+    }
+
+    /// A file that is compared with a directory is compared with what has its name there.
+    fn add_named_alike(&mut self, operands: &[&Argument]) {
+        let [one, other] = operands else { return };
+        for (file, directory) in [(one, other), (other, one)] {
+            let name = file.marked().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            if !matches!(name, "" | "." | ".." | "-") {
+                self.add_unlisted(&Argument::known(format!("{}/{name}", directory.marked())), Use::Read);
+            }
         }
     }
 
     /// Where things are put may be a directory, and then each lies in it by its own name.
-    fn add_within(&mut self, target: &Argument, sources: &[&Argument]) {
+    pub(super) fn add_within(&mut self, target: &Argument, sources: &[&Argument]) {
         for source in sources {
             let name = source.marked().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            if !matches!(name, "" | "." | "..") {
+            if matches!(name, "." | "..") {
+                // What lies in it is put there.
+                self.add_unlisted(target, Use::Filled);
+            } else if !name.is_empty() {
                 self.add_unlisted(&Argument::known(format!("{}/{name}", target.marked())), Use::Write);
             }
         }
@@ -292,7 +307,7 @@ impl Places<'_> {
     }
 
     /// What is fetched lies here afterwards, by the name that its address says.
-    fn add_fetched(&mut self, name: &str, arguments: &[Argument]) {
+    pub(super) fn add_fetched(&mut self, name: &str, arguments: &[Argument]) {
         // `-O` in a cluster of letters that take no value.
         let in_cluster = |word: &Argument| {
             let letters = word.marked().strip_prefix('-').and_then(|letters| letters.split_once('O'));
@@ -312,60 +327,15 @@ impl Places<'_> {
         }
     }
 
-    fn add_all(&mut self, words: &[&Argument], what: Use) {
+    pub(super) fn add_all(&mut self, words: &[&Argument], what: Use) {
         for word in words {
             self.add(word, what);
         }
     }
 
-    /// `grep pattern files` and its kin: the first operand is no file, unless an option hands the pattern over.
-    fn add_after_program(&mut self, name: &str, arguments: &[Argument]) {
-        let valued = match name {
-            "awk" | "gawk" | "mawk" | "nawk" => "Fv",
-            "rg" => "ABCmgtTjMEr",
-            "ag" | "ack" => "ABCGgmpW",
-            "sed" | "gsed" | "jq" | "yq" | "perl" => "l",
-            _ => "ABCmdD",
-        };
-        let mut what = Use::Read;
-        let mut handed = false;
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            let text = word.marked();
-            let letter =
-                text.strip_prefix('-').filter(|option| option.len() == 1).and_then(|option| option.chars().next());
-            if text == "--" {
-                continue;
-            } else if !text.starts_with('-') || text == "-" {
-                if handed {
-                    self.add(word, what);
-                } else if name == "perl" {
-                    // A script; where it is none, its errors show what it holds.
-                    self.add(word, Use::Glued);
-                }
-                handed = true;
-            } else if letter.is_some_and(|letter| valued.contains(letter)) {
-                words.next();
-            } else if letter == Some('e') || matches!(text, "--regexp" | "--expression") {
-                words.next();
-                handed = true;
-            } else if letter == Some('f') || text == "--file" {
-                if let Some(file) = words.next() {
-                    self.add(file, Use::Read);
-                }
-                handed = true;
-            } else if edits_in_place(name, text) {
-                what = Use::Write;
-            } else {
-                handed |=
-                    ["-e", "-f", "--regexp=", "--file=", "--expression="].iter().any(|option| text.starts_with(option));
-            }
-        }
-    }
-
     /// Files behind the letters of options (`-Xfile`, `-sd@file`, `--x=file`): nobody knows which letters take a value, so what
     /// stands behind each of the first ones may be a name, of which only what a rule says counts.
-    fn add_glued(&mut self, arguments: &[Argument]) {
+    pub(super) fn add_glued(&mut self, arguments: &[Argument]) {
         for word in arguments {
             let text = word.marked();
             match text.strip_prefix('-') {
@@ -405,6 +375,9 @@ impl Places<'_> {
     fn add_unknown(&mut self, name: &str, arguments: &[Argument]) {
         self.add_glued(arguments);
         self.add_fetched(name, arguments);
+        if name == "curl" && may_read_any_file(arguments) {
+            self.add(&Argument::unknown(), Use::Perhaps);
+        }
         if matches!(name, "tar" | "gtar" | "bsdtar")
             && let Some(letters) = arguments.first().filter(|word| !word.marked().starts_with('-'))
         {
@@ -447,43 +420,6 @@ impl Places<'_> {
     }
 }
 
-/// The values of these options, glued to them or in the word behind.
-fn values_of(arguments: &[Argument], options: &[&str]) -> Vec<Argument> {
-    let mut values = Vec::new();
-    for (index, word) in arguments.iter().enumerate() {
-        let text = word.marked();
-        let Some(option) = options.iter().find(|option| is_option(text, option)) else { continue };
-        let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
-        let glued = match (text.split_once('=').filter(|_| text.starts_with("--")), letter) {
-            (Some((_, value)), _) => value,
-            (None, Some(letter)) => text.split_once(letter).map_or("", |(_, value)| value.trim_start_matches('=')),
-            (None, None) => "",
-        };
-        if !glued.is_empty() {
-            values.push(Argument::known(glued));
-        } else if let Some(value) = arguments.get(index + 1) {
-            values.push(value.clone());
-        }
-    }
-    values
-}
-
-/// Whether this option makes a program change the files that it reads.
-fn edits_in_place(name: &str, text: &str) -> bool {
-    let Some(letters) = text.strip_prefix('-') else { return false };
-    // Letters that take the rest of their word.
-    let valued = match name {
-        "sed" | "gsed" => "efl",
-        "perl" => "eEIMmFx0CdD",
-        "yq" => "pIoN",
-        _ => return false,
-    };
-    if letters.starts_with('-') {
-        return is_option(text, "--in-place") || is_option(text, "--inplace");
-    }
-    letters.chars().take_while(|letter| !valued.contains(*letter)).any(|letter| letter == 'i')
-}
-
 /// The path in `file://host/path`, which a word may hold behind an option or a `=`; a `%` in it may stand for any text.
 fn file_of_address(text: &str) -> Option<String> {
     let start = text.to_ascii_lowercase().find("file:/")? + "file:".len();
@@ -494,6 +430,47 @@ fn file_of_address(text: &str) -> Option<String> {
     };
     let path = path.split(['?', '#']).next().unwrap_or_default();
     Some(if path.contains('%') { ANYTHING.to_string() } else { path.to_owned() })
+}
+
+/// Whether an address of `curl` may turn out to be that of any file: `[…]` and `{…}` in it stand for others.
+fn may_read_any_file(arguments: &[Argument]) -> bool {
+    if arguments.iter().any(|word| is_option(word.marked(), "--proto-default")) {
+        return true;
+    }
+    let is_plain = has_option(arguments, "g", "globoff");
+    arguments.iter().any(|word| {
+        let text = word.marked().to_ascii_lowercase();
+        let Some(pattern) = text.find(['[', '{']).filter(|_| !is_plain && text.contains(":/")) else { return false };
+        // Behind another scheme it is no file, and a text in quotes is what is sent.
+        let (known, rest) = text.split_at(pattern);
+        if known.contains("file:") {
+            return true;
+        }
+        !known.contains(":/") && rest.contains(":/") && !rest.contains('"')
+    })
+}
+
+/// Where `find` looks, behind the options that come first.
+fn starts_of_find(arguments: &[Argument]) -> Vec<&Argument> {
+    let mut words = arguments.iter().peekable();
+    while let Some(word) = words.peek().map(|word| word.marked()) {
+        let takes_value = word == "-D";
+        if !(takes_value || matches!(word, "-H" | "-L" | "-P" | "--") || word.starts_with("-O")) {
+            break;
+        }
+        words.next();
+        if takes_value {
+            words.next();
+        }
+    }
+    words.take_while(|word| !word.marked().starts_with(['-', '(', '!'])).collect()
+}
+
+/// Whether an option of `chmod` is the mode.
+fn is_mode(option: &str) -> bool {
+    option.strip_prefix('-').is_some_and(|mode| {
+        !mode.is_empty() && mode.bytes().all(|byte| b"rwxXstugoa,=+-01234567".contains(&byte)) && !mode.starts_with('-')
+    })
 }
 
 /// Options, and what is none.

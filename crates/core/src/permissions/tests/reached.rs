@@ -1,0 +1,490 @@
+//! Files that a command reads or writes by a way that its words only hint at: directories, links, clusters of options.
+
+use super::commands::here;
+use super::*;
+
+/// All may be touched but what is private, which is not read, and what is kept, which is neither changed nor removed.
+fn private_and_kept() -> PermissionChecker {
+    let text = r#"{"default":"allow",
+        "read":{"rules":[{"pattern":"/w/p/private/**","action":"deny"}]},
+        "write":{"rules":[{"pattern":"/w/p/keep/**","action":"deny"}]},
+        "delete":{"rules":[{"pattern":"/w/p/keep/**","action":"deny"}]}}"#;
+    PermissionChecker::new(ruleset(text)).unwrap()
+}
+
+fn allowed<'a>(commands: &[&'a str]) -> Vec<&'a str> {
+    let checker = private_and_kept();
+    let is_allowed = |command: &&&str| checker.check_command(command, &here()).action == Action::Allow;
+    commands.iter().filter(is_allowed).copied().collect()
+}
+
+fn not_allowed(commands: &[&str]) -> Vec<String> {
+    let checker = private_and_kept();
+    let judged = commands.iter().map(|command| (command, checker.check_command(command, &here())));
+    let stopped = judged.filter(|(_, verdict)| verdict.action != Action::Allow);
+    stopped.map(|(command, verdict)| format!("{command}: {}", verdict.reason)).collect()
+}
+
+#[track_caller]
+fn stops(commands: &[&str]) {
+    assert_eq!(allowed(commands), Vec::<&str>::new());
+}
+
+#[track_caller]
+fn lets_pass(commands: &[&str]) {
+    assert_eq!(not_allowed(commands), Vec::<String>::new());
+}
+
+/// The kernel takes `..` behind a link above its target.
+#[test]
+fn what_stands_behind_a_link_is_above_its_target() {
+    stops(&[
+        "cat /dev/fd/../cwd/private/key",
+        "cat < /dev/fd/../cwd/private/key",
+        "cat /proc/net/../cwd/private/key",
+        "cat /proc/mounts/../cwd/private/key",
+        "cat /dev/fd/../../self/cwd/private/key",
+        "cat /proc/net/../../self/root/w/p/private/key",
+        "cat /proc/thread-self/../../cwd/private/key",
+        "cat /proc/self/fd/3/../private/key",
+        "cat /dev/f?/../cwd/private/key",
+        "cat /dev/shm/../w/p/private/key",
+        "cat /var/run/../w/p/private/key",
+        "cat ../../var/run/../w/p/private/key",
+        "cat /usr/bin/X11/../../w/p/private/key",
+        "ln -s a/b/c l; cat l/../../../private/key",
+        "ln -s a/b/c l; cat l/../../../private/k?y",
+        "cat ?/../key",
+        "cd /proc/net/../cwd; cat private/key",
+    ]);
+    lets_pass(&[
+        "cat pub/../a.txt",
+        "cat ../p/a.txt",
+        "cat ./../p/pub/a.txt",
+        "cat pub/sub/../*.txt",
+        "cat /w/p/pub/../a.txt",
+        "cat /proc/self/status /proc/cpuinfo",
+        "ls /usr/lib/../include",
+        "ln -s a/b/c l; cat l/x",
+        "cd pub/.. && cat a.txt",
+    ]);
+}
+
+/// A pattern for a directory hid what lies below what it matches.
+#[test]
+fn a_pattern_for_a_directory_is_judged_with_what_lies_below() {
+    stops(&[
+        "rm -rf kee?",
+        "rm -rf kee*",
+        "rm -rf [k]eep",
+        "rm -rf ./kee?/",
+        "rm -rf */sub",
+        "rm -rf /w/p/k*",
+        "cp -r privat? q",
+        "grep -r x priv*",
+        "mv kee? q",
+    ]);
+    lets_pass(&["rm -f *.o", "rm -rf bu*d", "rm -rf buil?", "cp -r s* q", "rm -rf build/*", "rm -f keep?.txt"]);
+    let permissive = preset("permissive");
+    for command in ["rm -rf buil?", "rm -rf packages/*/dist", "cp -r src/* q"] {
+        let judged = permissive.check_command(command, &here());
+        assert_eq!(judged.action, Action::Allow, "{command}: {} {:?}", judged.reason, judged.rule);
+    }
+}
+
+#[test]
+fn find_removes_from_where_it_starts() {
+    stops(&[
+        "find -path ./keep/a -delete",
+        "find -name a -path './keep/*' -delete",
+        "find -L . -path './keep/*' -name a -delete",
+        "find -P keep -name a -delete",
+        "find -O2 keep -name a -delete",
+        "find -D tree keep -name a -delete",
+        "find -H -L keep -name a -delete",
+        "find -- keep -name a -delete",
+        "cd keep && find -name a -delete",
+    ]);
+    lets_pass(&["find build -name a -delete", "find -L build -name '*.o' -delete", "find . -name '*.o'"]);
+}
+
+/// A directory was judged by its own name, and not by those that are read and written in it.
+#[test]
+fn archives_are_packed_and_unpacked_in_directories() {
+    stops(&[
+        "tar --directory=private -cO key",
+        "tar -Cprivate -cO key",
+        "tar -C private -cO .",
+        "tar -C pub -cO ../private/key",
+        "tar -cO -C pub ../private",
+        "tar cOC private key",
+        "tar xf t.tar -C keep",
+        "tar xfC t.tar keep",
+        "tar -xf t.tar -Ckeep",
+        "tar xf t.tar --directory=keep",
+        "tar xf t.tar --directory keep",
+        "tar xf t.tar --one-top-level=keep",
+        "tar xf t.tar -C keep/sub",
+        "cd keep && tar xf ../t.tar",
+        "unzip -o -d keep t.zip",
+        "unzip -o t.zip -d keep",
+        "unzip -dkeep t.zip",
+        "cd keep && unzip ../t.zip",
+        "7z x -okeep t.7z",
+        "cd keep && 7z x ../t.7z",
+        "cd keep && cpio -id < ../t.cpio",
+        "curl -s --output-dir keep -o x https://h/x",
+        "curl -s --output-dir keep -O https://h/x",
+        "curl -s --output-dir . -o keep/x https://h/x",
+        "wget -P keep https://h/x",
+        "wget --directory-prefix=keep https://h/x",
+        "cd private && tar -cO key",
+    ]);
+    lets_pass(&[
+        "tar xf t.tar -C build",
+        "tar tf t.tar",
+        "tar -tvf t.tar",
+        "tar xOf t.tar a.txt",
+        "tar czf x.tgz src",
+        "unzip -l t.zip",
+        "unzip -d build t.zip",
+        "unzip -p t.zip a.txt",
+        "curl -s --output-dir build -O https://h/x",
+        "wget -P build https://h/x",
+    ]);
+    let permissive = preset("permissive");
+    for command in ["tar xf t.tar", "unzip t.zip", "tar xf t.tar -C build", "tar czf x.tgz ."] {
+        assert_eq!(permissive.check_command(command, &here()).action, Action::Allow, "{command}");
+    }
+}
+
+#[test]
+fn git_works_from_another_directory() {
+    stops(&[
+        "git -C pub diff --no-index /dev/null ../private/key",
+        "git -C pub -C .. add private/key",
+        "git --work-tree=private add . && git diff --cached",
+        "git --work-tree private add .",
+        "git -C private add .",
+        "git -C private grep --no-index x",
+        "git -C private grep x",
+        "git -C keep init -q",
+        "git -C keep clone -q .. y",
+        "git --work-tree=keep checkout -f HEAD",
+        "git --git-dir=keep/g init",
+        "git -C keep checkout -- a",
+        "git -C keep clean -fd",
+        "cd private && git grep x",
+        "cd private && git add .",
+        "cd keep && git init",
+        "cd keep && git checkout .",
+    ]);
+    lets_pass(&[
+        "git -C sub status",
+        "git -C sub log --oneline",
+        "git -C sub add .",
+        "git -C sub checkout main",
+        "git -C sub diff a.txt",
+        "git -C keep status",
+    ]);
+}
+
+#[test]
+fn git_takes_files_and_directories() {
+    stops(&[
+        "git grep --no-index SECRET private",
+        "git grep --untracked SECRET",
+        "git grep --no-index SECRET",
+        "git grep SECRET private",
+        "git grep -e SECRET -- private/key",
+        "git grep -eSECRET private/key",
+        "git diff --no-index pub private",
+        "git diff private",
+        "git add private",
+        "git add -A private",
+        "git archive HEAD private",
+        "git checkout keep/a",
+        "git checkout keep",
+        "git checkout kee?/a",
+        "git checkout HEAD keep/a",
+        "git checkout -f HEAD keep",
+        "git checkout -- keep",
+        "git checkout HEAD -- keep",
+        "git restore keep",
+        "git restore -s HEAD keep",
+        "git restore --source HEAD keep/a",
+        "git clean -fq keep/a",
+        "git clean -fdq keep",
+        "git clean -fd -e x keep",
+        "git mv a.txt keep",
+        "git mv a.txt b.txt keep/sub",
+        "git worktree add -b br keep/w",
+        "git worktree add keep",
+        "git clone -q -b master . keep/c",
+        "git clone . keep",
+        "git clone --depth 1 . keep/c",
+        "git init -q -b main keep/i",
+        "git init keep",
+        "git clone --separate-git-dir keep/g . z",
+        "git init --separate-git-dir=keep/g z",
+        "git format-patch -o keep -1",
+        "git format-patch --output-directory=keep -1",
+        "git archive -o keep/x HEAD",
+        "git fast-export --export-marks keep/x HEAD",
+        "git fast-export --import-marks=private/key HEAD",
+        "git checkout-index --prefix=keep/ -a",
+        "git checkout-index -f keep/a",
+        "git update-index --add private/key",
+        "git commit -F private/key",
+        "git commit -qaF private/key",
+        "git commit -t private/key",
+        "git checkout --pathspec-from-file private/key",
+        "git add --pathspec-from-file=list",
+        "git merge-file -p private/key a b",
+        "git submodule add https://h/x keep/x",
+        "git stash push keep/a",
+        "git log -p -- private",
+    ]);
+    lets_pass(&[
+        "git grep x",
+        "git grep -n x pub",
+        "git grep private",
+        "git diff",
+        "git diff HEAD~1",
+        "git diff main..topic",
+        "git checkout main",
+        "git checkout -b x",
+        "git checkout -b private origin/main",
+        "git checkout -b keep/x",
+        "git checkout \"$BRANCH\"",
+        "git checkout -",
+        "git checkout .",
+        "git checkout HEAD~1 a.txt",
+        "git add .",
+        "git add -A",
+        "git add pub a.txt",
+        "git add *",
+        "git restore .",
+        "git restore --staged a.txt",
+        "git stash",
+        "git stash pop",
+        "git clone https://h/x",
+        "git clone -b main https://h/x y",
+        "git init",
+        "git init -b main z",
+        "git worktree add -b br ../w",
+        "git format-patch -1",
+        "git clean -fd build",
+        "git mv a.txt b.txt",
+        "git commit -m 'keep private'",
+        "git log --oneline",
+    ]);
+}
+
+/// The pattern of a search is no file, and the file behind it is one.
+#[test]
+fn a_program_may_be_handed_over_in_any_spelling() {
+    stops(&[
+        "sed -nep private/key",
+        "sed -nEep private/key",
+        "sed -nfs.sed private/key",
+        "sed -nf private/key a.txt",
+        "sed --expr=p private/key",
+        "sed --exp p private/key",
+        "sed -n --expression p private/key",
+        "sed -n -- p private/key",
+        "sed -s -ep private/key",
+        "grep --reg=SECRET private/key",
+        "grep --reg SECRET private/key",
+        "grep -ivfa.txt private/key",
+        "grep -inefoo private/key",
+        "grep -ie foo private/key",
+        "grep -xf private/key",
+        "grep -xf private/key a.txt",
+        "grep --fil=private/key a.txt",
+        "grep -A3 foo private/key",
+        "grep -nA 3 foo private/key",
+        "grep -- -x private/key",
+        "grep --color foo private/key",
+        "grep --context 3 foo private/key",
+        "jq -nf private/key",
+        "jq -n --from-file private/key",
+        "jq --arg a b . private/key",
+        "jq --slurpfile a private/key .",
+        "jq -n --rawfile a private/key '$a'",
+        "jq -e . private/key",
+        "perl -ne print private/key",
+        "perl -lne print private/key",
+        "perl -wnlE say private/key",
+        "perl -l x.pl private/key",
+        "awk -F: 1 private/key",
+        "awk -vx=1 1 private/key",
+        "gawk -e 1 private/key",
+        "gawk -e1 private/key",
+        "gawk --source=1 private/key",
+        "awk -f private/key",
+        "rg -nefoo private/key",
+        "rg -ue foo private/key",
+        "rg --regexp foo private/key",
+        "rg -g '*.x' foo private/key",
+        "sed s/orig/x/ keep/a -i",
+        "sed -e s/orig/x/ keep/a --in-place",
+        "perl -pe s/a/b/ -i keep/a",
+        "git grep -f private/key",
+    ]);
+    lets_pass(&[
+        "sed -n -e /private/p a.txt",
+        "sed -i s/a/b/ a.txt",
+        "grep private a.txt",
+        "grep -n private a.txt",
+        "grep -A 3 -B 3 private a.txt",
+        "grep --include '*.rs' private a.txt",
+        "grep -e private a.txt",
+        "grep -m 1 private a.txt",
+        "rg -n word pub",
+        "rg -t rust word pub",
+        "jq . a.json",
+        "jq -r .a a.json",
+        "jq --arg a private . a.json",
+        "awk -F , '{print $1}' a.csv",
+        "awk -v private=1 1 a.csv",
+    ]);
+}
+
+#[test]
+fn directories_are_taken_by_many_commands() {
+    stops(&[
+        "grep -d recurse SECRET private",
+        "grep -drecurse SECRET private",
+        "grep --directories=recurse SECRET private",
+        "grep --directories recurse SECRET private",
+        "grep --dereference-recursive SECRET private",
+        "gzip -rc private",
+        "gzip -r keep",
+        "diff -r pub private",
+        "diff pub private",
+        "touch key; diff key private",
+        "diff private key",
+        "python3 -m zipfile -c x.zip private",
+        "python3 -m tarfile -c x.tar private",
+        "python3 -m http.server -d private",
+        "gcc -E -I private -include key -xc /dev/null",
+        "gcc -E -Iprivate -include key -xc /dev/null",
+        "cp -r pub/. keep",
+        "cp -r pub/./ keep",
+        "cp -rt keep pub/.",
+        "cp -r pub/.. keep",
+        "chmod -R 700 keep",
+        "chmod -w keep/a",
+        "chmod -R -w keep",
+        "chmod -x,+r keep/a",
+        "chown -R u keep",
+        "install -d keep/x z",
+        "install -d z keep/x",
+        "install -m 755 -d keep/x z",
+        "cp -t pub private/key",
+        "ln -st sub/deep ../private",
+        "ln -rst sub ../private/key",
+        "truncate -s 0 keep/a",
+        "mytool private",
+        "mytool --into=keep",
+    ]);
+    lets_pass(&[
+        "gzip -r build",
+        "gzip a.txt",
+        "diff a.txt b.txt",
+        "diff -r pub src",
+        "python3 -m zipfile -c x.zip pub",
+        "cp -r pub/. build",
+        "chmod -R 700 build",
+        "chmod -x a.txt",
+        "chmod +x run.sh",
+        "install -d build/x",
+        "ln -st sub ../a",
+        "npm run private:build",
+        "gcc -Iinclude -c a.c",
+        "ls -la private",
+        "mkdir -p build/keep",
+    ]);
+}
+
+#[test]
+fn values_of_options_move_no_operands() {
+    stops(&[
+        "uniq -f 1 a.txt keep/x",
+        "uniq -w 3 a.txt keep/x",
+        "uniq -cw 3 a.txt keep/x",
+        "uniq --skip-fields 1 a.txt keep/x",
+        "uniq --skip-f 1 a.txt keep/x",
+        "uniq -- a.txt keep/x",
+        "split -l 1 a.txt keep/x",
+        "split -b 3 a.txt keep/x",
+        "split -db 3 a.txt keep/x",
+        "split --bytes 3 a.txt keep/x",
+        "split --bytes=3 a.txt keep/x",
+        "split -a 3 -l 2 a.txt keep/x",
+        "cd keep && split ../a.txt",
+        "xxd -l 3 a.txt keep/x",
+        "xxd -r -s 3 a.txt keep/x",
+    ]);
+    lets_pass(&["uniq -f 1 a.txt", "uniq a.txt b.txt", "split -l 1 a.txt part-", "split a.txt", "xxd -l 16 a.txt"]);
+    // What is only read is not written.
+    let text = r#"{"default":"allow","write":{"rules":[{"pattern":"a.txt","action":"deny"}]}}"#;
+    let checker = PermissionChecker::new(ruleset(text)).unwrap();
+    for command in ["uniq -f 1 a.txt", "split -l 1 a.txt part-", "split -b 3 a.txt", "xxd -l 3 a.txt", "xxd -s 1 a.txt"]
+    {
+        assert_eq!(checker.check_command(command, &here()).action, Action::Allow, "{command}");
+    }
+}
+
+#[test]
+fn addresses_and_lists_may_name_any_file() {
+    stops(&[
+        "curl -s 'file:///w/p/privat[e-e]/key'",
+        "curl -s 'file:///w/p/{private}/key'",
+        "curl -s 'file:///w/{p/private,x}/key'",
+        "curl -s 'fil[e-e]:///w/p/private/key'",
+        "curl -s '{file}:///w/p/private/key'",
+        "curl -s '{file:///w/p/private/key}'",
+        "curl -s --url='fil[e-e]:///w/p/private/key'",
+        "curl --proto-default file localhost/w/p/private/key",
+        "curl --proto-default=file localhost/w/p/private/key",
+        "printf 'private/key\\0' | sort --files0-from=-",
+        "printf 'private/key\\0' | sort --files0-from -",
+        "find private -type f -print0 | sort --files0-from=-",
+        "echo private/key | tar -T - -cO",
+        "echo private/key | tar -cOT -",
+        "tar --files-from=list -cO",
+        "echo private/key | zip -q - -@",
+        "echo private/key | wc --files0-from=-",
+        "echo private/key | cpio -o",
+        "rsync --files-from=list . /tmp/x",
+        "cd private && man -l key",
+        "man -l private/key",
+    ]);
+    lets_pass(&[
+        "curl -s https://h/x",
+        "curl -s 'https://h/x[1-3].png'",
+        "curl -s 'https://h/{a,b}'",
+        "curl -s 'https://h/x?a[]=1'",
+        "curl -s 'h/{a,b}'",
+        "curl -g 'https://h/x?filter={\"a\":1}'",
+        "curl -s -X POST -d '{\"a\":1}' https://h/x",
+        "curl -d '{\"url\":\"https://x\"}' https://h/x",
+        "curl -w '%{http_code}' https://h/x",
+        "sort a.txt",
+        "zip -q x.zip a.txt",
+        "man -k printf",
+        "man ls",
+    ]);
+}
+
+#[test]
+fn what_is_said_of_a_denial_is_true() {
+    let checker = private_and_kept();
+    let reason = |command: &str| checker.check_command(command, &here()).reason;
+    assert!(!reason("cd private && git grep --no-index SECRET").contains("SECRET"));
+    let swaps = checker.check_command("pushd", &here());
+    assert_eq!(swaps.action, Action::Ask, "{}", swaps.reason);
+    assert!(swaps.reason.contains("known only when it runs"), "{}", swaps.reason);
+}
