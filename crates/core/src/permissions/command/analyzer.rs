@@ -346,7 +346,8 @@ impl<'a> Analyzer<'a> {
                 self.numbers.see_shell(&layer.arguments[1..]);
             }
             let running = self.running.text_of(name.as_deref());
-            let is_own = !matches!(name.as_deref(), Some("eval" | "trap" | "alias"));
+            // Functions of a session reach also shells that it starts.
+            let is_own = !self.context.continues && !matches!(name.as_deref(), Some("eval" | "trap" | "alias"));
             self.evaluated += if running.by == Runner::Apart { 0 } else { scripts.len() };
             for text in scripts {
                 self.queue.push_back(Text { text, kind: NestedKind::Script, depth: depth + 1, running, is_own });

@@ -88,6 +88,8 @@ pub(super) struct Variables<'a> {
     moves: bool,
     /// Whether the script runs text that may set any of them.
     hidden: bool,
+    /// Whether its commands may set any but those of the shell: which they are is not known, or which they set.
+    unsure: bool,
     /// How many characters of values were put into words.
     substituted: Cell<usize>,
     /// The arguments of each command, and whether braces in it were expanded, which a plain `sh` does not.
@@ -111,6 +113,7 @@ impl<'a> Variables<'a> {
             set: HashSet::new(),
             moves: false,
             hidden: false,
+            unsure: false,
             substituted: Cell::new(0),
             expanded: Vec::new(),
         };
@@ -132,10 +135,10 @@ impl<'a> Variables<'a> {
         }
         // What commands set depends on what their words become, and that on what is set.
         for pass in 0..=PASSES {
-            variables.hidden |= pass == PASSES;
+            variables.unsure |= pass == PASSES;
             variables.know(&candidates);
             variables.expand_all(script);
-            if variables.hidden || !variables.see_commands(script, functions) {
+            if variables.hidden || pass == PASSES || !variables.see_commands(script, functions) {
                 break;
             }
         }
@@ -145,7 +148,7 @@ impl<'a> Variables<'a> {
     /// Takes for known what is given once and set by no command.
     fn know(&mut self, candidates: &[(usize, &'a String, &'a Word)]) {
         self.known.clear();
-        for (index, name, value) in candidates.iter().filter(|_| !self.hidden) {
+        for (index, name, value) in candidates.iter().filter(|_| !self.hidden && !self.unsure) {
             if !self.set.contains(*name)
                 && let Some(value) = self.text_of(value)
             {
@@ -185,8 +188,11 @@ impl<'a> Variables<'a> {
     fn see_commands(&mut self, script: &Script, functions: &HashSet<String>) -> bool {
         let own: HashSet<&str> = script.functions.iter().map(|function| function.name.as_str()).collect();
         let mut changes = false;
-        for (arguments, _) in &self.expanded {
+        for ((arguments, _), command) in self.expanded.iter().zip(&script.commands) {
             let Some((first, arguments)) = setting::of_shell(arguments) else { continue };
+            if waits_for_numbers(command) {
+                continue;
+            }
             let effect = match first.exact() {
                 Some(name) if functions.contains(name) && !own.contains(name) => Effect::Anything,
                 Some(name) => setting::effect(name, arguments),
@@ -205,6 +211,10 @@ impl<'a> Variables<'a> {
                     }
                 }
                 Effect::Anything => {
+                    changes |= !self.unsure;
+                    self.unsure = true;
+                }
+                Effect::Hidden => {
                     self.hidden = true;
                     return true;
                 }
@@ -332,6 +342,15 @@ impl<'a> Variables<'a> {
         self.substituted.set(self.substituted.get() + value.len());
         (self.substituted.get() <= SUBSTITUTED).then_some(value)
     }
+}
+
+/// Whether it is `wait $!`: a number is no option that names a variable.
+fn waits_for_numbers(command: &RawCommand) -> bool {
+    let is_number = |word: &Word| word.parts.iter().all(|part| matches!(part, Part::Number));
+    command
+        .words
+        .split_first()
+        .is_some_and(|(first, words)| first.plain() == Some("wait") && words.iter().all(is_number))
 }
 
 /// Whether shells set the variable themselves, whatever it was given.

@@ -84,9 +84,6 @@ impl Numbers {
             if OWN.contains(&name) || !seen.insert(name) {
                 continue;
             }
-            if variables::is_poison(name) {
-                return Some(format!("a text that it takes for a number may set '{name}'"));
-            }
             let values = self.values.get(name).map(Vec::as_slice).unwrap_or_default();
             if values.iter().any(|value| matches!(value, Value::Unknown)) || (values.is_empty() && continues) {
                 let taken = if taken == POSITIONAL { "1" } else { taken };
@@ -151,6 +148,8 @@ impl Numbers {
             ("let", None) => self.unknown |= !behind.is_empty(),
             (_, None) if name == "set" || is_function || is_shell => self.give_unknown(POSITIONAL),
             ("unset", _) => {}
+            // One word in quotes is no option and a text.
+            ("printf", Some([only])) if is_one_word(only) => {}
             (_, _) => match setting::variables_set(name, behind) {
                 Some(names) => {
                     for name in names {
@@ -247,6 +246,14 @@ impl Numbers {
     }
 }
 
+/// Whether a word is one whatever its variables hold.
+fn is_one_word(word: &Word) -> bool {
+    word.parts.iter().all(|part| match part {
+        Part::Text { .. } | Part::Number | Part::Variable { quoted: true, .. } => true,
+        Part::Variable { quoted: false, .. } | Part::Output { .. } | Part::Dynamic => false,
+    })
+}
+
 /// What a word is as a number. `expands_patterns` says that it may become names of files.
 fn value_of(word: &Word, script: &Script, expands_patterns: bool) -> Value {
     let mut names = Vec::new();
@@ -304,7 +311,9 @@ fn value_of_text(text: &str) -> Value {
         return Value::Unknown;
     }
     let names = names_in(text);
-    Value::Of(names.read.into_iter().chain(names.set).collect())
+    let names: Vec<String> = names.read.into_iter().chain(names.set).collect();
+    // Such a text may set them: `IFS=1`.
+    if names.iter().any(|name| variables::is_poison(name)) { Value::Unknown } else { Value::Of(names) }
 }
 
 /// The variables of a sum.

@@ -16,8 +16,10 @@ pub(super) enum Effect {
     Moves,
     /// It sets these.
     Sets(Vec<String>),
-    /// It may set any of them.
+    /// Which it sets is not known.
     Anything,
+    /// It runs a text that may set any of them.
+    Hidden,
 }
 
 /// The command that the shell itself runs, without the words in front of it that only say how: its name, and its words.
@@ -36,10 +38,10 @@ pub(super) fn of_shell(arguments: &[Argument]) -> Option<(&Argument, &[Argument]
 /// What a command of that name does.
 pub(super) fn effect(name: &str, arguments: &[Argument]) -> Effect {
     match name {
-        "eval" | "trap" | "source" | "." => Effect::Anything,
+        "eval" | "trap" | "source" | "." => Effect::Hidden,
         // Behind `time` assignments stand as in front of any command.
         _ if name.contains('=') => Effect::Anything,
-        "declare" | "typeset" | "local" if has_letter(arguments, 'n') => Effect::Anything,
+        "declare" | "typeset" | "local" if has_letter(arguments, 'n') => Effect::Hidden,
         _ if MOVERS.contains(&name) => Effect::Moves,
         _ => match variables_set(name, arguments) {
             Some(names) if names.is_empty() => Effect::Nothing,

@@ -185,6 +185,9 @@ const HARMLESS: &[&str] = &[
     "dir=build; i=0; i=$((i+1)); rm -rf $dir",
     "dir=build; for i in 1 2; do echo $((i+1)); done; rm -rf $dir",
     "dir=build; time make; rm -rf $dir",
+    "dir=build; make & wait $!; rm -rf $dir",
+    "printf \"$i\"; i=$((i + 1))",
+    "f() { echo \"$1\" $(($2 + 1)); }; f \"$HOME\" 3",
     "dir=build; command -v node; rm -rf $dir",
     "read -p \"$prompt\" x",
     "unset a[0]",
@@ -260,6 +263,17 @@ fn variables_of_a_session_are_not_known() {
     ] {
         assert_eq!(action(command), Action::Allow, "{command}");
     }
+}
+
+/// What is not known of other variables is no reason to forget where home is.
+#[test]
+fn homes_stay_known_behind_unknown_commands() {
+    for command in
+        ["$X; rm -rf ~", "read -p \"$p\" x; rm -rf $HOME", "printf \"$x\"; rm -rf \"$HOME\"", "wait $x; rm -rf ~/"]
+    {
+        assert_eq!(action(command), Action::Deny, "{command}");
+    }
+    assert_eq!(action("trap \"$x\" EXIT; rm -rf $HOME"), Action::Ask);
 }
 
 /// What a plain `sh` runs is listed as well; the command itself only once.
