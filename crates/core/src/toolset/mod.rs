@@ -39,6 +39,9 @@ use crate::tool::ToolSettings;
 
 #[cfg(test)]
 #[cfg(unix)]
+mod above_tests;
+#[cfg(test)]
+#[cfg(unix)]
 mod approval_samples;
 mod approve;
 #[cfg(test)]

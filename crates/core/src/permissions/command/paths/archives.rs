@@ -1,11 +1,15 @@
 //! What is packed, unpacked and fetched: from which directory names count, into which one files are put, and lists of names that
 //! only the run knows.
 
-use super::super::argument::Argument;
+use super::super::argument::{ANYTHING, Argument};
 use super::super::deny::has_option;
 use super::values::{cluster, is_long, values_of};
 use super::{Places, Use};
 
+/// 16 directories that one command names for others to count from.
+const DIRECTORIES: usize = 16;
+/// 4,096 bytes of their names.
+const PATH_BYTES: usize = 4_096;
 /// Letters of `tar` that take a value.
 const TAR_VALUES: &str = "bCfgHIKLNTVX";
 
@@ -39,10 +43,13 @@ impl Places<'_> {
                 self.fill(values_of(arguments, &["-D", "--directory"]));
             }
             "curl" => {
-                for directory in values_of(arguments, &["--output-dir"]) {
+                let directories = few(values_of(arguments, &["--output-dir"]));
+                let outputs =
+                    if directories.is_empty() { Vec::new() } else { values_of(arguments, &["-o", "--output"]) };
+                for directory in directories {
                     self.from(&directory, |places| {
-                        for file in values_of(arguments, &["-o", "--output"]) {
-                            places.add(&file, Use::Write);
+                        for file in &outputs {
+                            places.add(file, Use::Write);
                         }
                         places.add_fetched(name, arguments);
                     });
@@ -60,7 +67,7 @@ impl Places<'_> {
     /// Looks at something from another directory.
     pub(super) fn from(&mut self, directory: &Argument, look: impl FnOnce(&mut Self)) {
         let from = match &self.from {
-            Some(from) if !directory.marked().starts_with('/') => format!("{from}/{}", directory.marked()),
+            Some(from) if !directory.marked().starts_with(['/', ANYTHING]) => format!("{from}/{}", directory.marked()),
             Some(_) | None => directory.marked().to_owned(),
         };
         let before = self.from.replace(from);
@@ -91,6 +98,7 @@ impl Places<'_> {
         if bundled.is_some_and(|word| word.marked().contains('C')) {
             directories.extend(operands.iter().skip(1).take(TAR_VALUES.len()).map(|word| (*word).clone()));
         }
+        let mut directories = few(directories);
         for directory in &directories {
             self.from(directory, |places| {
                 places.add_all(operands, Use::Perhaps);
@@ -103,6 +111,12 @@ impl Places<'_> {
             self.fill(directories);
         }
     }
+}
+
+/// These directories, or one that nobody knows where they are too many or too long to look at each.
+pub(super) fn few(directories: Vec<Argument>) -> Vec<Argument> {
+    let bytes: usize = directories.iter().map(|directory| directory.marked().len()).sum();
+    if directories.len() > DIRECTORIES || bytes > PATH_BYTES { vec![Argument::unknown()] } else { directories }
 }
 
 /// Whether a command reads the names of its files from its input, or from another file.

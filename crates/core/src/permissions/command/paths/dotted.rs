@@ -76,3 +76,19 @@ fn steps_up_behind_names(path: &str) -> usize {
     let names = path.split('/').skip_while(|name| matches!(*name, "" | "." | ".."));
     names.filter(|name| *name == "..").count()
 }
+
+/// A path in which each `..` takes the name in front of it away, as far as those are known.
+pub(super) fn without_steps_up(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        match names.last() {
+            Some(last) if name == ".." && *last != ".." && !is_marked(last) => {
+                names.pop();
+            }
+            None if name == ".." && path.starts_with('/') => {}
+            Some(_) | None => names.push(name),
+        }
+    }
+    let start = if path.starts_with('/') { "/" } else { "./" };
+    format!("{start}{}", names.join("/"))
+}

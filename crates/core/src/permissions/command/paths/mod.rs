@@ -16,6 +16,7 @@ mod dotted;
 mod entered;
 mod names;
 mod operands;
+mod plain;
 mod repositories;
 mod searches;
 mod values;

@@ -3,6 +3,7 @@
 use super::super::allow::is_option;
 use super::super::argument::{ANYTHING, Argument};
 use super::super::deny::has_option;
+use super::plain::without_plain_words;
 use super::values::{positional, values_of};
 use super::{Places, Use};
 
@@ -299,7 +300,9 @@ impl Places<'_> {
         }
         for source in sources.iter().filter(|source| !source.marked().starts_with('/')) {
             for place in ["", "/.."] {
-                let there = Argument::known(format!("{}{place}/{}", target.marked(), source.marked()));
+                // Seen from the name of the link, which leads nowhere yet.
+                let there = format!("{}{place}/{}", target.marked(), source.marked());
+                let there = Argument::known(super::dotted::without_steps_up(&there));
                 self.add_unlisted(&there, Use::Read);
                 self.add_unlisted(&there, Use::Whole);
             }
@@ -373,6 +376,7 @@ impl Places<'_> {
 
     /// The words of a command that is not known: each may be a file, also behind `--option=` or `@` (BE-79).
     fn add_unknown(&mut self, name: &str, arguments: &[Argument]) {
+        let arguments = &without_plain_words(name, arguments)[..];
         self.add_glued(arguments);
         self.add_fetched(name, arguments);
         if name == "curl" && may_read_any_file(arguments) {
@@ -435,6 +439,10 @@ fn file_of_address(text: &str) -> Option<String> {
 /// Whether an address of `curl` may turn out to be that of any file: `[…]` and `{…}` in it stand for others.
 fn may_read_any_file(arguments: &[Argument]) -> bool {
     if arguments.iter().any(|word| is_option(word.marked(), "--proto-default")) {
+        return true;
+    }
+    // Names of files to send are patterns, too.
+    if values_of(arguments, &["-T", "--upload-file"]).iter().any(|file| file.marked().contains(['[', '{'])) {
         return true;
     }
     let is_plain = has_option(arguments, "g", "globoff");

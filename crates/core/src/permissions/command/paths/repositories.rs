@@ -1,6 +1,8 @@
 //! What `git` reads and writes by the words of its subcommands.
 
-use super::super::argument::{ANY_NAME, Argument};
+use super::super::argument::{ANY_NAME, ANYTHING, Argument};
+use super::archives::few;
+use super::plain::without_plain_words;
 use super::searches::programmed;
 use super::values::{cluster, is_long, positional, values_of};
 use super::{Places, Use};
@@ -69,20 +71,21 @@ impl Places<'_> {
                 (_, _) => {}
             }
         }
-        self.add_glued(arguments);
+        self.add_glued(&without_plain_words("git", arguments));
         let Some(subcommand) = arguments.get(index) else { return };
         let rest = &arguments[index + 1..];
         if directories.is_empty() && trees.is_empty() {
             self.see_subcommand(subcommand.marked(), rest);
             return;
         }
+        let (directories, trees) = (few(directories), few(trees));
         // Each directory counts from the one before.
         let from = directories.iter().fold(String::from("."), |from, directory| match directory.marked() {
-            absolute if absolute.starts_with('/') => absolute.to_owned(),
+            absolute if absolute.starts_with(['/', ANYTHING]) => absolute.to_owned(),
             relative => format!("{from}/{relative}"),
         });
         self.from(&Argument::known(from), |places| {
-            places.add_glued(rest);
+            places.add_glued(&without_plain_words("git", rest));
             places.see_subcommand(subcommand.marked(), rest);
             for tree in &trees {
                 // Whatever git does in a tree of files is done there.
