@@ -5,7 +5,6 @@ use std::os::unix::fs::symlink;
 use serde_json::json;
 
 use super::tests::{World, call, code};
-use super::*;
 
 /// `l/../key` is what lies beside the target of `l`, and not beside `l`.
 #[tokio::test]

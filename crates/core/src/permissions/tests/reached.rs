@@ -244,6 +244,11 @@ fn git_takes_files_and_directories() {
         "git submodule add https://h/x keep/x",
         "git stash push keep/a",
         "git log -p -- private",
+        "git add :/private",
+        "git add ':(top)private'",
+        "git show :private/key",
+        "git restore :/keep",
+        "git checkout -- ':(top)keep/a'",
     ]);
     lets_pass(&[
         "git grep x",
@@ -263,6 +268,9 @@ fn git_takes_files_and_directories() {
         "git add .",
         "git add -A",
         "git add pub a.txt",
+        "git add . ':!private'",
+        "git add :/",
+        "git show HEAD:pub/a.txt",
         "git add *",
         "git restore .",
         "git restore --staged a.txt",

@@ -106,8 +106,7 @@ impl Places<'_> {
             "show" | "diff" | "add" | "blame" | "annotate" | "archive" | "hash-object" | "cat-file" | "stash"
             | "apply" | "update-index" => {
                 for word in words {
-                    let file = word.marked().rsplit_once(':').map_or(word.marked(), |(_, file)| file);
-                    self.read_tree(&Argument::known(file));
+                    self.read_tree(&file_of(word));
                 }
                 if subcommand == "stash" {
                     self.add_all(words, Use::PerhapsWrite);
@@ -222,8 +221,7 @@ impl Places<'_> {
             self.add(file, Use::Read);
         }
         for word in &found.operands {
-            let file = word.marked().rsplit_once(':').map_or(word.marked(), |(_, file)| file);
-            self.read_tree(&Argument::known(file));
+            self.read_tree(&file_of(word));
         }
         let searches_files = rest.iter().any(|word| is_long(word.marked(), &["no-index", "untracked"]));
         if found.operands.is_empty() {
@@ -255,16 +253,41 @@ impl Places<'_> {
 
     /// A file that is read, or a directory with all that lies below it.
     fn read_tree(&mut self, word: &Argument) {
+        let Some(word) = &path_of(word) else { return };
         self.add(word, Use::Read);
         self.add(word, if is_all(word) { Use::Within(Operation::Read) } else { Use::Whole });
     }
 
     /// The same of what is written.
     fn write_trees(&mut self, words: &[&Argument]) {
-        for word in words {
+        for word in words.iter().filter_map(|word| path_of(word)) {
+            let word = &word;
             self.add(word, Use::Write);
             self.add(word, if is_all(word) { Use::Within(Operation::Write) } else { Use::Filled });
         }
+    }
+}
+
+/// The file that `commit:file` names, or the word itself.
+fn file_of(word: &Argument) -> Argument {
+    match word.marked().rsplit_once(':') {
+        Some((before, file)) if !before.is_empty() || !file.starts_with(['/', '!', '^', '(']) => Argument::known(file),
+        Some(_) | None => word.clone(),
+    }
+}
+
+/// The path that a word stands for: one with signs in front of it counts from the top of the repository, which nobody knows
+/// here, or takes something away.
+fn path_of(word: &Argument) -> Option<Argument> {
+    let Some(signed) = word.marked().strip_prefix(':') else { return Some(word.clone()) };
+    if is_all(word) {
+        return Some(Argument::known("."));
+    }
+    match signed.chars().next() {
+        Some('!' | '^') => None,
+        Some('(') if signed.starts_with("(exclude)") => None,
+        Some('/' | '(') => Some(Argument::unknown()),
+        Some(_) | None => Some(word.clone()),
     }
 }
 
