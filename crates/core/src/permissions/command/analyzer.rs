@@ -25,7 +25,7 @@ const NESTED_DEPTH: usize = 8;
 pub(super) const WRAPPED: usize = 16;
 
 /// 50,000 words of all commands together, of which 64 KiB can hold 32,000 in one.
-const WORDS: usize = 50_000;
+pub(super) const WORDS: usize = 50_000;
 
 pub(super) struct Analyzer<'a> {
     context: &'a CommandContext,
@@ -160,7 +160,8 @@ impl<'a> Analyzer<'a> {
             // Each call of itself begins where the one before was, whatever shell that had.
             self.running.repeats |= recursive.iter().any(|body| body.contains(&index));
             for (name, value) in &command.assignments {
-                if doubt::is_subscript_with_code(variables.assigned(value, index).marked()) {
+                let value = variables.assigned(value, index);
+                if doubt::is_subscript_with_code(value.marked()) {
                     self.unresolve(&format!("the value of '{name}' runs a command where it is taken for a number"));
                 }
                 if let Some(list) = &mut self.allow_list
@@ -171,7 +172,7 @@ impl<'a> Analyzer<'a> {
                 if !self.is_for_read(name, command) {
                     self.see_assignment(name);
                 }
-                self.see_program(name, variables.assigned(value, index).marked());
+                self.see_program(name, value.marked());
             }
             let mut input = Input::Inherited;
             if command.piped_in {

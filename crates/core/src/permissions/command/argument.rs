@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 use super::CommandContext;
+use super::analyzer::WORDS;
 use super::expansion::{self, Piece};
 use super::script::{Part, RawCommand, Script, Word};
 use super::setting::{self, Effect};
@@ -173,15 +174,22 @@ impl<'a> Variables<'a> {
     /// Expands the words of all commands.
     fn expand_all(&mut self, script: &Script) {
         self.substituted.set(0);
-        let all = script.commands.iter().enumerate().map(|(index, command)| {
+        let mut expanded = Vec::with_capacity(script.commands.len());
+        let mut count = 0;
+        for (index, command) in script.commands.iter().enumerate() {
             let mut arguments = Vec::with_capacity(command.words.len());
             let mut has_braces = false;
             for word in &command.words {
+                if count + arguments.len() > WORDS {
+                    // More than is looked at.
+                    break;
+                }
                 has_braces |= self.expand(word, index, &mut arguments);
             }
-            (arguments, has_braces)
-        });
-        self.expanded = all.collect();
+            count += arguments.len();
+            expanded.push((arguments, has_braces));
+        }
+        self.expanded = expanded;
     }
 
     /// Notes what the commands do to variables. Whether that changes what is known.
@@ -278,6 +286,9 @@ impl<'a> Variables<'a> {
 
     /// The value that a word gives to a variable: nothing in it is split, quoted or not.
     pub(super) fn assigned(&self, word: &Word, command: usize) -> Argument {
+        if let Some(text) = word.literal().filter(|text| !text.contains(char::is_control)) {
+            return Argument::known(text);
+        }
         let mut whole = word.clone();
         for part in &mut whole.parts {
             match part {

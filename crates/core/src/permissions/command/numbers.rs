@@ -152,9 +152,10 @@ impl Numbers {
             ("printf", Some([only])) if is_one_word(only) => {}
             (_, _) => match setting::variables_set(name, behind) {
                 Some(names) => {
+                    let is_integer = setting::has_letter(behind, 'i');
                     for name in names {
                         self.give_unknown(&name);
-                        if setting::has_letter(behind, 'i') {
+                        if is_integer {
                             self.taken.insert(name);
                         }
                     }
