@@ -218,7 +218,7 @@ pub(super) fn is_option(word: &str, option: &str) -> bool {
         return true;
     }
     if option.starts_with("--") {
-        return name.len() > 3 && option.starts_with(name);
+        return name.len() > 2 && option.starts_with(name);
     }
     match (option.strip_prefix('-'), word.strip_prefix('-')) {
         (Some(letter), Some(letters)) if letter.len() == 1 => !letters.starts_with('-') && letters.contains(letter),

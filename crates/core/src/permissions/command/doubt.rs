@@ -23,7 +23,6 @@ pub(super) fn is_subscript_with_code(text: &str) -> bool {
 pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let leads_anywhere = |word: &Argument| places.all(word.marked()).iter().any(|path| path.starts_with(ANYTHING));
     let unknown = || arguments.iter().any(Argument::is_dynamic) || operands(arguments).any(leads_anywhere);
-    let has = |option: &str| arguments.iter().any(|word| word.marked().starts_with(option));
     if EVALUATORS.contains(&name) && arguments.iter().any(|word| is_subscript_with_code(word.marked())) {
         return Some(format!("'{name}' runs a command in the subscript of a variable"));
     }
@@ -40,7 +39,9 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "declare" | "typeset" | "local" if arguments.iter().any(|word| is_short(word, 'n')) => {
             Some(format!("'{name}' gives a variable another name"))
         }
-        "hash" if has("-p") => Some("'hash' gives a name to another program".to_owned()),
+        "hash" if arguments.iter().any(|word| is_short(word, 'p')) => {
+            Some("'hash' gives a name to another program".to_owned())
+        }
         "fc" => Some("'fc' runs earlier commands again".to_owned()),
         "set" => modes::set(arguments),
         "history" if arguments.iter().any(|word| word.is_dynamic() || is_short(word, 's') || is_short(word, 'p')) => {

@@ -1,12 +1,27 @@
 //! `env`: its own options and settings stand before the command that it starts.
 
 use super::argument::Argument;
-use super::shells::texts;
 use super::unwrap::{Layer, Unwrapped};
 use super::wrappers::FLAGS;
 
+/// 8 texts, each of which hands over the next.
+const SPLITS: usize = 8;
+
 /// What a call of `env` starts, and what it sets for that.
 pub(super) fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
+    // What `-S` splits stands in the place of its text, and is read like the words behind it.
+    let mut words = rest.to_vec();
+    for _ in 0..SPLITS {
+        match read(&words, layer, found) {
+            Some(next) => words = next,
+            None => return,
+        }
+    }
+    found.unresolved.push("'env -S' splits a text into a command".to_owned());
+}
+
+/// Reads the words up to a `-S`; the words that there are with its text split.
+fn read(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) -> Option<Vec<Argument>> {
     let moves = || "'env' starts a program in another directory, or looks for it in others".to_owned();
     let mut start = 0;
     while let Some(text) = rest.get(start).and_then(Argument::exact) {
@@ -21,7 +36,7 @@ pub(super) fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
                 }
                 _ if name.starts_with(['s', 'c']) || !(glued || FLAGS.contains(&name)) => {
                     found.unresolved.push("an option of 'env' is not known".to_owned());
-                    return;
+                    return None;
                 }
                 _ => {}
             }
@@ -32,7 +47,7 @@ pub(super) fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
                     'S' if letters == "S" => return split(&rest[start + 1..], found),
                     'S' => {
                         found.unresolved.push("'env -S' splits a text into a command".to_owned());
-                        return;
+                        return None;
                     }
                     'C' | 'P' => found.unresolved.push(moves()),
                     _ => {}
@@ -46,7 +61,7 @@ pub(super) fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         }
         start += 1;
     }
-    let Some(command) = rest.get(start..).filter(|command| !command.is_empty()) else { return };
+    let command = rest.get(start..).filter(|command| !command.is_empty())?;
     if command[0].is_dynamic() {
         found.unresolved.push("what 'env' starts is known only when it runs".to_owned());
     }
@@ -57,12 +72,35 @@ pub(super) fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         restated: false,
         silent: false,
     });
+    None
 }
 
-/// `env -S text`: the text is split by rules of its own (`\_` is a blank in it).
-fn split(words: &[Argument], found: &mut Unwrapped) {
-    if words.iter().any(|word| word.marked().contains(['\\', '$'])) {
+/// `env -S text words`: the text is split by rules of its own (`\_` is a blank in it, and `#` begins a comment).
+fn split(words: &[Argument], found: &mut Unwrapped) -> Option<Vec<Argument>> {
+    let (text, rest) = words.split_first()?;
+    let pieces = text.exact().and_then(pieces);
+    if pieces.is_none() || text.marked().contains(['\\', '$', '#']) {
         found.unresolved.push("'env -S' splits a text into a command".to_owned());
     }
-    texts(words, "env -S", found);
+    Some(pieces?.into_iter().map(Argument::known).chain(rest.iter().cloned()).collect())
+}
+
+/// The words of a text, which quotes of either kind hold together; `None` where one does not end.
+fn pieces(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for character in text.chars() {
+        match (quote, character) {
+            (Some(open), _) if open == character => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, _) if character.is_ascii_whitespace() => words.extend(word.take()),
+            (_, _) => word.get_or_insert_default().push(character),
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
 }

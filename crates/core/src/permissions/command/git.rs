@@ -1,6 +1,7 @@
 //! `git`: its global options stand before the subcommand and hide it from rules, and some of what it does is running others.
 
 use super::argument::Argument;
+use super::deny::operands;
 use super::shells::texts;
 use super::unwrap::{Layer, Unwrapped};
 
@@ -160,6 +161,11 @@ fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         let options = command.iter().take_while(|word| word.marked().starts_with('-')).count();
         let command = &command[options..];
         texts(command, "git submodule foreach", found);
+        // Of several words only the first is read by a shell.
+        if command.len() > 1 {
+            let has_terminal_input = layer.has_terminal_input;
+            found.inner.push(Layer { arguments: command.to_vec(), has_terminal_input, restated: true, silent: true });
+        }
     } else if is(0, "bisect") && is(1, "run") {
         if let Some(arguments) = rest.get(2..).filter(|command| !command.is_empty()) {
             let has_terminal_input = layer.has_terminal_input;
@@ -199,10 +205,40 @@ pub(super) fn is_starter(name: &str) -> bool {
     base.strip_prefix("git-").is_some_and(|subcommand| GIT_STARTERS.contains(&subcommand))
 }
 
+/// Whether a call of `git config` is told by an option of its own to read, or to take settings away. What stands behind an
+/// option that takes the next word is none; others, such as `--show-scope`, only say how it tells what it reads.
+fn config_reads(words: &[Argument]) -> bool {
+    const VALUED: [&str; 7] = ["--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
+    const READING: [&str; 12] = [
+        "--get",
+        "--get-all",
+        "--get-color",
+        "--get-colorbool",
+        "--get-regexp",
+        "--get-urlmatch",
+        "--list",
+        "-l",
+        "--unset",
+        "--unset-all",
+        "--help",
+        "-h",
+    ];
+    let mut is_value = false;
+    for word in words.iter().take_while(|word| word.marked() != "--") {
+        let text = word.marked();
+        if !is_value && READING.contains(&text) {
+            return true;
+        }
+        let takes =
+            VALUED.iter().any(|option| cuts(word, option)) || (!text.starts_with("--") && text.ends_with(['f', 't']));
+        is_value = text.starts_with('-') && takes && !text.contains('=');
+    }
+    false
+}
+
 /// `git config` that sets what may name a program, options that name one, `git grep -O`.
 pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
     let is = |name: &str| rest.first().and_then(Argument::exact) == Some(name);
-    let has = |option: &str| rest.iter().any(|word| word.marked().starts_with(option));
     let own = || rest.iter().take_while(|word| word.marked() != "--");
     let subcommand = rest.first().and_then(Argument::exact).unwrap_or_default();
     if GIT_STARTERS.contains(&subcommand) {
@@ -214,9 +250,8 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
     } else if matches!(subcommand, "init" | "clone") && own().any(|word| cuts(word, "--template")) {
         found.unresolved.push("the template of a repository may hold hooks".to_owned());
     } else if is("config") {
-        let reads = ["--get", "--list", "-l", "--unset", "--show", "--help"].iter().any(|option| has(option));
-        let words: Vec<&Argument> =
-            rest[1..].iter().filter(|word| !word.marked().starts_with('-') || word.marked() == "-").collect();
+        let reads = config_reads(&rest[1..]);
+        let words: Vec<&Argument> = operands(&rest[1..]).collect();
         let harmless = match words.as_slice() {
             [key, value] => is_harmless_setting(&format!("{}={}", key.marked(), value.marked())),
             _ => false,

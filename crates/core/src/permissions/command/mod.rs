@@ -37,6 +37,7 @@ mod env;
 mod expansion;
 mod frame;
 mod git;
+mod interpreters;
 mod modes;
 mod numbers;
 mod parser;

@@ -5,6 +5,7 @@ use super::argument::Argument;
 use super::git;
 use super::shells::is_input;
 use super::unwrap::{Layer, Unwrapped};
+use super::variables;
 
 /// Options that name a program, or hand over program text.
 const OPTIONS: &[(&[&str], &[&str])] = &[
@@ -12,15 +13,20 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["ag", "ack", "bat", "batcat", "delta"], &["--pager"]),
     (&["sort"], &["--compress-program"]),
     (&["split"], &["--filter"]),
+    (&["install"], &["--strip-program"]),
+    (&["sdiff", "diff3"], &["--diff-program"]),
+    (&["prove"], &["--exec", "-e"]),
+    (&["dpkg"], &["--pre-invoke", "--post-invoke", "--status-logger"]),
     (&["man"], &["-P", "--pager", "-H", "--html", "-C", "--config-file"]),
     (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
-    (&["scp", "sftp"], &["-S", "-o", "-F"]),
+    (&["scp", "sftp"], &["-S", "-o", "-F", "-D"]),
     (&["zip"], &["-TT", "--unzip-command"]),
     (&["make", "gmake", "bmake"], &["--eval", "SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "MAKE"]),
     (&["npx", "npm", "pnpm"], &["--call", "--script-shell", "--shell", "--node-options"]),
     (&["git"], &["--upload-pack", "--receive-pack", "--open-files-in-pager", "--ext-diff"]),
     (&["psql", "mysql", "mariadb", "sqlite3"], &["-cmd", "--init-command", "-init"]),
     (&["less", "more"], &["+"]),
+    (&["less"], &["--lesskey-src", "--lesskey-file", "--lesskey-content", "-k"]),
     (&["docker", "podman", "nerdctl"], &["--privileged"]),
     (&["cpio"], &["--rsh-command"]),
     (&["cargo"], &["--config"]),
@@ -120,6 +126,8 @@ const TEXTS: &[(&str, &[&str])] = &[
 const DOT_COMMANDS: &[&str] = &[
     ".ar", ".backup", ".cd", ".clone", ".excel", ".import", ".load", ".log", ".once", ".open", ".out", ".read",
     ".restore", ".save", ".session", ".sh", ".sy", ".trace", ".www",
+    // It takes blanks and quotes before the name, and signs by their numbers in these.
+    ". ", ".\t", ".\"", ".'", ".\\",
 ];
 /// The same for psql and mysql.
 const BACKSLASHES: &[&str] = &["\\i", "\\o", "\\w", "\\g", "\\s ", "\\cd", "\\e", "\\lo_", "\\.", "\\t ", "\\copy"];
@@ -181,7 +189,7 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
             found.unresolved.push(format!("'{name}' runs commands in a container, which are not read here"));
         }
         _ if MAKERS.contains(&name) => make(name, rest, found),
-        "zip" if rest.iter().any(|word| word.marked().starts_with("-TT")) => {
+        "zip" if rest.iter().any(|word| word.marked().starts_with('-') && word.marked().contains("TT")) => {
             found.unresolved.push("'-TT' of 'zip' runs another program".to_owned());
         }
         "gh" if is_first(&["alias", "config", "extension"]) && rest.iter().any(|word| word.exact() == Some("set")) => {
@@ -230,7 +238,11 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         _ if DIRECT.contains(&name) => started(name, rest, found),
         _ => {
             let Some((index, word)) = first_operand(rest) else { return };
-            let starts = |(known, names, _): &&(&str, &[&str], usize)| *known == name && names.contains(&word);
+            // npm takes every beginning of a command that is no other's.
+            let is_cut = |full: &&str| name == "npm" && word.len() > 2 && full.starts_with(word);
+            let starts = |(known, names, _): &&(&str, &[&str], usize)| {
+                *known == name && (names.contains(&word) || names.iter().any(is_cut))
+            };
             if let Some((_, _, between)) = SUBCOMMANDS.iter().find(starts) {
                 // `yarn node` starts what it says itself.
                 let start = if name == "yarn" && word == "node" { index } else { index + 1 + between };
@@ -242,7 +254,7 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
 
 /// Whether text for the client of a database starts programs or opens other files than its words name: by commands of its own,
 /// by pipes of these, by an editor, by functions, or by `COPY` and its kin.
-fn database_runs(text: &str) -> bool {
+pub(super) fn database_runs(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let pipes = |line: &str| {
         let line = line.trim_start();
@@ -292,26 +304,48 @@ fn first_operand(rest: &[Argument]) -> Option<(usize, &str)> {
 
 /// `make` and its kin: rules from the input, and variables whose value is a command.
 fn make(name: &str, rest: &[Argument], found: &mut Unwrapped) {
-    const PROGRAMS: [&str; 16] = [
-        "CC", "CXX", "CPP", "LD", "AR", "AS", "RM", "CP", "MV", "INSTALL", "PYTHON", "NODE", "NPM", "CARGO", "GO",
-        "JAVA",
-    ];
     let is_input = |word: &Argument| {
         let text = word.marked();
         let file = ["--file=", "--makefile=", "--justfile=", "-f"].iter().find_map(|option| text.strip_prefix(option));
         is_input(&Argument::known(file.filter(|file| !file.is_empty()).unwrap_or(text)))
     };
-    if rest.iter().any(is_input) {
+    // `-sf-`, `-f/dev/stdin`, `--fil=-`
+    let is_glued = |word: &Argument| {
+        let text = word.marked();
+        let start = text.find('/').or_else(|| text.strip_suffix('-').map(str::len));
+        let value = text.split_once('=').map(|(_, value)| value).or_else(|| start.and_then(|start| text.get(start..)));
+        text.len() > 2
+            && text.starts_with('-')
+            && value.is_some_and(|value| super::shells::is_input(&Argument::known(value)))
+    };
+    if matches!(name, "make" | "gmake") && rest.iter().any(hands_rules) {
+        found.unresolved.push(format!("'{name}' runs rules among its own words"));
+    }
+    if rest.iter().any(|word| is_input(word) || is_glued(word)) {
         found.unresolved.push(format!("'{name}' runs what it reads from its input"));
     }
     let runs = |(variable, value): (&str, &str)| {
         let is_plain = !value.contains([' ', '/', '\t']);
+        let name = variable.trim_end_matches([' ', ':', '+', '?', '!']);
+        let is_rights = |word: &str| matches!(word, "sudo" | "doas" | "pkexec" | "su");
         value.contains(['$', '`', ';', '|', '&', '\n'])
-            || (PROGRAMS.contains(&variable.trim_end_matches([':', '+', '?'])) && !is_plain)
+            // What stands behind `!=` is run at once.
+            || variable.ends_with('!')
+            || variables::is_poison(name)
+            || matches!(name, ".SHELLFLAGS" | "MAKE" | "MAKE_COMMAND")
+            || variables::starts_denied(name, value)
+            || value.split(|sign: char| !sign.is_alphanumeric()).any(is_rights)
+            || (variables::is_program(name) && !is_plain)
     };
     if rest.iter().filter_map(|word| word.marked().split_once('=')).any(runs) {
         found.unresolved.push(format!("a variable of '{name}' may hold a command"));
     }
+}
+
+/// Whether a cluster of options of make holds `-E`, whose value is read like a file of rules.
+fn hands_rules(word: &Argument) -> bool {
+    let letters = word.marked().strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
+    letters.chars().take_while(|letter| !"CfIoW".contains(*letter)).any(|letter| letter == 'E')
 }
 
 /// `cmake -E` runs commands of its own and others, `cmake -P` a script.
@@ -350,10 +384,13 @@ fn sets_program(rest: &[Argument]) -> bool {
         ];
         words.is_empty() || words.iter().any(|word| known.contains(word))
     };
-    match words.as_slice() {
-        ["config" | "c" | "pkg", "set", rest @ ..] | ["set", rest @ ..] => names_program(rest),
-        _ => false,
-    }
+    // npm takes every beginning of a command; values of options stand among the words.
+    let is_settings =
+        |word: &&str| *word == "c" || (word.len() > 1 && ["config", "pkg"].iter().any(|full| full.starts_with(*word)));
+    words
+        .iter()
+        .position(|word| *word == "set")
+        .is_some_and(|set| (set == 0 || words[..set].iter().any(is_settings)) && names_program(&words[set + 1..]))
 }
 
 /// The command behind options of a runner. The runner's own words name it for rules and allow lists.

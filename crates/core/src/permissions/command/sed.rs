@@ -9,7 +9,14 @@ use super::argument::{ANY_CHARACTER, ANY_NAME, Argument};
 pub(super) fn may_run(words: &[Argument]) -> bool {
     let Some(words) = words.iter().map(known).collect::<Option<Vec<&str>>>() else { return true };
     let Some(given) = programs(&words) else { return true };
-    given.iter().any(|program| program.contains([ANY_NAME, ANY_CHARACTER]) || Program(program).read().is_none())
+    // The text of `a` in one goes on in the next.
+    let joined = given.join("\n");
+    let is_unread =
+        |program: &str| [Labels::Short, Labels::Long].into_iter().any(|labels| Program(program).read(labels).is_none());
+    given
+        .into_iter()
+        .chain([joined.as_str()])
+        .any(|program| program.contains([ANY_NAME, ANY_CHARACTER]) || is_unread(program))
 }
 
 /// A word that is known, or a pattern of names that begin so that none of them is an option (`src/*.ts`).
@@ -91,12 +98,21 @@ fn programs<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
     Some(programs)
 }
 
+/// Where a label ends: implementations differ.
+#[derive(Debug, Clone, Copy)]
+enum Labels {
+    /// At a blank, or a brace behind a jump.
+    Short,
+    /// At the end of the command.
+    Long,
+}
+
 /// The rest of a program.
 struct Program<'a>(&'a str);
 
 impl Program<'_> {
     /// `Some` where every command is one that neither runs nor opens anything.
-    fn read(mut self) -> Option<()> {
+    fn read(mut self, labels: Labels) -> Option<()> {
         loop {
             self.skip(|character| character.is_ascii_whitespace() || character == ';');
             if self.0.is_empty() {
@@ -116,7 +132,17 @@ impl Program<'_> {
                     self.end()?;
                 }
                 'a' | 'i' | 'c' => self.text(),
-                'b' | 't' | 'T' | ':' => self.skip(|character| character != '\n' && character != ';'),
+                'b' | 't' | 'T' | ':' => {
+                    if matches!(labels, Labels::Short) {
+                        self.skip(|character| character == ' ' || character == '\t');
+                    }
+                    self.skip(|character| match labels {
+                        Labels::Short => {
+                            !character.is_ascii_whitespace() && character != ';' && (command == ':' || character != '}')
+                        }
+                        Labels::Long => character != '\n' && character != ';',
+                    });
+                }
                 's' => {
                     let divider = self.next().filter(char::is_ascii_punctuation)?;
                     self.until(divider)?;

@@ -2,6 +2,7 @@
 
 use super::analyzer::Input;
 use super::argument::Argument;
+use super::interpreters::{Behind, behind, is_prompting_module, runs_modules};
 use super::modes;
 use super::paths::normalised;
 use super::unwrap::Unwrapped;
@@ -65,6 +66,27 @@ pub(super) fn alias(rest: &[Argument], found: &mut Unwrapped) {
     }
 }
 
+/// Long options of bash, which takes them behind one dash as well.
+const LONG_OPTIONS: [&str; 17] = [
+    "debug",
+    "debugger",
+    "dump-po-strings",
+    "dump-strings",
+    "help",
+    "init-file",
+    "login",
+    "noediting",
+    "noprofile",
+    "norc",
+    "posix",
+    "pretty-print",
+    "protected",
+    "rcfile",
+    "restricted",
+    "verbose",
+    "version",
+];
+
 /// A shell: its `-c` text, its script, or its input.
 pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Unwrapped) {
     if SHELLS_WITH_MORE.contains(&name) && !rest.is_empty() {
@@ -87,14 +109,18 @@ pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Un
             break;
         }
         index += 1;
-        if let Some(long) = text.strip_prefix("--") {
+        let one_dash = text.strip_prefix('-').filter(|long| LONG_OPTIONS.contains(long));
+        if one_dash.is_some() {
+            found.unresolved.push(format!("shells read the option '{text}' differently"));
+        }
+        if let Some(long) = text.strip_prefix("--").or(one_dash) {
             index += usize::from(matches!(long, "rcfile" | "init-file"));
             if matches!(long, "rcfile" | "init-file") {
                 found.unresolved.push(format!("'{name}' reads a start-up file"));
             }
             continue;
         }
-        takes_text |= text.starts_with('-') && text.contains('c');
+        takes_text |= text.contains('c');
         takes_input |= text.contains('s');
         interactive |= text.starts_with('-') && text.contains('i');
         if modes::changes_reading(text, &rest[index..]) {
@@ -125,11 +151,18 @@ pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Un
 
 /// An interpreter of another language: program text among its words, or on its input.
 pub(super) fn interpreter(rest: &[Argument], name: &str, letters: &str, found: &mut Unwrapped) {
-    for word in rest {
+    let bare = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
+    let bare = bare.strip_suffix('-').unwrap_or(bare);
+    let is_python = name.starts_with("py");
+    let mut place = Behind::Next;
+    let mut has_program = false;
+    let mut options = Vec::new();
+    for (index, word) in rest.iter().enumerate() {
         let Some(text) = word.exact() else {
             if word.is_dynamic() {
                 found.unresolved.push(format!("an argument of '{name}' is known only when it runs"));
             }
+            place = Behind::Next;
             continue;
         };
         let is_text_option = if let Some(long) = text.strip_prefix("--") {
@@ -147,25 +180,37 @@ pub(super) fn interpreter(rest: &[Argument], name: &str, letters: &str, found: &
             found.unresolved.push(format!("'{name}' runs what it reads from its input"));
             return;
         }
-        if name.starts_with("py") && is_prompting_module(text) {
+        let mut further = rest[index..].iter().map(Argument::marked);
+        if is_python && (is_prompting_module(text) || (runs_modules(text) && further.any(is_prompting_module))) {
             found.unresolved.push(format!("'{name}' runs program text that is not read here"));
             return;
         }
-        if !(text.starts_with('-') || (matches!(name, "deno" | "bun") && text == "run")) {
+        let is_option = text.starts_with('-');
+        if is_option && place != Behind::Value {
+            options.push(text);
+        }
+        let own = text.split(['W', 'X', 'm']).next().unwrap_or_default();
+        let goes_on = (is_python && is_option && !text.starts_with("--") && own.contains('i'))
+            || (name.starts_with("node") && matches!(text, "-i" | "--interactive"));
+        if goes_on {
+            found.unresolved.push(format!("'{name}' runs what it reads from its input"));
             return;
         }
+        has_program |= !is_option && place == Behind::Perhaps;
+        let is_value = place != Behind::Next;
+        if !(is_value || is_option || (matches!(name, "deno" | "bun") && text == "run")) {
+            return;
+        }
+        // A module is what runs: what stands behind it is its own.
+        if is_value && !is_option && is_python && rest[index - 1].marked().ends_with('m') {
+            return;
+        }
+        place = if is_option { behind(bare, text) } else { Behind::Next };
     }
-    let asks_only = rest
-        .iter()
-        .any(|word| matches!(word.exact(), Some("--version" | "--test" | "-V" | "-v" | "--help" | "-h" | "-m")));
-    if rest.iter().all(|word| word.marked().starts_with('-')) && !asks_only {
+    let shows = |text: &&str| matches!(*text, "--version" | "--test" | "-V" | "--help" | "-h" | "-m");
+    let asks_only = options.iter().any(|text| shows(text) || (*text == "-v" && !is_python));
+    let has_program = has_program || rest.iter().any(|word| word.exact().is_none());
+    if !asks_only && !has_program {
         found.unresolved.push(format!("'{name}' runs what it reads from its input"));
     }
-}
-
-/// Modules of Python that run the text that they are given: by themselves, or glued to an option (`-mtimeit`, `-Impdb`).
-fn is_prompting_module(text: &str) -> bool {
-    const MODULES: [&str; 8] = ["timeit", "pdb", "code", "asyncio", "IPython", "bpython", "ptpython", "idlelib"];
-    let glued = text.strip_prefix('-').and_then(|short| short.split_once('m')).map(|(_, module)| module);
-    MODULES.contains(&glued.unwrap_or(text))
 }

@@ -71,14 +71,22 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
     let input = if layer.has_terminal_input { input } else { &inherited };
     let bare = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
     let bare = bare.strip_suffix('-').unwrap_or(bare);
+    // A program of one's own may be anything: that its file is called like a shell is enough to read what it is handed.
+    let file = bare.rsplit('/').next().unwrap_or(bare);
+    let is_own = name.contains('/');
     runners::look(name, rest, &mut found);
+    if let (true, Input::Text(text)) = (matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb"), input)
+        && runners::database_runs(text)
+    {
+        found.unresolved.push(format!("the text of '{name}' may run commands"));
+    }
     match name {
         "env" => super::env::env(rest, layer, &mut found),
         "find" => find(rest, &mut found),
-        "eval" => texts(rest, "eval", &mut found),
+        "eval" => texts(behind_dashes(rest), "eval", &mut found),
         "watch" => {
             let start = options_length(rest, "nqs", &["--interval", "--equexit", "--shotsdir"]);
-            texts(&rest[start..], "watch", &mut found);
+            watch(&rest[..start], &rest[start..], layer, &mut found);
         }
         "trap" => match rest.iter().find(|word| word.marked() != "--").map(Argument::exact) {
             Some(None) => found.unresolved.push("'trap' runs what is known only when it runs".to_owned()),
@@ -87,9 +95,10 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
         },
         "alias" => alias(rest, &mut found),
         "jobs" => {
-            if let Some(command) = rest.split_first().filter(|(option, _)| option.exact() == Some("-x")).map(|(_, c)| c)
-                && !command.is_empty()
-            {
+            let options =
+                rest.iter().take_while(|word| word.marked().starts_with('-') && word.marked() != "--").count();
+            let command = behind_dashes(&rest[options..]);
+            if rest[..options].iter().any(|word| word.marked().contains('x')) && !command.is_empty() {
                 found.inner.push(Layer {
                     arguments: command.to_vec(),
                     has_terminal_input: false,
@@ -103,7 +112,7 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
         }
         "shopt" | "setopt" => found.unresolved.push(format!("'{name}' changes how the shell reads what follows")),
         "source" | "." => {
-            if rest.first().is_some_and(|file| file.is_dynamic() || is_input(file)) {
+            if behind_dashes(rest).first().is_some_and(|file| file.is_dynamic() || is_input(file)) {
                 found.unresolved.push(format!("'{name}' runs what is known only when it runs"));
             }
         }
@@ -129,6 +138,10 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             }
         }
         _ if SHELLS.contains(&name) || SHELLS.contains(&bare) => shell(rest, name, input, &mut found),
+        _ if is_own && SHELLS.contains(&file) => shell(rest, file, input, &mut found),
+        _ if is_own && FOREIGN_SHELLS.contains(&file) && rest.iter().any(|word| word.marked().starts_with("-c")) => {
+            found.unresolved.push(format!("'{name}' runs commands in a language that is not read here"));
+        }
         _ if FOREIGN_SHELLS.contains(&name) => {
             found.unresolved.push(format!("'{name}' runs commands in a language that is not read here"));
         }
@@ -143,8 +156,10 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             }
         }
         _ => {
-            if let Some((_, letters)) = INTERPRETERS.iter().find(|(known, _)| *known == bare) {
-                interpreter(rest, name, letters, &mut found);
+            // A single letter (`./r`) is the name of anything.
+            let known = if file.len() > 1 { file } else { bare };
+            if let Some((_, letters)) = INTERPRETERS.iter().find(|(name, _)| *name == known) {
+                interpreter(rest, name.rsplit('/').next().unwrap_or(name), letters, &mut found);
             } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)) {
                 wrapped(wrapper, name, rest, layer, &mut found);
             }
@@ -158,6 +173,37 @@ fn is_option_of_history(text: &str) -> bool {
     text.strip_prefix('-').is_some_and(|letters| {
         letters.contains(|letter: char| letter.is_alphabetic() && letter != 'c' && letter != 'd')
     })
+}
+
+/// The words behind a `--` that ends options, where it stands first.
+fn behind_dashes(words: &[Argument]) -> &[Argument] {
+    match words.split_first() {
+        Some((first, rest)) if first.marked() == "--" => rest,
+        Some(_) | None => words,
+    }
+}
+
+/// `watch command`: a text for a shell, or with `-x` the words of a command.
+fn watch(options: &[Argument], command: &[Argument], layer: &Layer, found: &mut Unwrapped) {
+    const LONG: [&str; 8] = ["beep", "color", "differences", "errexit", "exec", "interval", "no-title", "precise"];
+    let mut direct = false;
+    for text in options.iter().map(Argument::marked) {
+        match text.strip_prefix("--").map(|long| long.split_once('=').map_or(long, |(name, _)| name)) {
+            Some("") => {}
+            Some(long) if LONG.contains(&long) => direct |= long == "exec",
+            Some(_) => found.unresolved.push("an option of 'watch' is not known".to_owned()),
+            None => direct |= text.contains('x'),
+        }
+    }
+    texts(command, "watch", found);
+    if direct && !command.is_empty() {
+        found.inner.push(Layer {
+            arguments: command.to_vec(),
+            has_terminal_input: layer.has_terminal_input,
+            restated: true,
+            silent: true,
+        });
+    }
 }
 
 /// How many words of `words` are options, with the values that they take.

@@ -5,13 +5,22 @@ use super::deny;
 
 /// Whether a value starts a denied program where the variable is a program with its words, as `make` and `cargo` take them.
 pub(super) fn starts_denied(name: &str, value: &str) -> bool {
-    const PROGRAMS: [&str; 22] = [
-        "AR", "AS", "CARGO", "CC", "CPP", "CXX", "FC", "HOSTCC", "HOSTCXX", "INSTALL", "LD", "LEX", "MAKE", "NM",
-        "NODE", "NPM", "OBJCOPY", "PYTHON", "RANLIB", "RM", "STRIP", "YACC",
-    ];
-    let is_denied = |word: &str| deny::is_denied(word.rsplit('/').next().unwrap_or(word));
-    (PROGRAMS.contains(&name) && value.split_ascii_whitespace().any(is_denied))
+    let is_denied = |word: &str| deny::is_denied(word.trim_matches(['\'', '"']).rsplit('/').next().unwrap_or(word));
+    (is_program(name) && value.split_ascii_whitespace().any(is_denied))
         || (name == "RUSTFLAGS" && value.contains("linker"))
+        || (name == "ZIP" && value.contains("TT"))
+}
+
+/// Whether a variable names a program, or a command with its options that the rules of `make` begin with (`COMPILE.c`).
+pub(super) fn is_program(name: &str) -> bool {
+    const PROGRAMS: &[&str] = &[
+        "AR", "AS", "CARGO", "CC", "CMP", "CO", "CP", "CPP", "CTANGLE", "CWEAVE", "CXX", "DIFF", "FC", "GET", "GO",
+        "GREP", "HOSTCC", "HOSTCXX", "INSTALL", "JAVA", "LD", "LEX", "LINT", "M2C", "MAKE", "MAKEINFO", "MV", "NM",
+        "NODE", "NPM", "OBJC", "OBJCOPY", "PC", "PYTHON", "RANLIB", "RM", "STRIP", "TANGLE", "TEX", "TEXI2DVI",
+        "WEAVE", "YACC",
+    ];
+    const RULES: [&str; 6] = ["COMPILE.", "LEX.", "LINK.", "LINT.", "PREPROCESS.", "YACC."];
+    PROGRAMS.contains(&name) || RULES.iter().any(|rule| name.starts_with(rule))
 }
 
 /// In the order of their bytes: each assigned variable is looked up.
@@ -125,6 +134,7 @@ pub(super) const NAMES: &[&str] = &[
     "PHP_INI_SCAN_DIR",
     "PKCS11_MODULE_PATH",
     "PNPM_SCRIPT_SHELL",
+    "POSIXLY_CORRECT",
     "PROMPT_COMMAND",
     "PS0",
     "PS1",
@@ -185,16 +195,18 @@ pub(super) const NAMES: &[&str] = &[
     "XDG_CONFIG_HOME",
     "XDG_DATA_DIRS",
     "ZDOTDIR",
+    "ZIPOPT",
     "_JAVA_OPTIONS",
 ];
 /// Beginnings of their names.
-const FAMILIES: [&str; 9] =
-    ["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "npm_config_", "NPM_CONFIG_", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_"];
+const FAMILIES: [&str; 7] = ["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_"];
 
 /// Variables that change which programs run, or what they load.
 pub(super) fn is_poison(name: &str) -> bool {
     NAMES.binary_search(&name).is_ok()
         || FAMILIES.iter().any(|prefix| name.starts_with(prefix))
+        // npm does not mind the case of these.
+        || name.get(..11).is_some_and(|prefix| prefix.eq_ignore_ascii_case("npm_config_"))
         || (name.starts_with("CARGO_") && ["_RUNNER", "_WRAPPER", "_LINKER"].iter().any(|end| name.ends_with(end)))
         || (name.starts_with("CMAKE_") && name.ends_with("_LAUNCHER"))
 }

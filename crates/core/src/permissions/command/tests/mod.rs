@@ -15,6 +15,7 @@ mod options;
 mod programs;
 mod random;
 mod readings;
+mod started;
 mod tricks;
 mod walked;
 mod whereabouts;
