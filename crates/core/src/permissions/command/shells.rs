@@ -156,6 +156,7 @@ pub(super) fn interpreter(rest: &[Argument], name: &str, letters: &str, found: &
     let is_python = name.starts_with("py");
     let mut place = Behind::Next;
     let mut has_program = false;
+    let mut was_scanned = false;
     let mut options = Vec::new();
     for (index, word) in rest.iter().enumerate() {
         let Some(text) = word.exact() else {
@@ -180,8 +181,11 @@ pub(super) fn interpreter(rest: &[Argument], name: &str, letters: &str, found: &
             found.unresolved.push(format!("'{name}' runs what it reads from its input"));
             return;
         }
+        // All words behind the first of them are looked at, so that those behind a later one are as well.
+        let names_other = is_python && !was_scanned && runs_modules(text);
+        was_scanned |= names_other;
         let mut further = rest[index..].iter().map(Argument::marked);
-        if is_python && (is_prompting_module(text) || (runs_modules(text) && further.any(is_prompting_module))) {
+        if is_python && (is_prompting_module(text) || (names_other && further.any(is_prompting_module))) {
             found.unresolved.push(format!("'{name}' runs program text that is not read here"));
             return;
         }
