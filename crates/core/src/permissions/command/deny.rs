@@ -256,7 +256,7 @@ pub(super) fn operands(arguments: &[Argument]) -> impl Iterator<Item = &Argument
 pub(super) fn has_option(arguments: &[Argument], letters: &str, long: &str) -> bool {
     arguments.iter().map(Argument::marked).take_while(|word| *word != "--").any(|word| {
         match (word.strip_prefix("--"), word.strip_prefix('-')) {
-            (Some(name), _) => name.len() > 2 && long.starts_with(name),
+            (Some(name), _) => !name.is_empty() && long.starts_with(name),
             (None, Some(short)) => short.chars().any(|letter| letters.contains(letter)),
             (None, None) => false,
         }

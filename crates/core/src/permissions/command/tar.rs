@@ -23,7 +23,7 @@ fn is_starter(text: &str, first: bool) -> bool {
     if text.starts_with("--") {
         let name = text.split('=').next().unwrap_or_default();
         // `--checkpoint` is an option of its own.
-        return name.len() > 3 && name != "--checkpoint" && LONG.iter().any(|option| option.starts_with(name));
+        return name.len() > 2 && name != "--checkpoint" && LONG.iter().any(|option| option.starts_with(name));
     }
     (first || text.starts_with('-')) && text.contains(['I', 'F'])
 }

@@ -563,3 +563,18 @@ fn words_that_are_no_files_are_judged_by_no_rule_for_files() {
         assert_ne!(checker.check_command(command, &here()).action, Action::Allow, "{command}");
     }
 }
+
+/// The directory that an option names, however short its name is cut, takes what comes of the others.
+#[test]
+fn a_target_before_its_sources_is_one_whatever_its_option_is_cut_to() {
+    stops(&[
+        "cp --t=pub private/key",
+        "cp --t pub private/key",
+        "cp --t=keep a.txt",
+        "mv --tar keep a.txt",
+        "install --t=keep a.txt",
+        "ln --t=keep a.txt",
+        "sort --o keep/x a.txt",
+    ]);
+    lets_pass(&["cp --t=pub a.txt", "cp -t pub a.txt b.txt"]);
+}

@@ -18,6 +18,8 @@ pub(super) const DANGEROUS: &[&str] = &[
     "rm -Rf /",
     "rm --recursive --force /",
     "rm --recurs /",
+    "rm --r -f /",
+    "rm --re /",
     "rm -rf -- /",
     "rm / -rf",
     "rm -rf /*",

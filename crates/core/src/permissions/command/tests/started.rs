@@ -56,6 +56,7 @@ const STOPPED: &[&str] = &[
     // What was taken for a text of awk, or for no program at all.
     "awk '{print /\"/ | \"sudo ls\"; x = /\"/}' a.txt",
     "awk '{if (1) /\"/; print \"a\" | \"sudo ls\"; y = \"/\"}' a.txt",
+    "awk '{if (1) /\"/ && x; y = 1 | \"sudo ls\"; z = /\"/}' a.txt",
     "awk '/[/]\"/{print 1} {print \"a\" | \"sudo ls\"} /\"/' a.txt",
     "awk -- '-F==0{system(\"sudo ls\")}' a.txt",
     "echo 'x' | mawk -W exec /dev/stdin",
