@@ -578,3 +578,17 @@ fn a_target_before_its_sources_is_one_whatever_its_option_is_cut_to() {
     ]);
     lets_pass(&["cp --t=pub a.txt", "cp -t pub a.txt b.txt"]);
 }
+
+/// Files that git takes for a text, and names that it makes of a word.
+#[test]
+fn what_git_is_told_to_read_and_write_by_less_known_options_is_judged() {
+    stops(&[
+        "git commit-tree -F private/key HEAD^{tree}",
+        "git fmt-merge-msg --file=private/key",
+        "git format-patch -1 --signature-file private/key",
+        "git bugreport -o keep",
+        "git diagnose --output-directory=keep",
+        "git pack-objects keep/p",
+    ]);
+    lets_pass(&["git commit-tree -m x HEAD^{tree}", "git format-patch -1", "git pack-objects pub/p", "git log -F x"]);
+}

@@ -127,6 +127,11 @@ impl Places<'_> {
                 self.add_all(&words.iter().filter(is_file).copied().collect::<Vec<_>>(), Use::Read);
             }
             "rm" => self.add_all(words, Use::Delete),
+            // Names begin with the word, in whatever directory that leads to.
+            "pack-objects" => {
+                let packs = words.iter().map(|word| Argument::known(format!("{}-{ANYTHING}", word.marked())));
+                packs.for_each(|pack| self.add(&pack, Use::Write));
+            }
             "clean" => {
                 self.add_all(words, Use::Delete);
                 if words.is_empty() {
@@ -174,7 +179,10 @@ impl Places<'_> {
     fn see_files_of_options(&mut self, subcommand: &str, rest: &[Argument]) {
         let reads: &[&str] = match subcommand {
             "config" => &["-f", "--file"],
-            "commit" | "tag" | "notes" | "merge" => &["-F", "--file", "-t", "--template"],
+            "commit" | "tag" | "notes" | "merge" | "commit-tree" | "fmt-merge-msg" => {
+                &["-F", "--file", "-t", "--template"]
+            }
+            "format-patch" => &["--signature-file"],
             "fast-export" | "fast-import" => &["--import-marks", "--import-marks-if-exists"],
             _ => &[],
         };
@@ -201,7 +209,7 @@ impl Places<'_> {
             self.add(&file, Use::Write);
         }
         let filled: &[&str] = match subcommand {
-            "format-patch" => &["-o", "--output-directory"],
+            "format-patch" | "bugreport" | "diagnose" => &["-o", "--output-directory"],
             "checkout-index" => &["--prefix"],
             "clone" | "init" => &["--separate-git-dir"],
             _ => &[],
