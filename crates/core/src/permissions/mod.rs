@@ -24,6 +24,7 @@ pub use self::ruleset::{Action, OperationRules, Rule, Ruleset};
 pub(crate) use self::steps::Steps;
 
 mod check_command;
+mod check_files;
 mod checker;
 pub mod command;
 mod pattern;

@@ -11,6 +11,7 @@ mod commands;
 mod files;
 mod patterns;
 mod reached;
+mod repositories;
 
 fn vectors() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/permissions.json");

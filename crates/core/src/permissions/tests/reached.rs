@@ -26,12 +26,12 @@ fn not_allowed(commands: &[&str]) -> Vec<String> {
 }
 
 #[track_caller]
-fn stops(commands: &[&str]) {
+pub(super) fn stops(commands: &[&str]) {
     assert_eq!(allowed(commands), Vec::<&str>::new());
 }
 
 #[track_caller]
-fn lets_pass(commands: &[&str]) {
+pub(super) fn lets_pass(commands: &[&str]) {
     assert_eq!(not_allowed(commands), Vec::<String>::new());
 }
 
@@ -156,137 +156,6 @@ fn archives_are_packed_and_unpacked_in_directories() {
     for command in ["tar xf t.tar", "unzip t.zip", "tar xf t.tar -C build", "tar czf x.tgz ."] {
         assert_eq!(permissive.check_command(command, &here()).action, Action::Allow, "{command}");
     }
-}
-
-#[test]
-fn git_works_from_another_directory() {
-    stops(&[
-        "git -C pub diff --no-index /dev/null ../private/key",
-        "git -C pub -C .. add private/key",
-        "git --work-tree=private add . && git diff --cached",
-        "git --work-tree private add .",
-        "git -C private add .",
-        "git -C private grep --no-index x",
-        "git -C private grep x",
-        "git -C keep init -q",
-        "git -C keep clone -q .. y",
-        "git --work-tree=keep checkout -f HEAD",
-        "git --git-dir=keep/g init",
-        "git -C keep checkout -- a",
-        "git -C keep clean -fd",
-        "cd private && git grep x",
-        "cd private && git add .",
-        "cd keep && git init",
-        "cd keep && git checkout .",
-    ]);
-    lets_pass(&[
-        "git -C sub status",
-        "git -C sub log --oneline",
-        "git -C sub add .",
-        "git -C sub checkout main",
-        "git -C sub diff a.txt",
-        "git -C keep status",
-    ]);
-}
-
-#[test]
-fn git_takes_files_and_directories() {
-    stops(&[
-        "git grep --no-index SECRET private",
-        "git grep --untracked SECRET",
-        "git grep --no-index SECRET",
-        "git grep SECRET private",
-        "git grep -e SECRET -- private/key",
-        "git grep -eSECRET private/key",
-        "git diff --no-index pub private",
-        "git diff private",
-        "git add private",
-        "git add -A private",
-        "git archive HEAD private",
-        "git checkout keep/a",
-        "git checkout keep",
-        "git checkout kee?/a",
-        "git checkout HEAD keep/a",
-        "git checkout -f HEAD keep",
-        "git checkout -- keep",
-        "git checkout HEAD -- keep",
-        "git restore keep",
-        "git restore -s HEAD keep",
-        "git restore --source HEAD keep/a",
-        "git clean -fq keep/a",
-        "git clean -fdq keep",
-        "git clean -fd -e x keep",
-        "git mv a.txt keep",
-        "git mv a.txt b.txt keep/sub",
-        "git worktree add -b br keep/w",
-        "git worktree add keep",
-        "git clone -q -b master . keep/c",
-        "git clone . keep",
-        "git clone --depth 1 . keep/c",
-        "git init -q -b main keep/i",
-        "git init keep",
-        "git clone --separate-git-dir keep/g . z",
-        "git init --separate-git-dir=keep/g z",
-        "git format-patch -o keep -1",
-        "git format-patch --output-directory=keep -1",
-        "git archive -o keep/x HEAD",
-        "git fast-export --export-marks keep/x HEAD",
-        "git fast-export --import-marks=private/key HEAD",
-        "git checkout-index --prefix=keep/ -a",
-        "git checkout-index -f keep/a",
-        "git update-index --add private/key",
-        "git commit -F private/key",
-        "git commit -qaF private/key",
-        "git commit -t private/key",
-        "git checkout --pathspec-from-file private/key",
-        "git add --pathspec-from-file=list",
-        "git merge-file -p private/key a b",
-        "git submodule add https://h/x keep/x",
-        "git stash push keep/a",
-        "git log -p -- private",
-        "git add :/private",
-        "git add ':(top)private'",
-        "git show :private/key",
-        "git restore :/keep",
-        "git checkout -- ':(top)keep/a'",
-    ]);
-    lets_pass(&[
-        "git grep x",
-        "git grep -n x pub",
-        "git grep private",
-        "git diff",
-        "git diff HEAD~1",
-        "git diff main..topic",
-        "git checkout main",
-        "git checkout -b x",
-        "git checkout -b private origin/main",
-        "git checkout -b keep/x",
-        "git checkout \"$BRANCH\"",
-        "git checkout -",
-        "git checkout .",
-        "git checkout HEAD~1 a.txt",
-        "git add .",
-        "git add -A",
-        "git add pub a.txt",
-        "git add . ':!private'",
-        "git add :/",
-        "git show HEAD:pub/a.txt",
-        "git add *",
-        "git restore .",
-        "git restore --staged a.txt",
-        "git stash",
-        "git stash pop",
-        "git clone https://h/x",
-        "git clone -b main https://h/x y",
-        "git init",
-        "git init -b main z",
-        "git worktree add -b br ../w",
-        "git format-patch -1",
-        "git clean -fd build",
-        "git mv a.txt b.txt",
-        "git commit -m 'keep private'",
-        "git log --oneline",
-    ]);
 }
 
 /// The pattern of a search is no file, and the file behind it is one.
@@ -577,18 +446,4 @@ fn a_target_before_its_sources_is_one_whatever_its_option_is_cut_to() {
         "sort --o keep/x a.txt",
     ]);
     lets_pass(&["cp --t=pub a.txt", "cp -t pub a.txt b.txt"]);
-}
-
-/// Files that git takes for a text, and names that it makes of a word.
-#[test]
-fn what_git_is_told_to_read_and_write_by_less_known_options_is_judged() {
-    stops(&[
-        "git commit-tree -F private/key HEAD^{tree}",
-        "git fmt-merge-msg --file=private/key",
-        "git format-patch -1 --signature-file private/key",
-        "git bugreport -o keep",
-        "git diagnose --output-directory=keep",
-        "git pack-objects keep/p",
-    ]);
-    lets_pass(&["git commit-tree -m x HEAD^{tree}", "git format-patch -1", "git pack-objects pub/p", "git log -F x"]);
 }
