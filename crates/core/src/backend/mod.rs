@@ -9,7 +9,7 @@ use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
@@ -365,9 +365,14 @@ pub trait Shell: Send + Sync {
     }
 
     /// Whether the shell that leads the terminal of `process` is in that directory at this moment, asked of the kernel, to which no
-    /// program can lie; `None` where nobody can say so.
-    fn stands_in<'a>(&'a self, process: &'a Process, directory: &'a VirtualPath) -> BoxFuture<'a, Option<bool>> {
-        let _ = (process, directory);
+    /// program can lie; `None` where nobody can say so. What its name led to is looked at from `since` on.
+    fn stands_in<'a>(
+        &'a self,
+        process: &'a Process,
+        directory: &'a VirtualPath,
+        since: SystemTime,
+    ) -> BoxFuture<'a, Option<Standing>> {
+        let _ = (process, directory, since);
         Box::pin(async { None })
     }
 
@@ -376,6 +381,17 @@ pub trait Shell: Send + Sync {
     fn searches_writable(&self) -> bool {
         false
     }
+}
+
+/// Where a shell is, as against a directory by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// In it.
+    In,
+    /// Elsewhere; the name may have led to where it is.
+    Elsewhere,
+    /// Elsewhere, and the name led to nothing else.
+    Never,
 }
 
 /// One command.

@@ -78,7 +78,10 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
             Access::Path { operation, path } => plan.judge_path(policy, backend, operation, path, call).await?,
             Access::Command { command, working_directory, session } => {
                 let known = session.as_ref().zip(judges.whereabouts);
-                let directories = known.map(|(id, whereabouts)| whereabouts.of(id, &working_directory));
+                let directories = match known {
+                    Some((id, whereabouts)) => Some(whereabouts.of_now(id, &working_directory, backend.shell()).await),
+                    None => None,
+                };
                 let programs = judges.programs.known();
                 let session_at = directories.as_deref();
                 let start = Start {

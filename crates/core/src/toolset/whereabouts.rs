@@ -3,18 +3,19 @@
 //! Nobody asks the shell. What is kept is every directory that the lines of a session may have led it to, before they run:
 //! `cd private` in one call and `cat key` in the next are judged like both in one. A line that is nothing but commands which
 //! depend on each other, and ended well, leaves it where it says, unless a function, an alias or a trap of the session leads it too;
-//! and behind a line that ended the kernel is asked, where it can be, in which of them the shell is.
+//! and behind a line that ended the kernel is asked, where it can be, in which of them the shell is. Before a line it is asked whether
+//! the shell is in any of them at all: another call may have moved the directory in which it stands.
 //! What a person types, and what a script that is sourced does, nobody sees.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use crate::backend::Shell;
 use crate::backend::process::Process;
+use crate::backend::{Shell, Standing};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
 use crate::permissions::command::argument::{ANYTHING, is_marked};
@@ -50,8 +51,11 @@ struct Known {
     directories: Vec<String>,
     /// Whether something leads it besides its lines.
     is_led_later: bool,
-    /// How many times lines were given to it.
+    /// How many times lines were given to it, and when the last of them were.
     turns: u64,
+    given: SystemTime,
+    /// Since when the shell has the name of its directory, at the latest.
+    since: SystemTime,
 }
 
 impl Whereabouts {
@@ -63,6 +67,28 @@ impl Whereabouts {
     /// Where the shell of a session may be; `start` where it is not there yet.
     pub(super) fn of(&self, id: &str, start: &VirtualPath) -> Vec<String> {
         self.look(&self.known.lock(), id, start.as_str())
+    }
+
+    /// The same for a line that is about to be given to it: anywhere, where the kernel says that it is in none of them.
+    pub(super) async fn of_now(&self, id: &str, start: &VirtualPath, shell: Option<&dyn Shell>) -> Vec<String> {
+        let directories = self.of(id, start);
+        let session = self.sessions.find(id).filter(|session| session.process.ended().is_none());
+        let (Some(shell), Some(session)) = (shell, session) else { return directories };
+        let stands = standings(shell, &session.process, &directories, SystemTime::now());
+        let is_lost = match tokio::time::timeout(ASK, stands).await {
+            Ok(Some(stands)) => !stands.contains(&Standing::In),
+            Ok(None) | Err(_) => false,
+        };
+        if !is_lost {
+            return directories;
+        }
+        let mut known = self.known.lock();
+        if self.look(&known, id, start.as_str()) == directories {
+            let now = SystemTime::now();
+            let lost = Known { directories: Vec::new(), is_led_later: false, turns: 0, given: now, since: now };
+            known.entry(id.to_owned()).or_insert(lost).directories = vec![ANYTHING.to_string()];
+        }
+        self.look(&known, id, start.as_str())
     }
 
     fn look(&self, known: &HashMap<String, Known>, id: &str, start: &str) -> Vec<String> {
@@ -106,15 +132,20 @@ impl Whereabouts {
         if is_led_later && !directories.contains(&anywhere) {
             directories.push(anywhere);
         }
-        let turns = known.get(&first.id).map_or(0, |known| known.turns) + 1;
-        known.insert(first.id.clone(), Known { directories, is_led_later, turns });
+        let before = known.get(&first.id);
+        let turns = before.map_or(0, |known| known.turns) + 1;
+        let given = SystemTime::now();
+        let since = before.filter(|_| is_open).map_or(given, |known| known.since);
+        known.insert(first.id.clone(), Known { directories, is_led_later, turns, given, since });
         Ok(turns)
     }
 
     /// Where the shell of a command is that went to the background under an id which nobody knew before.
     pub(super) fn begin(&self, directories: &[String], result: &ToolResult) {
         if let Some(id) = result.data.as_ref().and_then(|data| data.get("shellId")).and_then(Value::as_str) {
-            let known = Known { directories: directories.to_vec(), is_led_later: false, turns: 0 };
+            let now = SystemTime::now();
+            let directories = directories.to_vec();
+            let known = Known { directories, is_led_later: false, turns: 0, given: now, since: now };
             self.known.lock().insert(id.to_owned(), known);
         }
     }
@@ -139,12 +170,19 @@ impl Whereabouts {
             && let Some(shell) = shell
             && let Some(session) = self.sessions.find(&line.id)
             && session.is_at_prompt()
-            && let Ok(stood_in) = tokio::time::timeout(ASK, those_of(shell, &session.process, &directories)).await
-            && !stood_in.is_empty()
+            && let stands = standings(shell, &session.process, &directories, known.since)
+            && let Ok(Some(stands)) = tokio::time::timeout(ASK, stands).await
+            && stands.contains(&Standing::In)
+            && !stands.contains(&Standing::Elsewhere)
         {
-            directories = stood_in;
+            let mut stands = stands.into_iter();
+            directories.retain(|_| stands.next() == Some(Standing::In));
         }
         if let Some(known) = self.known.lock().get_mut(&line.id).filter(|known| known.turns == turn) {
+            // Where it was not before, it came by this line.
+            if !directories.iter().any(|directory| line.from.contains(directory)) {
+                known.since = known.given;
+            }
             known.directories = directories;
         }
     }
@@ -155,20 +193,19 @@ impl Whereabouts {
     }
 }
 
-/// Those of the directories in which the shell is; none where that is not known of each.
-async fn those_of(shell: &dyn Shell, process: &Process, directories: &[String]) -> Vec<String> {
+/// Where the shell is as against each of the directories; `None` where that is not known of one.
+async fn standings(
+    shell: &dyn Shell,
+    process: &Process,
+    directories: &[String],
+    since: SystemTime,
+) -> Option<Vec<Standing>> {
     let mut found = Vec::new();
     for directory in directories {
-        let path =
-            Some(directory).filter(|directory| !is_marked(directory)).and_then(|path| VirtualPath::absolute(path).ok());
-        let Some(path) = path else { return Vec::new() };
-        match shell.stands_in(process, &path).await {
-            Some(true) => found.push(directory.clone()),
-            Some(false) => {}
-            None => return Vec::new(),
-        }
+        let path = VirtualPath::absolute(directory).ok().filter(|_| !is_marked(directory))?;
+        found.push(shell.stands_in(process, &path, since).await?);
     }
-    found
+    Some(found)
 }
 
 /// Where lines may lead a shell, and where it was.

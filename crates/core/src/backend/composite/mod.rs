@@ -15,13 +15,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use serde::Deserialize;
 
 use self::routes::Routes;
 use super::process::Process;
 use super::{
-    Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, InUse, Shell, TerminalRequest,
+    Backend, BoxFuture, Call, ExecuteOutcome, ExecuteRequest, FileSystem, InUse, Shell, Standing, TerminalRequest,
     WritableFileSystem,
 };
 use crate::error::{Error, ErrorKind, Result};
@@ -191,11 +192,16 @@ impl Shell for CompositeBackend {
         self.default_backend().shell().and_then(Shell::home)
     }
 
-    fn stands_in<'a>(&'a self, process: &'a Process, directory: &'a VirtualPath) -> BoxFuture<'a, Option<bool>> {
+    fn stands_in<'a>(
+        &'a self,
+        process: &'a Process,
+        directory: &'a VirtualPath,
+        since: SystemTime,
+    ) -> BoxFuture<'a, Option<Standing>> {
         match self.default_backend().shell() {
             // A shell is in no other backend, whatever that calls its directories.
             Some(shell) if self.routes.owner(directory).0 == self.routes.parts().len() - 1 => {
-                shell.stands_in(process, directory)
+                shell.stands_in(process, directory, since)
             }
             _ => Box::pin(async { None }),
         }

@@ -2,16 +2,20 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::time::SystemTime;
 
 use super::Inner;
 use super::inline::Turn;
 use super::options::LocalOptions;
 use super::shell::{CommandRunner, Environment, SEARCH_PATH, WritablePlaces};
-use super::system::into_std;
 #[cfg(target_os = "linux")]
-use crate::backend::TerminalRequest;
+use super::standing::standing;
+use super::system::into_std;
 use crate::backend::process::Process;
 use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, Shell};
+#[cfg(target_os = "linux")]
+use crate::backend::{Standing, TerminalRequest};
 use crate::blocking::blocking;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lent;
@@ -114,18 +118,22 @@ impl Shell for LocalShell {
     }
 
     #[cfg(target_os = "linux")]
-    fn stands_in<'a>(&'a self, process: &'a Process, directory: &'a VirtualPath) -> BoxFuture<'a, Option<bool>> {
+    fn stands_in<'a>(
+        &'a self,
+        process: &'a Process,
+        directory: &'a VirtualPath,
+        since: SystemTime,
+    ) -> BoxFuture<'a, Option<Standing>> {
         Box::pin(async move {
-            let shell = format!("/proc/{}/cwd", process.leader()?);
+            let leader = process.leader()?;
             lent::give_back(|| true).await;
             let (inner, directory) = (Arc::clone(&self.inner), directory.clone());
-            let is_there = blocking(move || {
-                let stands = rustix::fs::stat(shell).ok()?;
-                let Ok(opened) = inner.resolver.open_directory(&directory) else { return Some(false) };
-                let there = rustix::fs::fstat(into_std(opened.handle)).ok()?;
-                Some((stands.st_dev, stands.st_ino) == (there.st_dev, there.st_ino))
-            });
-            is_there.await.ok().flatten()
+            if inner.near
+                && let Some(turn) = Turn::take()
+            {
+                return turn.run(|| Ok(standing(&inner.resolver, leader, &directory, since))).ok().flatten();
+            }
+            blocking(move || standing(&inner.resolver, leader, &directory, since)).await.ok().flatten()
         })
     }
 

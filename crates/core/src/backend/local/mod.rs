@@ -47,6 +47,8 @@ mod read;
 mod resolve;
 #[cfg(unix)]
 pub mod shell;
+#[cfg(target_os = "linux")]
+mod standing;
 #[cfg(any(unix, windows))]
 mod stream;
 #[cfg(any(unix, windows))]

@@ -131,6 +131,7 @@ impl<'a> Analyzer<'a> {
                 self.unresolve(&format!("it gives '{}' another meaning", function.name));
             }
         }
+        self.arrays.note(&script.arrays);
         self.functions.extend(script.functions.iter().map(|function| function.name.clone()));
         let is_code = |word: &Word| word.literal().is_some_and(|text| doubt::is_subscript_with_code(&text));
         if script.given.iter().any(|(_, word)| is_code(word)) {
@@ -251,7 +252,7 @@ impl<'a> Analyzer<'a> {
     /// Whether an assignment says only how one `read` parts what it reads: no later command sees it.
     fn is_for_read(&self, name: &str, command: &RawCommand) -> bool {
         let reads = command.words.first().and_then(Word::plain) == Some("read");
-        name == "IFS" && reads && !self.functions.contains("read")
+        name == "IFS" && command.assignments.len() == 1 && reads && !self.functions.contains("read")
     }
 
     fn see_assignment(&mut self, name: &str) {

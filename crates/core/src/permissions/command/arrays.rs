@@ -1,6 +1,6 @@
 //! Values in parentheses: `declare` expands the text `($(command))` that it is handed for an array, quoted or not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::argument::{ANY_CHARACTER, ANYTHING, Argument};
 use super::setting;
@@ -10,14 +10,26 @@ use super::setting;
 pub(super) struct Arrays {
     names: BTreeSet<String>,
     /// Variables that `declare` gives a text which nobody knows.
-    given: BTreeSet<String>,
+    given: BTreeMap<String, usize>,
     /// Those that `local` does: what an array outside of the function is does not matter to it.
-    given_local: BTreeSet<String>,
+    given_local: BTreeMap<String, usize>,
+    /// How often these builtins are given elements in parentheses for them, which they take as they are.
+    listed: BTreeMap<String, usize>,
     /// Whether a text runs a command.
     runs: bool,
 }
 
 impl Arrays {
+    /// Notes variables that a script gives elements in parentheses.
+    pub(super) fn note(&mut self, arrays: &[(String, bool)]) {
+        for (name, is_declared) in arrays {
+            self.names.insert(name.clone());
+            if *is_declared {
+                *self.listed.entry(name.clone()).or_default() += 1;
+            }
+        }
+    }
+
     /// Notes what a builtin of that name does with them.
     pub(super) fn see(&mut self, name: &str, arguments: &[Argument]) {
         let is_array = setting::has_letter(arguments, 'a') || setting::has_letter(arguments, 'A');
@@ -45,7 +57,7 @@ impl Arrays {
             self.runs |= value.starts_with('(') && is_code;
             if value.starts_with(ANYTHING) {
                 let given = if is_local { &mut self.given_local } else { &mut self.given };
-                given.insert(name.to_owned());
+                *given.entry(name.to_owned()).or_default() += 1;
             }
             if is_array {
                 self.names.insert(name.to_owned());
@@ -62,8 +74,11 @@ impl Arrays {
             );
         }
         let is_array = |name: &&String| self.names.contains(*name) || is_array_of_shell(name);
-        let given = self.given.iter().find(|name| continues || is_array(name));
-        let name = given.or_else(|| self.given_local.iter().find(is_array))?;
+        let count = |given: &BTreeMap<String, usize>, name: &String| given.get(name).copied().unwrap_or_default();
+        let is_handed =
+            |name: &&String| count(&self.given, name) + count(&self.given_local, name) > count(&self.listed, name);
+        let given = self.given.keys().find(|name| (continues || is_array(name)) && is_handed(name));
+        let name = given.or_else(|| self.given_local.keys().find(|name| is_array(name) && is_handed(name)))?;
         Some(format!("what the array '{name}' is given may be a text that runs a command"))
     }
 }

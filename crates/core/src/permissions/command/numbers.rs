@@ -18,7 +18,7 @@ pub(super) const POSITIONAL: &str = "@";
 const OWN: [&str; 10] =
     ["BASHPID", "EPOCHSECONDS", "EUID", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SRANDOM", "UID"];
 /// Of those the ones that evaluate what is assigned.
-pub(super) const EVALUATING: [&str; 4] = ["HISTCMD", "OPTIND", "RANDOM", "SRANDOM"];
+pub(super) const EVALUATING: [&str; 6] = ["BASHPID", "HISTCMD", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
 
 /// What a variable is given.
 #[derive(Debug)]
@@ -81,11 +81,13 @@ impl Numbers {
         let mut seen: BTreeSet<&str> = BTreeSet::new();
         let mut open: Vec<(&str, &str)> = self.taken.iter().map(|name| (name.as_str(), name.as_str())).collect();
         while let Some((name, taken)) = open.pop() {
-            if OWN.contains(&name) || !seen.insert(name) {
+            if !seen.insert(name) {
                 continue;
             }
             let values = self.values.get(name).map(Vec::as_slice).unwrap_or_default();
-            if values.iter().any(|value| matches!(value, Value::Unknown)) || (values.is_empty() && continues) {
+            // Where it is given something, a variable of the shell may be one like any other by now (`unset`, `local`).
+            let is_left = values.is_empty() && continues && !OWN.contains(&name);
+            if values.iter().any(|value| matches!(value, Value::Unknown)) || is_left {
                 let taken = if taken == POSITIONAL { "1" } else { taken };
                 return Some(format!("it takes '${taken}' for a number, whose text may run a command in bash"));
             }
@@ -107,6 +109,7 @@ impl Numbers {
 
     fn give_unknown(&mut self, name: &str) {
         let name = name.split('[').next().unwrap_or_default();
+        self.unknown |= EVALUATING.contains(&name);
         self.values.entry(name.to_owned()).or_default().push(Value::Unknown);
     }
 
@@ -153,7 +156,8 @@ impl Numbers {
             (_, _) => match setting::variables_set(name, behind) {
                 Some(names) => {
                     let is_integer = setting::has_letter(behind, 'i');
-                    for name in names {
+                    // The place among the words is a number.
+                    for name in names.into_iter().filter(|set| !(name == "getopts" && set == "OPTIND")) {
                         self.give_unknown(&name);
                         if is_integer {
                             self.taken.insert(name);

@@ -17,6 +17,8 @@ pub(super) struct Script {
     pub(super) loop_variables: Vec<String>,
     /// What loops and `${x=y}` set them to.
     pub(super) given: Vec<(String, Word)>,
+    /// Variables that are given elements in parentheses, and whether by a word of `declare`, `typeset` or `local`.
+    pub(super) arrays: Vec<(String, bool)>,
     /// What is taken for a number.
     pub(super) numbers: Taken,
     /// What the script does besides running simple commands.

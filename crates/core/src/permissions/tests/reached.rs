@@ -447,3 +447,27 @@ fn a_target_before_its_sources_is_one_whatever_its_option_is_cut_to() {
     ]);
     lets_pass(&["cp --t=pub a.txt", "cp -t pub a.txt b.txt"]);
 }
+
+/// Behind an option that may take the next word an option is none, and not each word with an `@` names a package.
+#[test]
+fn words_that_only_look_like_no_files_are_looked_at() {
+    stops(&[
+        "curl -A -d FILE:///w/p/private/key",
+        "curl -A --data-raw File:/w/p/private/key",
+        "npm i a@./private/pk --install-links",
+        "npm i @s/a@./private/pk",
+        "pnpm add a@link:private/pk",
+        "npm i a@private/x.TGZ",
+        "docker build --label -e private",
+        "docker build -t -e private",
+        "bun run ./private/x.ts",
+        "pytest -- -k private/test_x.py",
+        "go test -c -o -run=/../keep/bin",
+    ]);
+    lets_pass(&[
+        "npm i a@1.2.3 @s/b@^2 c@latest",
+        "pytest -q x.py -k password",
+        "go test -v -run=TestPassword ./...",
+        "curl -s -d password=1 http://localhost/x",
+    ]);
+}

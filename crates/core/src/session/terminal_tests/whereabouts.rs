@@ -58,21 +58,17 @@ async fn the_lines_of_a_session_are_judged_where_its_shell_is() {
     ] {
         assert_eq!(run(id, command).await, expected, "{id}: {command}");
     }
-    // What failed led it somewhere all the same, and what was led on by `||` or `;` too: the kernel says where it is.
+    // What failed led it somewhere all the same: the kernel says where it is.
     for (id, command, expected) in [
         ("f", "cd public && false", "OK"),
         ("f", "cd ..", "OK"),
         ("f", "cat public/key", "OK"),
-        ("f", "cd nowhere || cd public", "OK"),
-        ("f", "cd .. && cd public && cd .. && false", "OK"),
         ("f", "cd private; false", "OK"),
         ("f", "cat key", "COMMAND_BLOCKED"),
         ("f", "cd ../public", "OK"),
         ("f", "cat key", "OK"),
         ("f", "cd ../private || true", "OK"),
         ("f", "cat key", "COMMAND_BLOCKED"),
-        ("f", "cd ..; false", "OK"),
-        ("f", "cat key", "OK"),
     ] {
         assert_eq!(run(id, command).await, expected, "{id}: {command}");
     }
@@ -169,6 +165,64 @@ async fn behind_a_yes_to_what_leads_a_shell_later_every_name_is_asked_about() {
             "OK",
             "{command}"
         );
+    }
+    toolset.close();
+    toolset.sessions().over().await;
+}
+
+/// The kernel knows the directory of a shell, and not the name by which the shell goes up from it; and calls that are no lines of a
+/// session can move what that stands in.
+#[tokio::test]
+async fn a_shell_whose_directory_was_given_another_place_is_not_taken_to_be_where_it_was() {
+    let world = World::new();
+    let root = world.directory.path().display().to_string();
+    let key = world.directory.path().join("private/key");
+    for name in ["private", "x/y", "x/private", "v/y", "u/y/private"] {
+        fs::create_dir_all(world.directory.path().join(name)).unwrap();
+    }
+    fs::write(&key, "TOPSECRET").unwrap();
+    std::os::unix::fs::symlink("x/y", world.directory.path().join("k")).unwrap();
+    let rules = json!({ "default": "allow", "read": { "default": "allow", "rules": [
+        { "pattern": "private/**", "action": "deny" } ] } });
+    let toolset = world.toolset(json!({ "permissions": rules, "tools": ["terminal", "execute"] }));
+    let outcome = async |tool: &str, id: &str, command: &str| {
+        let command = command.replace('@', &root);
+        let input = if tool == "execute" {
+            json!({ "command": command })
+        } else {
+            json!({ "id": id, "command": command, "timeout": 60 })
+        };
+        match toolset.call(tool, input, CallOptions::default()).await {
+            Ok(result) => code(&result),
+            Err(error) => error.kind().code().to_owned(),
+        }
+    };
+    for (tool, id, command, expected) in [
+        // Its name led to another directory when it was entered.
+        ("shell_exec", "a", "cd x/y", "OK"),
+        ("shell_exec", "a", "cd @/k; rm @/k; mkdir @/k; false", "OK"),
+        ("shell_exec", "a", "cd ..", "OK"),
+        ("shell_exec", "a", "cat private/key", "COMMAND_BLOCKED"),
+        // The same between two lines.
+        ("execute", "", "rmdir k && ln -s x/y k", "OK"),
+        ("shell_exec", "b", "cd x/y", "OK"),
+        ("shell_exec", "b", "cd @/k; false", "OK"),
+        ("execute", "", "rm k && mkdir k", "OK"),
+        ("shell_exec", "b", "true; false", "OK"),
+        ("shell_exec", "b", "cd ..", "OK"),
+        ("shell_exec", "b", "cat private/key", "COMMAND_BLOCKED"),
+        // It was moved where nobody looked.
+        ("shell_exec", "c", "cd v/y", "OK"),
+        ("shell_exec", "c", "ls", "OK"),
+        ("execute", "", "mv v/y z", "OK"),
+        ("shell_exec", "c", "cat ../private/key", "APPROVAL_REQUIRED"),
+        ("shell_exec", "c", "cd @ && ls", "OK"),
+        ("shell_exec", "c", "cat private/key", "COMMAND_BLOCKED"),
+        ("shell_exec", "d", "cd u/y; false", "OK"),
+        ("shell_exec", "d", "mv @/u/y @/t", "OK"),
+        ("shell_exec", "d", "cat ../private/key", "APPROVAL_REQUIRED"),
+    ] {
+        assert_eq!(outcome(tool, id, command).await, expected, "{id}: {command}");
     }
     toolset.close();
     toolset.sessions().over().await;

@@ -1,9 +1,11 @@
 //! The shell of a guarded backend: every command line is understood and judged before it starts.
 
+use std::time::SystemTime;
+
 use super::GuardedBackend;
 use crate::access::Access;
 use crate::backend::process::Process;
-use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, Shell, TerminalRequest};
+use crate::backend::{BoxFuture, Call, ExecuteOutcome, ExecuteRequest, Shell, Standing, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::path::VirtualPath;
 
@@ -61,9 +63,14 @@ impl Shell for GuardedBackend {
         self.inner.shell().and_then(Shell::home)
     }
 
-    fn stands_in<'a>(&'a self, process: &'a Process, directory: &'a VirtualPath) -> BoxFuture<'a, Option<bool>> {
+    fn stands_in<'a>(
+        &'a self,
+        process: &'a Process,
+        directory: &'a VirtualPath,
+        since: SystemTime,
+    ) -> BoxFuture<'a, Option<Standing>> {
         match self.inner.shell() {
-            Some(shell) => shell.stands_in(process, directory),
+            Some(shell) => shell.stands_in(process, directory, since),
             None => Box::pin(async { None }),
         }
     }

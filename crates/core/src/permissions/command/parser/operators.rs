@@ -31,6 +31,10 @@ impl Parser<'_> {
             return Ok(());
         }
         if frame.word.as_ref().is_some_and(|word| begins_array(word, frame.at, &frame.command.words)) {
+            let declares = |word: &Word| matches!(word.plain(), Some("declare" | "typeset" | "local"));
+            let is_declared = frame.at == At::Arguments && frame.command.words.first().is_some_and(declares);
+            let name = frame.word.as_ref().and_then(assignment).map(|(name, _)| name);
+            self.script.arrays.extend(name.map(|name| (name, is_declared)));
             self.open(Close::Array)?;
             self.top().at = At::Elements;
             return Ok(());

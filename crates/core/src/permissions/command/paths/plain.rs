@@ -5,6 +5,9 @@ use super::values::cluster;
 
 /// Letters of `curl` that take no value.
 const CURL_FLAGS: &str = "sSLfkgivIjNG0123#";
+/// Options of `docker run` that take no value.
+const DOCKER_FLAGS: [&str; 12] =
+    ["-d", "-dit", "-i", "-it", "-itd", "-t", "-ti", "--detach", "--init", "--interactive", "--rm", "--tty"];
 /// Options of `npm` and its kin that take no value.
 const NPM_FLAGS: [&str; 15] = [
     "-D",
@@ -45,7 +48,9 @@ pub(super) fn without_plain_words(name: &str, arguments: &[Argument]) -> Vec<Arg
         let word = arguments[index].marked();
         let before = index.checked_sub(1).map(|before| arguments[before].marked());
         // An address of a file is one wherever it stands, and a pattern may become several words.
-        !word.contains("file:") && !is_marked(word) && is_plain(name, arguments, index, word, before)
+        !word.to_ascii_lowercase().contains("file:")
+            && !is_marked(word)
+            && is_plain(name, arguments, index, word, before)
     };
     let words = arguments.iter().enumerate().filter(|(index, _)| !is_plain(*index));
     words.map(|(_, word)| word.clone()).collect()
@@ -55,19 +60,26 @@ fn is_plain(name: &str, arguments: &[Argument], index: usize, word: &str, before
     let first = arguments.first().map_or("", Argument::marked);
     // What begins with a dash may be an option again, where the one in front of it was a value.
     let is_value = !word.starts_with('-');
+    let is_behind_options = || arguments[..index.saturating_sub(1)].iter().any(|word| word.marked() == "--");
+    // The option in front of it may itself be the value of another.
+    let is_free = |is_flag: &dyn Fn(&str) -> bool| {
+        let before = index.checked_sub(2).map(|before| arguments[before].marked());
+        !is_behind_options() && before.is_none_or(|word| !word.starts_with('-') || is_flag(word))
+    };
     match name {
         "git" => is_text_of_git(word),
-        "pytest" | "py.test" => is_value && matches!(before, Some("-k" | "-m")),
+        "pytest" | "py.test" => is_value && !is_behind_options() && matches!(before, Some("-k" | "-m")),
         "go" if first == "test" => {
             let option = |word: &str| matches!(word.trim_start_matches('-'), "run" | "bench" | "skip" | "fuzz");
             let is_option = |word: &str| word.starts_with('-') && option(word);
             let is_glued = word.split_once('=').is_some_and(|(name, _)| is_option(name));
             // The option itself may be the value of one in front of it.
             let stands_free = index < 2 || !takes_next(arguments[index - 2].marked());
-            is_glued || (is_value && before.is_some_and(is_option) && stands_free)
+            (is_glued && !before.is_some_and(takes_next)) || (is_value && before.is_some_and(is_option) && stands_free)
         }
         "npm" | "pnpm" | "yarn" | "bun" if is_value => match first {
-            "run" | "run-script" => index == 1,
+            // `bun run` takes a file as well.
+            "run" | "run-script" => index == 1 && name != "bun",
             "i" | "install" | "add" | "remove" | "uninstall" | "rm" | "un" | "update" => {
                 let takes_word = |before: &str| before.starts_with('-') && !NPM_FLAGS.contains(&before);
                 index > 0 && !before.is_some_and(takes_word) && is_package(word)
@@ -78,9 +90,18 @@ fn is_plain(name: &str, arguments: &[Argument], index: usize, word: &str, before
             let sets = |option: &str| matches!(option, "-e" | "--env");
             let is_setting = |text: &str| text.split('=').next().is_some_and(is_variable);
             let glued = word.strip_prefix("--env=");
-            glued.is_some_and(is_setting) || (is_value && before.is_some_and(sets) && is_setting(word))
+            glued.is_some_and(is_setting)
+                || (is_value
+                    && before.is_some_and(sets)
+                    && is_setting(word)
+                    && is_free(&|flag| first == "run" && DOCKER_FLAGS.contains(&flag)))
         }
-        "curl" => is_value && before.is_some_and(|option| is_sent(option, word)),
+        "curl" => {
+            let is_flag = |word: &str| {
+                word.strip_prefix('-').is_some_and(|flags| flags.chars().all(|flag| CURL_FLAGS.contains(flag)))
+            };
+            is_value && before.is_some_and(|option| is_sent(option, word)) && is_free(&is_flag)
+        }
         _ => false,
     }
 }
@@ -108,11 +129,13 @@ fn is_package(word: &str) -> bool {
         Some(_) => return false,
         None => word,
     };
-    let name = name.split('@').next().unwrap_or_default();
+    let (name, version) = name.split_once('@').unwrap_or((name, ""));
+    let is_version = |character: char| character.is_ascii_alphanumeric() || "-_.^~<>=*+".contains(character);
     !name.is_empty()
+        && version.chars().all(is_version)
         && !name.starts_with('.')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-        && ![".tgz", ".tar", ".tar.gz"].iter().any(|end| word.ends_with(end))
+        && ![".tgz", ".tar", ".tar.gz"].iter().any(|end| word.to_ascii_lowercase().ends_with(end))
 }
 
 /// Whether a word behind this option of `curl` is sent as it is: a file is named only behind an `@`.

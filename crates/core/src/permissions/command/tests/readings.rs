@@ -97,6 +97,9 @@ const HIDDEN: &[&str] = &[
     "read() { x=sudo1ls; $x; }; IFS=1 read",
     "IFS=1 eval 'x=sudo1ls; $x'",
     "IFS=1 PATH=/tmp/evil read x",
+    "x=sudo,ls; IFS=, Z=$($x) read y",
+    "x=-c,sudo; IFS=, Z=$(sh $x) read y",
+    "x=a/k,private/key; IFS=, Z=$(cat $x >o) read y",
     // `in` on a line of its own.
     "for x\nin 'a[$(sudo ls)]'; do echo $((x)); done",
 ];

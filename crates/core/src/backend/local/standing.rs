@@ -1,0 +1,64 @@
+//! Where a shell is, asked of the kernel, and what the name of a directory led to meanwhile.
+//!
+//! A shell keeps the name by which it entered a directory, and goes up from that (`cd ..`). The kernel knows the directory alone.
+//! So a name is ruled out only where it led to the same since the shell may have been given it: no directory on its way
+//! had an entry made, renamed or removed, which leaves a time that nobody sets, and none of its parts is a link.
+
+use std::time::{Duration, SystemTime};
+
+use super::resolve::Resolver;
+use super::system::into_std;
+use crate::backend::Standing;
+use crate::error::ErrorKind;
+use crate::path::VirtualPath;
+
+/// 50 ms by which the clock of changes may lag behind.
+const LAG: Duration = Duration::from_millis(50);
+
+/// Where the process is, as against `directory`; `None` where that is not known.
+pub(super) fn standing(
+    resolver: &Resolver,
+    process: u32,
+    directory: &VirtualPath,
+    since: SystemTime,
+) -> Option<Standing> {
+    let stands = rustix::fs::stat(format!("/proc/{process}/cwd")).ok()?;
+    if let Ok(opened) = resolver.open_directory(directory) {
+        let is_named_so = opened.path == *directory;
+        let there = rustix::fs::fstat(into_std(opened.handle)).ok()?;
+        if (stands.st_dev, stands.st_ino) == (there.st_dev, there.st_ino) {
+            return Some(Standing::In);
+        }
+        if !is_named_so {
+            return Some(Standing::Elsewhere);
+        }
+    }
+    Some(if led_nowhere_else(resolver, directory, since) { Standing::Never } else { Standing::Elsewhere })
+}
+
+/// Whether the name led to what it leads to now since that time.
+fn led_nowhere_else(resolver: &Resolver, directory: &VirtualPath, since: SystemTime) -> bool {
+    let Some(since) = since.checked_sub(LAG).and_then(|since| since.duration_since(SystemTime::UNIX_EPOCH).ok()) else {
+        return false;
+    };
+    let mut name = directory.clone();
+    while let Some(parent) = name.parent() {
+        match resolver.open_directory(&parent) {
+            Ok(opened) if opened.path == parent => {
+                let Ok(facts) = rustix::fs::fstat(into_std(opened.handle)) else { return false };
+                let changed = (u64::try_from(facts.st_ctime).ok(), u64::try_from(facts.st_ctime_nsec).ok());
+                let (Some(seconds), Some(nanoseconds)) = changed else { return false };
+                if Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds) >= since {
+                    return false;
+                }
+            }
+            Ok(_) => return false,
+            // Above the walls nothing is the agent's to change.
+            Err(error) if error.kind() == ErrorKind::PathNotInSandbox => return true,
+            Err(error) if error.kind() == ErrorKind::FileNotFound => {}
+            Err(_) => return false,
+        }
+        name = parent;
+    }
+    true
+}
