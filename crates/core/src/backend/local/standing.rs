@@ -12,6 +12,8 @@ use crate::backend::Standing;
 use crate::error::ErrorKind;
 use crate::path::VirtualPath;
 
+/// Nanoseconds of a second.
+const NANOS: i128 = 1_000_000_000;
 /// 50 ms by which the clock of changes may lag behind.
 const LAG: Duration = Duration::from_millis(50);
 
@@ -46,9 +48,8 @@ fn led_nowhere_else(resolver: &Resolver, directory: &VirtualPath, since: SystemT
         match resolver.open_directory(&parent) {
             Ok(opened) if opened.path == parent => {
                 let Ok(facts) = rustix::fs::fstat(into_std(opened.handle)) else { return false };
-                let changed = (u64::try_from(facts.st_ctime).ok(), u64::try_from(facts.st_ctime_nsec).ok());
-                let (Some(seconds), Some(nanoseconds)) = changed else { return false };
-                if Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds) >= since {
+                let changed = i128::from(facts.st_ctime) * NANOS + i128::from(facts.st_ctime_nsec);
+                if u128::try_from(changed).map_or(true, |changed| changed >= since.as_nanos()) {
                     return false;
                 }
             }
