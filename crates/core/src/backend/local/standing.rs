@@ -38,6 +38,14 @@ pub(super) fn standing(
     Some(if led_nowhere_else(resolver, directory, since) { Standing::Never } else { Standing::Elsewhere })
 }
 
+/// Whether the process is in that directory, where it takes nothing that might be waited for to say so.
+pub(super) fn stands_at_hand(resolver: &Resolver, process: u32, directory: &VirtualPath) -> bool {
+    let Ok(Some(opened)) = resolver.open_directory_at_hand(directory) else { return false };
+    let there = rustix::fs::fstat(into_std(opened.handle));
+    let stands = rustix::fs::stat(format!("/proc/{process}/cwd"));
+    there.is_ok_and(|there| stands.is_ok_and(|stands| (stands.st_dev, stands.st_ino) == (there.st_dev, there.st_ino)))
+}
+
 /// Whether the name led to what it leads to now since that time.
 fn led_nowhere_else(resolver: &Resolver, directory: &VirtualPath, since: SystemTime) -> bool {
     let Some(since) = since.checked_sub(LAG).and_then(|since| since.duration_since(SystemTime::UNIX_EPOCH).ok()) else {
