@@ -44,23 +44,30 @@ const GIT_TEXTS: [&str; 12] = [
 
 /// The words that may name files.
 pub(super) fn without_plain_words(name: &str, arguments: &[Argument]) -> Vec<Argument> {
+    let options_end = arguments.iter().position(|word| word.marked() == "--").unwrap_or(arguments.len());
     let is_plain = |index: usize| {
         let word = arguments[index].marked();
         let before = index.checked_sub(1).map(|before| arguments[before].marked());
         // An address of a file is one wherever it stands, and a pattern may become several words.
         !word.to_ascii_lowercase().contains("file:")
             && !is_marked(word)
-            && is_plain(name, arguments, index, word, before)
+            && is_plain(name, (arguments, options_end), index, word, before)
     };
     let words = arguments.iter().enumerate().filter(|(index, _)| !is_plain(*index));
     words.map(|(_, word)| word.clone()).collect()
 }
 
-fn is_plain(name: &str, arguments: &[Argument], index: usize, word: &str, before: Option<&str>) -> bool {
+fn is_plain(
+    name: &str,
+    (arguments, options_end): (&[Argument], usize),
+    index: usize,
+    word: &str,
+    before: Option<&str>,
+) -> bool {
     let first = arguments.first().map_or("", Argument::marked);
     // What begins with a dash may be an option again, where the one in front of it was a value.
     let is_value = !word.starts_with('-');
-    let is_behind_options = || arguments[..index.saturating_sub(1)].iter().any(|word| word.marked() == "--");
+    let is_behind_options = || options_end + 1 < index;
     // The option in front of it may itself be the value of another.
     let is_free = |is_flag: &dyn Fn(&str) -> bool| {
         let before = index.checked_sub(2).map(|before| arguments[before].marked());
