@@ -75,7 +75,7 @@ pub(super) async fn judge(
     start: Start<'_>,
     plan: &mut Plan,
 ) -> Result<Verdict> {
-    let mut verdict = Verdict { action: Action::Allow, rule: None, reason: String::new() };
+    let mut verdict = allowed();
     if judges.policy.treats_files_alike() {
         return Ok(verdict);
     }
@@ -85,42 +85,59 @@ pub(super) async fn judge(
             if !seen.insert((written, place.what)) {
                 continue;
             }
-            let Some(path) = above_targets(judges, written).await? else {
-                let reason = format!("'{written}' goes up from a place that rules do not know");
-                verdict = verdict.strictest(Verdict { action: Action::Ask, rule: None, reason });
-                continue;
-            };
-            let there = Place { paths: vec![path.clone()], dotted: Vec::new(), what: place.what };
-            let of_place = compared(judges.call, |steps| judges.policy.place(&there, start, steps)).await?;
-            verdict = verdict.strictest(of_place);
-            verdict = verdict.strictest(behind_last_link(judges, &path, place.what, start).await?);
+            verdict = verdict.strictest(match above_targets(judges, written).await? {
+                Some(path) => {
+                    let named = judge_at(judges, &path, place.what, start).await?;
+                    named.strictest(judge_target(judges, (written, &path), place.what, start, plan).await?)
+                }
+                None => asked(format!("'{written}' goes up from a place that rules do not know")),
+            });
         }
         for written in &place.paths {
-            if is_marked(written) || !seen.insert((written, place.what)) {
-                continue;
-            }
-            let Ok(path) = VirtualPath::absolute(written) else { continue };
-            match follow(judges, &path).await? {
-                Leads::Nowhere => {}
-                Leads::To(resolved) => {
-                    let there =
-                        Place { paths: vec![resolved.as_str().to_owned()], dotted: Vec::new(), what: place.what };
-                    let of_place = compared(judges.call, |steps| judges.policy.place(&there, start, steps)).await?;
-                    verdict = verdict.strictest(of_place);
-                    plan.touches.push(Touch {
-                        operation: operation_of(place.what),
-                        target: written.clone(),
-                        resolved: Some(resolved.as_str().to_owned()),
-                    });
-                }
-                Leads::Out => {
-                    let reason = format!("'{path}' leads out of the places that rules know");
-                    verdict = verdict.strictest(Verdict { action: Action::Ask, rule: None, reason });
-                }
+            if seen.insert((written, place.what)) {
+                verdict = verdict.strictest(judge_target(judges, (written, written), place.what, start, plan).await?);
             }
         }
     }
     Ok(verdict)
+}
+
+/// What the rules say of the file to which a path leads, if it is another; adds that to what is touched, as it is `written`.
+async fn judge_target(
+    judges: &Judges<'_>,
+    (written, path): (&str, &str),
+    what: Use,
+    start: Start<'_>,
+    plan: &mut Plan,
+) -> Result<Verdict> {
+    let path = Some(path).filter(|path| !is_marked(path)).and_then(|path| VirtualPath::absolute(path).ok());
+    let Some(path) = path else { return Ok(allowed()) };
+    match follow(judges, &path).await? {
+        Leads::Nowhere => Ok(allowed()),
+        Leads::To(resolved) => {
+            plan.touches.push(Touch {
+                operation: operation_of(what),
+                target: written.to_owned(),
+                resolved: Some(resolved.as_str().to_owned()),
+            });
+            judge_at(judges, resolved.as_str(), what, start).await
+        }
+        Leads::Out => Ok(asked(format!("'{path}' leads out of the places that rules know"))),
+    }
+}
+
+/// What the rules say of a path by its name.
+async fn judge_at(judges: &Judges<'_>, path: &str, what: Use, start: Start<'_>) -> Result<Verdict> {
+    let there = Place { paths: vec![path.to_owned()], dotted: Vec::new(), what };
+    compared(judges.call, |steps| judges.policy.place(&there, start, steps)).await
+}
+
+fn allowed() -> Verdict {
+    Verdict { action: Action::Allow, rule: None, reason: String::new() }
+}
+
+fn asked(reason: String) -> Verdict {
+    Verdict { action: Action::Ask, rule: None, reason }
 }
 
 /// Where a spelled path leads when each `..` goes up from where the name in front of it leads; `None` where that is beyond
@@ -143,26 +160,6 @@ async fn above_targets(judges: &Judges<'_>, spelled: &str) -> Result<Option<Stri
         reached.truncate(reached.rfind('/').unwrap_or_default());
     }
     Ok(Some(if reached.is_empty() { "/".to_owned() } else { reached }))
-}
-
-/// What the rules say of where such a path leads in the end.
-async fn behind_last_link(judges: &Judges<'_>, path: &str, what: Use, start: Start<'_>) -> Result<Verdict> {
-    let nothing = || Verdict { action: Action::Allow, rule: None, reason: String::new() };
-    if is_marked(path) {
-        return Ok(nothing());
-    }
-    let Ok(path) = VirtualPath::absolute(path) else { return Ok(nothing()) };
-    match follow(judges, &path).await? {
-        Leads::Nowhere => Ok(nothing()),
-        Leads::To(resolved) => {
-            let there = Place { paths: vec![resolved.as_str().to_owned()], dotted: Vec::new(), what };
-            compared(judges.call, |steps| judges.policy.place(&there, start, steps)).await
-        }
-        Leads::Out => {
-            let reason = format!("'{path}' leads out of the places that rules know");
-            Ok(Verdict { action: Action::Ask, rule: None, reason })
-        }
-    }
 }
 
 async fn follow(judges: &Judges<'_>, path: &VirtualPath) -> Result<Leads> {

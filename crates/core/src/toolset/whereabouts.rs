@@ -54,8 +54,16 @@ struct Known {
     /// How many times lines were given to it, and when the last of them were.
     turns: u64,
     given: SystemTime,
-    /// Since when the shell has the name of its directory, at the latest.
+    /// No later than when the shell was given the name of its directory.
     since: SystemTime,
+}
+
+impl Known {
+    /// A shell that was started nobody knows when, and was given no line.
+    fn of(directories: Vec<String>) -> Self {
+        let never = SystemTime::UNIX_EPOCH;
+        Self { directories, is_led_later: false, turns: 0, given: never, since: never }
+    }
 }
 
 impl Whereabouts {
@@ -84,9 +92,8 @@ impl Whereabouts {
         }
         let mut known = self.known.lock();
         if self.look(&known, id, start.as_str()) == directories {
-            let now = SystemTime::now();
-            let lost = Known { directories: Vec::new(), is_led_later: false, turns: 0, given: now, since: now };
-            known.entry(id.to_owned()).or_insert(lost).directories = vec![ANYTHING.to_string()];
+            let entry = known.entry(id.to_owned()).or_insert_with(|| Known::of(Vec::new()));
+            entry.directories = vec![ANYTHING.to_string()];
         }
         self.look(&known, id, start.as_str())
     }
@@ -135,7 +142,11 @@ impl Whereabouts {
         let before = known.get(&first.id);
         let turns = before.map_or(0, |known| known.turns) + 1;
         let given = SystemTime::now();
-        let since = before.filter(|_| is_open).map_or(given, |known| known.since);
+        let since = match before {
+            Some(known) if is_open => known.since,
+            _ if is_open => SystemTime::UNIX_EPOCH,
+            _ => given,
+        };
         known.insert(first.id.clone(), Known { directories, is_led_later, turns, given, since });
         Ok(turns)
     }
@@ -143,10 +154,7 @@ impl Whereabouts {
     /// Where the shell of a command is that went to the background under an id which nobody knew before.
     pub(super) fn begin(&self, directories: &[String], result: &ToolResult) {
         if let Some(id) = result.data.as_ref().and_then(|data| data.get("shellId")).and_then(Value::as_str) {
-            let now = SystemTime::now();
-            let directories = directories.to_vec();
-            let known = Known { directories, is_led_later: false, turns: 0, given: now, since: now };
-            self.known.lock().insert(id.to_owned(), known);
+            self.known.lock().insert(id.to_owned(), Known::of(directories.to_vec()));
         }
     }
 

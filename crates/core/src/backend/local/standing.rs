@@ -6,7 +6,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::resolve::Resolver;
+use super::resolve::{Resolver, Right};
 use super::system::into_std;
 use crate::backend::Standing;
 use crate::error::ErrorKind;
@@ -25,15 +25,19 @@ pub(super) fn standing(
     since: SystemTime,
 ) -> Option<Standing> {
     let stands = rustix::fs::stat(format!("/proc/{process}/cwd")).ok()?;
-    if let Ok(opened) = resolver.open_directory(directory) {
-        let is_named_so = opened.path == *directory;
-        let there = rustix::fs::fstat(into_std(opened.handle)).ok()?;
-        if (stands.st_dev, stands.st_ino) == (there.st_dev, there.st_ino) {
-            return Some(Standing::In);
+    match resolver.open_directory(directory) {
+        Ok(opened) => {
+            let is_named_so = opened.path == *directory;
+            let there = rustix::fs::fstat(into_std(opened.handle)).ok()?;
+            if (stands.st_dev, stands.st_ino) == (there.st_dev, there.st_ino) {
+                return Some(Standing::In);
+            }
+            if !is_named_so {
+                return Some(Standing::Elsewhere);
+            }
         }
-        if !is_named_so {
-            return Some(Standing::Elsewhere);
-        }
+        Err(error) if error.kind() == ErrorKind::FileNotFound => {}
+        Err(_) => return Some(Standing::Elsewhere),
     }
     Some(if led_nowhere_else(resolver, directory, since) { Standing::Never } else { Standing::Elsewhere })
 }
@@ -46,13 +50,17 @@ pub(super) fn stands_at_hand(resolver: &Resolver, process: u32, directory: &Virt
     there.is_ok_and(|there| stands.is_ok_and(|stands| (stands.st_dev, stands.st_ino) == (there.st_dev, there.st_ino)))
 }
 
-/// Whether the name led to what it leads to now since that time.
+/// Whether the name led to what it leads to now, or to nothing, since that time.
 fn led_nowhere_else(resolver: &Resolver, directory: &VirtualPath, since: SystemTime) -> bool {
     let Some(since) = since.checked_sub(LAG).and_then(|since| since.duration_since(SystemTime::UNIX_EPOCH).ok()) else {
         return false;
     };
-    let mut name = directory.clone();
-    while let Some(parent) = name.parent() {
+    let mut path = directory.clone();
+    while let Some(parent) = path.parent() {
+        // Above the walls nothing is the agent's to change.
+        if resolver.locate(&parent, Right::Read).is_err() {
+            break;
+        }
         match resolver.open_directory(&parent) {
             Ok(opened) if opened.path == parent => {
                 let Ok(facts) = rustix::fs::fstat(into_std(opened.handle)) else { return false };
@@ -61,13 +69,10 @@ fn led_nowhere_else(resolver: &Resolver, directory: &VirtualPath, since: SystemT
                     return false;
                 }
             }
-            Ok(_) => return false,
-            // Above the walls nothing is the agent's to change.
-            Err(error) if error.kind() == ErrorKind::PathNotInSandbox => return true,
             Err(error) if error.kind() == ErrorKind::FileNotFound => {}
-            Err(_) => return false,
+            Ok(_) | Err(_) => return false,
         }
-        name = parent;
+        path = parent;
     }
     true
 }

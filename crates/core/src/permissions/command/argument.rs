@@ -63,6 +63,11 @@ impl Argument {
         &self.0
     }
 
+    /// Whether it is a cluster of short options with that letter.
+    pub(super) fn has_letter(&self, letter: char) -> bool {
+        self.0.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
+    }
+
     /// The text as people read it.
     pub(crate) fn shown(&self) -> String {
         self.0

@@ -36,15 +36,15 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
                 "'{name}' takes what is known only when it runs for a variable's name, which may run a command"
             ))
         }
-        "declare" | "typeset" | "local" if arguments.iter().any(|word| is_short(word, 'n')) => {
+        "declare" | "typeset" | "local" if arguments.iter().any(|word| word.has_letter('n')) => {
             Some(format!("'{name}' gives a variable another name"))
         }
-        "hash" if arguments.iter().any(|word| is_short(word, 'p')) => {
+        "hash" if arguments.iter().any(|word| word.has_letter('p')) => {
             Some("'hash' gives a name to another program".to_owned())
         }
         "fc" => Some("'fc' runs earlier commands again".to_owned()),
         "set" => modes::set(arguments),
-        "history" if arguments.iter().any(|word| word.is_dynamic() || is_short(word, 's') || is_short(word, 'p')) => {
+        "history" if arguments.iter().any(|word| word.is_dynamic() || word.has_letter('s') || word.has_letter('p')) => {
             Some("'history' makes up or expands earlier commands".to_owned())
         }
         "enable" | "bind" | "compgen" | "complete" if !arguments.is_empty() => {
@@ -53,7 +53,7 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "stty" if !arguments.iter().all(is_harmless_setting) => {
             Some("'stty' changes what keys and lines on the terminal are".to_owned())
         }
-        "mapfile" | "readarray" if arguments.iter().any(|word| is_short(word, 'C')) => {
+        "mapfile" | "readarray" if arguments.iter().any(|word| word.has_letter('C')) => {
             Some(format!("'{name}' runs a command for its lines"))
         }
         "rm" | "shred" if (name == "shred" || has_option(arguments, "rR", "recursive")) && unknown() => {
@@ -116,11 +116,6 @@ fn names_unknown(name: &str, arguments: &[Argument]) -> Option<String> {
         _ => false,
     };
     found.then(|| format!("the name of a variable that '{name}' is given is known only when it runs"))
-}
-
-/// Whether the word is a cluster of short options with that letter.
-fn is_short(word: &Argument, letter: char) -> bool {
-    word.marked().strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
 }
 
 /// A command for every file of the machine or of home, or one that hides what it does for those of the project.

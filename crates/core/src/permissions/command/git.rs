@@ -1,5 +1,6 @@
 //! `git`: its global options stand before the subcommand and hide it from rules, and some of what it does is running others.
 
+use super::allow::is_option;
 use super::argument::Argument;
 use super::deny::operands;
 use super::shells::texts;
@@ -77,24 +78,13 @@ fn is_harmless_setting(setting: &str) -> bool {
 const PROGRAMS: [&str; 6] =
     ["--exec", "--extcmd", "--ext-diff", "--open-files-in-pager", "--receive-pack", "--upload-pack"];
 
-/// Whether a word is a long option, or a beginning of it, with a value or without.
-fn cuts(word: &Argument, option: &str) -> bool {
-    let name = word.marked().split('=').next().unwrap_or_default();
-    name.len() > 2 && option.starts_with(name)
-}
-
-/// Whether a word is a cluster of short options with that letter.
-fn has_letter(word: &Argument, letter: char) -> bool {
-    word.marked().strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
-}
-
 /// The values of an option, by its long name and its letter: glued, behind a `=`, or the next word.
 fn values<'a>(rest: &'a [Argument], long: &'a str, letter: char) -> impl Iterator<Item = Argument> + 'a {
     rest.iter().enumerate().filter_map(move |(index, word)| {
         let text = word.marked();
-        let glued = if cuts(word, long) {
+        let glued = if is_option(word.marked(), long) {
             text.split_once('=').map_or("", |(_, value)| value)
-        } else if has_letter(word, letter) {
+        } else if word.has_letter(letter) {
             text.split_once(letter).map_or("", |(_, value)| value)
         } else {
             return None;
@@ -180,8 +170,8 @@ fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         let long = ["--exec", "--extcmd"];
         for (index, word) in rest.iter().enumerate() {
             let text = word.marked();
-            let is_long = long.iter().any(|option| cuts(word, option));
-            if (is_long && text.contains('=')) || (has_letter(word, 'x') && text != "-x") {
+            let is_long = long.iter().any(|option| is_option(word.marked(), option));
+            if (is_long && text.contains('=')) || (word.has_letter('x') && text != "-x") {
                 found.unresolved.push("an option of 'git' runs a command".to_owned());
             }
             if is_long && let Some((_, command)) = text.split_once('=') {
@@ -229,8 +219,8 @@ fn config_reads(words: &[Argument]) -> bool {
         if !is_value && READING.contains(&text) {
             return true;
         }
-        let takes =
-            VALUED.iter().any(|option| cuts(word, option)) || (!text.starts_with("--") && text.ends_with(['f', 't']));
+        let takes = VALUED.iter().any(|option| is_option(word.marked(), option))
+            || (!text.starts_with("--") && text.ends_with(['f', 't']));
         is_value = text.starts_with('-') && takes && !text.contains('=');
     }
     false
@@ -243,11 +233,12 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
     let subcommand = rest.first().and_then(Argument::exact).unwrap_or_default();
     if GIT_STARTERS.contains(&subcommand) {
         found.unresolved.push(format!("'git {subcommand}' starts other programs"));
-    } else if subcommand != "rebase" && own().any(|word| PROGRAMS.iter().any(|option| cuts(word, option))) {
+    } else if subcommand != "rebase" && own().any(|word| PROGRAMS.iter().any(|option| is_option(word.marked(), option)))
+    {
         found.unresolved.push("an option of 'git' runs another program".to_owned());
-    } else if subcommand == "apply" && own().any(|word| cuts(word, "--unsafe-paths")) {
+    } else if subcommand == "apply" && own().any(|word| is_option(word.marked(), "--unsafe-paths")) {
         found.unresolved.push("'git apply' may write outside of the repository".to_owned());
-    } else if matches!(subcommand, "init" | "clone") && own().any(|word| cuts(word, "--template")) {
+    } else if matches!(subcommand, "init" | "clone") && own().any(|word| is_option(word.marked(), "--template")) {
         found.unresolved.push("the template of a repository may hold hooks".to_owned());
     } else if is("config") {
         let reads = config_reads(&rest[1..]);
@@ -259,11 +250,11 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
         if words.len() > 1 && !reads && !harmless {
             found.unresolved.push("a setting of 'git' may name a program".to_owned());
         }
-    } else if is("grep") && own().any(|word| has_letter(word, 'O')) {
+    } else if is("grep") && own().any(|word| word.has_letter('O')) {
         found.unresolved.push("an option of 'git' runs another program".to_owned());
     } else if is("clone") {
         let harmless = |setting: &Argument| setting.exact().is_some_and(is_harmless_setting);
-        if own().any(|word| has_letter(word, 'u')) || values(rest, "--config", 'c').any(|setting| !harmless(&setting)) {
+        if own().any(|word| word.has_letter('u')) || values(rest, "--config", 'c').any(|setting| !harmless(&setting)) {
             found.unresolved.push("an option of 'git' may name a program".to_owned());
         }
     }

@@ -304,19 +304,12 @@ fn first_operand(rest: &[Argument]) -> Option<(usize, &str)> {
 
 /// `make` and its kin: rules from the input, and variables whose value is a command.
 fn make(name: &str, rest: &[Argument], found: &mut Unwrapped) {
-    let is_input = |word: &Argument| {
-        let text = word.marked();
-        let file = ["--file=", "--makefile=", "--justfile=", "-f"].iter().find_map(|option| text.strip_prefix(option));
-        is_input(&Argument::known(file.filter(|file| !file.is_empty()).unwrap_or(text)))
-    };
     // `-sf-`, `-f/dev/stdin`, `--fil=-`
     let is_glued = |word: &Argument| {
         let text = word.marked();
         let start = text.find('/').or_else(|| text.strip_suffix('-').map(str::len));
         let value = text.split_once('=').map(|(_, value)| value).or_else(|| start.and_then(|start| text.get(start..)));
-        text.len() > 2
-            && text.starts_with('-')
-            && value.is_some_and(|value| super::shells::is_input(&Argument::known(value)))
+        text.len() > 2 && text.starts_with('-') && value.is_some_and(|value| is_input(&Argument::known(value)))
     };
     if matches!(name, "make" | "gmake") && rest.iter().any(hands_rules) {
         found.unresolved.push(format!("'{name}' runs rules among its own words"));

@@ -106,9 +106,7 @@ fn named(word: &Argument) -> Option<String> {
 
 /// Whether a cluster of options has that letter.
 pub(super) fn has_letter(arguments: &[Argument], letter: char) -> bool {
-    arguments.iter().any(|word| {
-        word.marked().strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
-    })
+    arguments.iter().any(|word| word.has_letter(letter))
 }
 
 /// The words of a builtin, taken apart.

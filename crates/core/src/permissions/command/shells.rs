@@ -149,10 +149,8 @@ pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Un
     }
 }
 
-/// An interpreter of another language: program text among its words, or on its input.
-pub(super) fn interpreter(rest: &[Argument], name: &str, letters: &str, found: &mut Unwrapped) {
-    let bare = name.trim_end_matches(|character: char| character.is_ascii_digit() || character == '.');
-    let bare = bare.strip_suffix('-').unwrap_or(bare);
+/// An interpreter of another language, whose name without a version is `bare`: program text among its words, or on its input.
+pub(super) fn interpreter(rest: &[Argument], (name, bare): (&str, &str), letters: &str, found: &mut Unwrapped) {
     let is_python = name.starts_with("py");
     let mut place = Behind::Next;
     let mut has_program = false;

@@ -159,7 +159,8 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             // A single letter (`./r`) is the name of anything.
             let known = if file.len() > 1 { file } else { bare };
             if let Some((_, letters)) = INTERPRETERS.iter().find(|(name, _)| *name == known) {
-                interpreter(rest, name.rsplit('/').next().unwrap_or(name), letters, &mut found);
+                let file_name = name.rsplit('/').next().unwrap_or(name);
+                interpreter(rest, (file_name, known), letters, &mut found);
             } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)) {
                 wrapped(wrapper, name, rest, layer, &mut found);
             }

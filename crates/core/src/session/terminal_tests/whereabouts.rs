@@ -177,15 +177,24 @@ async fn a_shell_whose_directory_was_given_another_place_is_not_taken_to_be_wher
     let world = World::new();
     let root = world.directory.path().display().to_string();
     let key = world.directory.path().join("private/key");
-    for name in ["private", "x/y", "x/private", "v/y", "u/y/private"] {
+    for name in ["private", "x/y", "x/private", "v/y", "u/y/private", "w/y/sub", "o/p/y/sub"] {
         fs::create_dir_all(world.directory.path().join(name)).unwrap();
     }
     fs::write(&key, "TOPSECRET").unwrap();
-    std::os::unix::fs::symlink("x/y", world.directory.path().join("k")).unwrap();
+    for (link, target) in [("k", "x/y"), ("l", "w/y"), ("m", "o/p/y")] {
+        std::os::unix::fs::symlink(target, world.directory.path().join(link)).unwrap();
+    }
     let rules = json!({ "default": "allow", "read": { "default": "allow", "rules": [
         { "pattern": "private/**", "action": "deny" } ] } });
     let toolset = world.toolset(json!({ "permissions": rules, "tools": ["terminal", "execute"] }));
     let outcome = async |tool: &str, id: &str, command: &str| {
+        if tool == "a program" {
+            // Lays a link anew.
+            let link = world.directory.path().join(id);
+            fs::remove_file(&link).unwrap();
+            std::os::unix::fs::symlink(command, link).unwrap();
+            return "OK".to_owned();
+        }
         let command = command.replace('@', &root);
         let input = if tool == "execute" {
             json!({ "command": command })
@@ -198,6 +207,17 @@ async fn a_shell_whose_directory_was_given_another_place_is_not_taken_to_be_wher
         }
     };
     for (tool, id, command, expected) in [
+        // Other shells start first: what changed right before a line may have changed behind it.
+        ("shell_exec", "g", "true", "OK"),
+        ("shell_exec", "h", "true", "OK"),
+        ("shell_exec", "f", "true", "OK"),
+        // Its name leads to nothing, and may lead somewhere again.
+        ("shell_exec", "f", "cd o/p/y/sub", "OK"),
+        ("shell_exec", "f", "cd @/m/sub; mv @/o/p @/o/q; false && cd @/o/q/y/sub", "OK"),
+        ("a program", "m", "private", "OK"),
+        ("shell_exec", "f", "true; false", "OK"),
+        ("shell_exec", "f", "cd ..", "OK"),
+        ("shell_exec", "f", "cat key", "COMMAND_BLOCKED"),
         // Its name led to another directory when it was entered.
         ("shell_exec", "a", "cd x/y", "OK"),
         ("shell_exec", "a", "cd @/k; rm @/k; mkdir @/k; false", "OK"),
@@ -211,6 +231,12 @@ async fn a_shell_whose_directory_was_given_another_place_is_not_taken_to_be_wher
         ("shell_exec", "b", "true; false", "OK"),
         ("shell_exec", "b", "cd ..", "OK"),
         ("shell_exec", "b", "cat private/key", "COMMAND_BLOCKED"),
+        // Its name leads out of the walls by now, from where the shell goes up all the same.
+        ("shell_exec", "e", "cd w/y/sub", "OK"),
+        ("shell_exec", "e", "cd @/l/sub; false", "OK"),
+        ("a program", "l", "/usr", "OK"),
+        ("shell_exec", "e", "true; false", "OK"),
+        ("shell_exec", "e", "cd ..", "COMMAND_BLOCKED"),
         // It was moved where nobody looked.
         ("shell_exec", "c", "cd v/y", "OK"),
         ("shell_exec", "c", "ls", "OK"),

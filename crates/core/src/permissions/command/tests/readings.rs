@@ -106,13 +106,12 @@ const HIDDEN: &[&str] = &[
 
 #[test]
 fn nothing_runs_unasked_that_shells_read_differently() {
-    let allowed: Vec<_> = HIDDEN.iter().filter(|command| action(command) == Action::Allow).collect();
-    assert_eq!(allowed, Vec::<&&str>::new());
+    assert_eq!(allowed(HIDDEN), Vec::<&str>::new());
 }
 
 #[test]
 fn what_only_looks_like_it_runs() {
-    let stopped: Vec<_> = [
+    let harmless = [
         "case $1 in a|b) ls;; (c) ls;; *) ls;; esac | cat",
         "case x in\n  a | b)\n    ls\n    ;;\n\n  # a comment\n  c) ls ;;\nesac",
         "(case x in x) ls;; esac)",
@@ -145,9 +144,6 @@ fn what_only_looks_like_it_runs() {
         "x=\"\"; ls",
         "echo a\"\"b 'c''d'",
         "echo $'a\\tb'",
-    ]
-    .into_iter()
-    .filter(|command| action(command) != Action::Allow)
-    .collect();
-    assert_eq!(stopped, Vec::<&str>::new());
+    ];
+    assert_eq!(judged_otherwise(&harmless, Action::Allow), Vec::new());
 }
