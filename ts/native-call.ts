@@ -27,18 +27,24 @@ export type StartNative = (
 export async function runNative(options: NativeCallOptions, start: StartNative): Promise<NativeOutcome> {
   const signal = checkSignal(options.signal)
   refuseAborted(signal)
-  const cancel = signal || options.onOutput ? new NativeCancel() : null
-  const sink = options.onOutput ? new OutputSink(options.onOutput, () => cancel?.cancel()) : null
-  const abort = (): void => cancel?.cancel()
+  if (!signal && !options.onOutput) return answered(await start(null, null))
+  const cancel = new NativeCancel()
+  const sink = options.onOutput ? new OutputSink(options.onOutput, () => cancel.cancel()) : null
+  const abort = (): void => cancel.cancel()
   signal?.addEventListener('abort', abort, { once: true })
   try {
     const outcome = await start(cancel, sink && sink.take)
     sink?.rethrow()
-    if (outcome.error) throw errorFromNative(outcome.error, signal?.aborted ? signal.reason : undefined)
-    return outcome
+    return answered(outcome, signal)
   } finally {
     signal?.removeEventListener('abort', abort)
   }
+}
+
+/** The outcome of a call that did not fail. */
+function answered(outcome: NativeOutcome, signal?: AbortSignal): NativeOutcome {
+  if (outcome.error) throw errorFromNative(outcome.error, signal?.aborted ? signal.reason : undefined)
+  return outcome
 }
 
 /** Throws `AbortError` when the signal has aborted already. */

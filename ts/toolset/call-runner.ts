@@ -22,6 +22,12 @@ export interface Opening {
   readonly rows?: unknown
 }
 
+/** An input, and whether it is another than the call came with. */
+interface Given {
+  readonly input: unknown
+  readonly isOther: boolean
+}
+
 type RunOptions = CallOptions & { readonly opening?: Opening }
 
 export class CallRunner {
@@ -37,11 +43,11 @@ export class CallRunner {
 
   /** The around hooks, the outermost first, and in their middle the run. */
   async around(call: Call, name: string, input: unknown, options: RunOptions): Promise<ToolResult> {
-    let next = async (given: unknown, signal: AbortSignal | undefined): Promise<ToolResult> => {
-      const refusal = this.#host.custom(call.tool) ? await this.#refusal(call, name, signal) : undefined
-      return refusal ?? this.#run(call, name, { input: given, isOther: given !== input }, signal, options)
-    }
-    for (const hook of this.#host.around(call.tool).toReversed()) {
+    const hooks = this.#host.around(call.tool)
+    if (hooks.length === 0) return this.#inside(call, name, { input, isOther: false }, call.signal, options)
+    let next = async (given: unknown, signal: AbortSignal | undefined): Promise<ToolResult> =>
+      this.#inside(call, name, { input: given, isOther: given !== input }, signal, options)
+    for (const hook of hooks.toReversed()) {
       const inner = next
       next = async (input, signal) =>
         bounded(
@@ -65,6 +71,18 @@ export class CallRunner {
     return result
   }
 
+  /** The middle of the hooks. */
+  async #inside(
+    call: Call,
+    name: string,
+    given: Given,
+    signal: AbortSignal | undefined,
+    options: RunOptions,
+  ): Promise<ToolResult> {
+    const refusal = this.#host.custom(call.tool) ? await this.#refusal(call, name, signal) : undefined
+    return refusal ?? this.#run(call, name, given, signal, options)
+  }
+
   #bounds({ tool }: Call, signal: AbortSignal | undefined, name: string): Bounds {
     return { name, timeoutMs: this.#host.timeoutOf(tool), signal, closing: this.#host.closing }
   }
@@ -84,7 +102,7 @@ export class CallRunner {
   async #run(
     call: Call,
     name: string,
-    { input, isOther }: { readonly input: unknown; readonly isOther: boolean },
+    { input, isOther }: Given,
     signal: AbortSignal | undefined,
     { approval, onOutput, opening }: RunOptions,
   ): Promise<ToolResult> {
