@@ -9,10 +9,11 @@ use super::analysis::{CommandAnalysis, CommandContext, CommandJudgement, SimpleC
 use super::argument::{Argument, Variables};
 use super::arrays::Arrays;
 use super::chain::{self, Chain};
+use super::loops::Turn;
 use super::numbers::Numbers;
 use super::paths::{self, Aliases, Places};
 use super::running::{Runner, Running};
-use super::script::{NestedKind, RawCommand, RedirectKind, RedirectTarget, Script, Word};
+use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
 use super::{allow, bombs, deny, doubt, modes, parser, setting, variables, wrappers};
 
@@ -175,6 +176,7 @@ impl<'a> Analyzer<'a> {
                 }
                 self.see_program(name, value.marked());
             }
+            let turns = variables.turns(command, index);
             let mut input = Input::Inherited;
             if command.piped_in {
                 input = Input::Unknown;
@@ -188,15 +190,17 @@ impl<'a> Analyzer<'a> {
                         input = if is_known { Input::Text(body.text.clone()) } else { Input::Unknown };
                     }
                     (RedirectTarget::Word(word), RedirectKind::HereString | RedirectKind::HereDocument) => {
-                        let text = variables.single(word, index);
+                        let text = variables.single(word, index, Turn::NONE);
                         input = text.exact().map_or(Input::Unknown, |text| Input::Text(text.to_owned()));
                     }
                     (RedirectTarget::Word(word), kind) => {
-                        let target = variables.single(word, index);
                         if kind != RedirectKind::Write {
                             input = Input::Unknown;
                         }
-                        self.see_redirect(&target, kind);
+                        let is_pipe = kind == RedirectKind::Read && word.parts == [Part::Pipe];
+                        for turn in turns.iter().filter(|_| !is_pipe) {
+                            self.see_redirect(&variables.single(word, index, *turn), kind);
+                        }
                     }
                 }
             }
@@ -210,7 +214,9 @@ impl<'a> Analyzer<'a> {
                 let before = self.places.here();
                 let layer =
                     |arguments, restated| Layer { arguments, has_terminal_input: true, restated, silent: restated };
-                self.see_command(layer(variables.arguments(index).to_vec(), false), &input, depth);
+                for turn in turns {
+                    self.see_command(layer(variables.arguments_in(turn, command, index), false), &input, depth);
+                }
                 if let Some(arguments) = variables.plain_arguments(command, index) {
                     self.see_plain(layer(arguments, true), &input, depth);
                 }

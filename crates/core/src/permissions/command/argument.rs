@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::CommandContext;
 use super::analyzer::WORDS;
 use super::expansion::{self, Piece};
+use super::loops::{self, Turn};
 use super::script::{Part, RawCommand, Script, Word};
 use super::setting::{self, Effect};
 
@@ -15,6 +16,8 @@ pub(crate) const ANY_NAME: char = '\u{1}';
 pub(crate) const ANY_CHARACTER: char = '\u{2}';
 /// Stands for what is known only when it runs: any text at all.
 pub(crate) const ANYTHING: char = '\u{3}';
+/// Stands by itself for the name of a pipe.
+const PIPE: char = '\u{4}';
 
 /// Whether part of a text stands for something else.
 pub(crate) fn is_marked(text: &str) -> bool {
@@ -24,12 +27,21 @@ pub(crate) fn is_marked(text: &str) -> bool {
 /// Whether a byte is one of those that stand for something else.
 pub(crate) fn is_marker(byte: u8) -> bool {
     const FIRST: u8 = ANY_NAME as u8;
-    const LAST: u8 = ANYTHING as u8;
+    const LAST: u8 = PIPE as u8;
     (FIRST..=LAST).contains(&byte)
 }
 
 /// 3 times the words of a script are expanded, each time with what was found out before; then nothing of variables is known.
 const PASSES: usize = 3;
+/// Programs that print or compare what they read, and run nothing of it.
+const PIPE_READERS: [&str; 15] = [
+    "cat", "cmp", "column", "comm", "cut", "diff", "diff3", "grep", "head", "jq", "join", "paste", "sort", "tail", "wc",
+];
+
+/// 256 times a command is looked at once more, for another turn of its loop, of which all turns have at most 4,000 words.
+const LOOKS: usize = 256;
+const TURN_WORDS: usize = 4_000;
+
 /// 256 Ki characters of values in all its words.
 const SUBSTITUTED: usize = 256 << 10;
 
@@ -46,6 +58,16 @@ impl Argument {
     /// An argument of which nothing is known.
     pub(crate) fn unknown() -> Self {
         Self(ANYTHING.into())
+    }
+
+    /// The name of a pipe, which is no file.
+    pub(super) fn pipe() -> Self {
+        Self(PIPE.into())
+    }
+
+    /// Whether it is one.
+    pub(super) fn is_pipe(&self) -> bool {
+        self.0.starts_with(PIPE)
     }
 
     /// The text, when all of it is known.
@@ -75,7 +97,7 @@ impl Argument {
             .map(|character| match character {
                 ANY_NAME => '*',
                 ANY_CHARACTER => '?',
-                ANYTHING => '…',
+                ANYTHING | PIPE => '…',
                 other => other,
             })
             .collect()
@@ -100,6 +122,14 @@ pub(super) struct Variables<'a> {
     substituted: Cell<usize>,
     /// The arguments of each command, and whether braces in it were expanded, which a plain `sh` does not.
     expanded: Vec<(Vec<Argument>, bool)>,
+    /// What substitutions print, by the number of their command.
+    printed: HashMap<usize, &'a str>,
+    /// The commands that read pipes by the name that `<( … )` becomes, and do nothing with what they read but print or compare it.
+    readers: HashSet<usize>,
+    /// What loops give their variables.
+    turns: Vec<loops::Values<'a>>,
+    /// How many commands were looked at once more.
+    looks: Cell<usize>,
 }
 
 impl<'a> Variables<'a> {
@@ -122,7 +152,22 @@ impl<'a> Variables<'a> {
             unsure: false,
             substituted: Cell::new(0),
             expanded: Vec::new(),
+            printed: HashMap::new(),
+            readers: HashSet::new(),
+            turns: Vec::new(),
+            looks: Cell::new(0),
         };
+        let is_program = |name: &str| !functions.contains(name);
+        if is_own && is_program("cat") {
+            variables.printed.extend(script.printed.iter().map(|(first, text)| (*first, text.as_str())));
+        }
+        let reads_pipes = |command: &RawCommand| {
+            let name = command.words.first().and_then(Word::plain);
+            name.is_some_and(|name| PIPE_READERS.contains(&name) && is_program(name))
+        };
+        variables
+            .readers
+            .extend(script.commands.iter().enumerate().filter(|(_, one)| reads_pipes(one)).map(|(at, _)| at));
         let numbers = script.numbers.read.iter().chain(&script.numbers.set);
         let assigned = script.commands.iter().flat_map(|command| command.assignments.iter().map(|(name, _)| name));
         for name in script.loop_variables.iter().chain(numbers).chain(assigned) {
@@ -148,7 +193,23 @@ impl<'a> Variables<'a> {
                 break;
             }
         }
+        let is_fixed = |name: &str| {
+            let once = variables.touched.get(name) == Some(&1) && !is_set_by_shells(name);
+            once && !variables.set.contains(name)
+        };
+        if is_own && !script.constructs.assigning_expansion && !variables.hidden && !variables.unsure {
+            variables.turns = loops::values(script, is_fixed, |word, index| variables.exact(word, index));
+        }
         variables
+    }
+
+    /// All that a word becomes, where that is known: for a plain `sh` too.
+    fn exact(&self, word: &Word, index: usize) -> Option<Vec<String>> {
+        let mut arguments = Vec::new();
+        if self.expand(word, index, Turn::NONE, &mut arguments) {
+            arguments.extend(self.substituted(&expansion::pieces(word), word, (index, Turn::NONE), false));
+        }
+        arguments.iter().map(|argument| argument.exact().map(str::to_owned)).collect()
     }
 
     /// Takes for known what is given once and set by no command.
@@ -189,7 +250,7 @@ impl<'a> Variables<'a> {
                     // More than is looked at.
                     break;
                 }
-                has_braces |= self.expand(word, index, &mut arguments);
+                has_braces |= self.expand(word, index, Turn::NONE, &mut arguments);
             }
             count += arguments.len();
             expanded.push((arguments, has_braces));
@@ -275,13 +336,38 @@ impl<'a> Variables<'a> {
             return None;
         }
         let words = command.words.iter();
-        Some(words.filter_map(|word| self.substituted(&expansion::pieces(word), word, index, false)).collect())
+        let place = (index, Turn::NONE);
+        Some(words.filter_map(|word| self.substituted(&expansion::pieces(word), word, place, false)).collect())
+    }
+
+    /// The turns of the loops around a command in which it is looked at: each of them, where it says something else in each.
+    pub(super) fn turns(&self, command: &RawCommand, index: usize) -> Vec<Turn<'_>> {
+        let turns = loops::turns(&self.turns, command, index);
+        let words = turns.len() * command.words.len();
+        let looks = self.looks.get() + turns.len() - 1;
+        if self.has_braces(index) || words > TURN_WORDS || looks > LOOKS {
+            return vec![Turn::NONE];
+        }
+        self.looks.set(looks);
+        turns
+    }
+
+    /// The arguments that the words of a command become in one turn.
+    pub(super) fn arguments_in(&self, turn: Turn<'_>, command: &RawCommand, index: usize) -> Vec<Argument> {
+        if turn == Turn::NONE {
+            return self.arguments(index).to_vec();
+        }
+        let mut arguments = Vec::with_capacity(command.words.len());
+        for word in &command.words {
+            self.expand(word, index, turn, &mut arguments);
+        }
+        arguments
     }
 
     /// The one argument that a word becomes where words are not split, as after `>`.
-    pub(super) fn single(&self, word: &Word, index: usize) -> Argument {
+    pub(super) fn single(&self, word: &Word, index: usize, turn: Turn<'_>) -> Argument {
         let mut arguments = Vec::new();
-        let has_braces = self.expand(word, index, &mut arguments);
+        let has_braces = self.expand(word, index, turn, &mut arguments);
         match <[Argument; 1]>::try_from(arguments) {
             Ok([argument]) if !has_braces => argument,
             Err(none) if none.is_empty() && !has_braces => Argument::known(""),
@@ -297,15 +383,21 @@ impl<'a> Variables<'a> {
         let mut whole = word.clone();
         for part in &mut whole.parts {
             match part {
-                Part::Text { quoted, .. } | Part::Variable { quoted, .. } => *quoted = true,
-                Part::Number | Part::Output { .. } | Part::Dynamic => {}
+                Part::Text { quoted, .. } | Part::Variable { quoted, .. } | Part::Output { quoted, .. } => {
+                    *quoted = true
+                }
+                Part::Number | Part::Pipe | Part::Dynamic => {}
             }
         }
-        self.single(&whole, command)
+        self.single(&whole, command, Turn::NONE)
     }
 
     /// Adds what a word becomes. Whether braces in it were expanded.
-    fn expand(&self, word: &Word, index: usize, out: &mut Vec<Argument>) -> bool {
+    fn expand(&self, word: &Word, index: usize, turn: Turn<'_>, out: &mut Vec<Argument>) -> bool {
+        if word.parts == [Part::Pipe] && self.readers.contains(&index) {
+            out.push(Argument::pipe());
+            return false;
+        }
         // The common word: unquoted text without anything special.
         if let Some(text) = word.plain()
             && !text.contains(['*', '?', '[', '{', '~'])
@@ -315,12 +407,18 @@ impl<'a> Variables<'a> {
         }
         let (alternatives, has_braces) = expansion::alternatives(expansion::pieces(word));
         let words = alternatives.iter();
-        out.extend(words.filter_map(|pieces| self.substituted(pieces, word, index, has_braces)));
+        out.extend(words.filter_map(|pieces| self.substituted(pieces, word, (index, turn), has_braces)));
         has_braces
     }
 
     /// One word without braces, or none: an expansion that leaves nothing is no word.
-    fn substituted(&self, pieces: &[Piece], word: &Word, index: usize, has_braces: bool) -> Option<Argument> {
+    fn substituted(
+        &self,
+        pieces: &[Piece],
+        word: &Word,
+        place: (usize, Turn<'_>),
+        has_braces: bool,
+    ) -> Option<Argument> {
         let tildes = expansion::tildes(pieces);
         let mut characters: Vec<(char, bool)> = Vec::with_capacity(pieces.len());
         for (position, piece) in pieces.iter().enumerate() {
@@ -334,7 +432,7 @@ impl<'a> Variables<'a> {
                     }
                 }
                 Piece::Character(character, quoted) => characters.push((*character, *quoted)),
-                Piece::Variable(part, quoted) => match self.part_value(word, *part, index) {
+                Piece::Variable(part, quoted) => match self.part_value(word, *part, place) {
                     Some(value) if *quoted || !value.contains([' ', '\t', '\n', '*', '?', '[']) => {
                         characters.extend(value.chars().map(|character| (expansion::known(character), true)));
                     }
@@ -352,9 +450,12 @@ impl<'a> Variables<'a> {
     }
 
     /// The value of the variable that is a part of a word. Beyond a limit none is known, or a short text becomes megabytes.
-    fn part_value(&self, word: &Word, part: usize, command: usize) -> Option<&str> {
-        let Some(Part::Variable { name, .. }) = word.parts.get(part) else { return None };
-        let value = self.value(name, command)?;
+    fn part_value<'v>(&'v self, word: &Word, part: usize, (command, turn): (usize, Turn<'v>)) -> Option<&'v str> {
+        let value = match word.parts.get(part)? {
+            Part::Variable { name, .. } => turn.value(name).or_else(|| self.value(name, command))?,
+            Part::Output { first, .. } => self.printed.get(first)?,
+            Part::Text { .. } | Part::Number | Part::Pipe | Part::Dynamic => return None,
+        };
         self.substituted.set(self.substituted.get() + value.len());
         (self.substituted.get() <= SUBSTITUTED).then_some(value)
     }

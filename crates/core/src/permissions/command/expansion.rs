@@ -13,7 +13,7 @@ const ALTERNATIVE_PIECES: usize = 64 << 10;
 pub(super) enum Piece {
     /// A character, and whether it is quoted.
     Character(char, bool),
-    /// The variable that is this part of the word, and whether it is quoted.
+    /// The variable or the output that is this part of the word, and whether it is quoted.
     Variable(usize, bool),
     /// What is known only when it runs.
     Unknown,
@@ -38,7 +38,8 @@ pub(super) fn pieces(word: &Word) -> Vec<Piece> {
                 }));
             }
             Part::Variable { quoted, .. } => pieces.push(Piece::Variable(index, *quoted)),
-            Part::Number | Part::Output { .. } | Part::Dynamic => pieces.push(Piece::Unknown),
+            Part::Output { quoted, .. } => pieces.push(Piece::Variable(index, *quoted)),
+            Part::Number | Part::Pipe | Part::Dynamic => pieces.push(Piece::Unknown),
         }
     }
     pieces

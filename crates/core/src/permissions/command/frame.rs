@@ -24,6 +24,10 @@ pub(super) struct Frame {
     pub(super) pattern: Pattern,
     /// The variable of the `for` that is being read.
     pub(super) variable: String,
+    /// Whether that is a `select`.
+    pub(super) chooses: bool,
+    /// Where its text begins.
+    pub(super) start: usize,
     /// The number of its first command in the script.
     pub(super) first: usize,
     /// The next command reads from a pipe.
@@ -39,7 +43,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn new(close: Close, first: usize, shell: usize) -> Self {
+    pub(super) fn new(close: Close, start: usize, first: usize, shell: usize) -> Self {
         Self {
             close,
             at: At::Command,
@@ -51,6 +55,8 @@ impl Frame {
             documents: Vec::new(),
             pattern: Pattern::Nothing,
             variable: String::new(),
+            chooses: false,
+            start,
             first,
             piped: false,
             conditional: false,
@@ -68,8 +74,10 @@ pub(super) enum Close {
     End,
     /// `)` of `( … )`.
     Subshell,
-    /// `)` of `$( … )`, `<( … )` or `>( … )`: part of a word.
+    /// `)` of `$( … )`: part of a word.
     Substitution,
+    /// `)` of `<( … )` or `>( … )`: part of a word.
+    Pipe,
     /// `)` of `name=( … )`: part of a word.
     Array,
 }

@@ -255,7 +255,7 @@ impl Numbers {
 fn is_one_word(word: &Word) -> bool {
     word.parts.iter().all(|part| match part {
         Part::Text { .. } | Part::Number | Part::Variable { quoted: true, .. } => true,
-        Part::Variable { quoted: false, .. } | Part::Output { .. } | Part::Dynamic => false,
+        Part::Variable { quoted: false, .. } | Part::Output { .. } | Part::Pipe | Part::Dynamic => false,
     })
 }
 
@@ -307,7 +307,7 @@ fn value_of_part(part: &Part, script: &Script) -> Value {
         Part::Variable { name, .. } => Value::Of(vec![name.clone()]),
         Part::Number => Value::Of(Vec::new()),
         Part::Output { .. } if is_number(part, script) => Value::Of(Vec::new()),
-        Part::Output { .. } | Part::Dynamic => Value::Unknown,
+        Part::Output { .. } | Part::Pipe | Part::Dynamic => Value::Unknown,
     }
 }
 
@@ -355,7 +355,7 @@ pub(super) fn sets(after: &str) -> bool {
 
 /// Whether the commands of a substitution print a number and nothing else, whatever they read.
 fn is_number(part: &Part, script: &Script) -> bool {
-    let Part::Output { first, end } = *part else { return false };
+    let Part::Output { first, end, .. } = *part else { return false };
     let Some((last, before)) = script.commands.get(first..end).and_then(<[RawCommand]>::split_last) else {
         return false;
     };

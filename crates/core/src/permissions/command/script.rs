@@ -19,6 +19,8 @@ pub(super) struct Script {
     pub(super) given: Vec<(String, Word)>,
     /// Variables that are given elements in parentheses, and whether by a word of `declare`, `typeset` or `local`.
     pub(super) arrays: Vec<(String, bool)>,
+    /// Substitutions that print a text which stands in them (`$(cat <<'END' …)`): their command, and the text.
+    pub(super) printed: Vec<(usize, String)>,
     /// What is taken for a number.
     pub(super) numbers: Taken,
     /// What the script does besides running simple commands.
@@ -47,6 +49,8 @@ pub(super) struct Loop {
     pub(super) end: usize,
     /// Whether it runs for each of some words.
     pub(super) counted: bool,
+    /// The variable that is each of them, in a `for`.
+    pub(super) variable: Option<String>,
     /// Whether anything in its body runs in the background.
     pub(super) forks: bool,
 }
@@ -205,7 +209,9 @@ pub(super) enum Part {
     /// A number that is known only when it runs.
     Number,
     /// The output of a substitution: of the commands from `first` to before `end`.
-    Output { first: usize, end: usize },
+    Output { first: usize, end: usize, quoted: bool },
+    /// The name of a pipe from or to such commands: `<( … )`.
+    Pipe,
     /// Anything else that is known only when it runs.
     Dynamic,
 }
@@ -242,7 +248,7 @@ impl Word {
             .iter()
             .map(|part| match part {
                 Part::Text { text, .. } => Some(text.as_str()),
-                Part::Variable { .. } | Part::Number | Part::Output { .. } | Part::Dynamic => None,
+                Part::Variable { .. } | Part::Number | Part::Output { .. } | Part::Pipe | Part::Dynamic => None,
             })
             .collect()
     }

@@ -471,3 +471,47 @@ fn words_that_only_look_like_no_files_are_looked_at() {
         "curl -s -d password=1 http://localhost/x",
     ]);
 }
+
+/// What a loop over known words, a text that a substitution prints and a pipe name.
+#[test]
+fn words_of_loops_texts_and_pipes_are_the_files_that_they_name() {
+    stops(&[
+        "for f in a private/key; do cat \"$f\"; done",
+        "for f in a private/key; do cat $f; done",
+        "for d in private a; do cat $d/key; done",
+        "for d in private a; do for f in key x; do cat < \"$d/$f\"; done; done",
+        "for f in a keep/b; do rm \"$f\"; done",
+        "for f in a keep/b; do sort x > $f; done",
+        "for f in {a,private/key}; do cat $f; done",
+        "for f in private/*; do cat \"$f\"; done",
+        "for d in private a; do cd $d; cat key; cd ..; done",
+        "for f in a 'private/key b'; do cat $f; done",
+        "for f in a; do read -r f < list; cat \"$f\"; done",
+        "select f in private; do cat \"$f/key\"; done",
+        "cat \"$(cat <<'E'\nprivate/key\nE\n)\"",
+        "cat $(cat <<'E'\nprivate/key\nE\n)",
+        "cat $(cat <<'E'\na private/key\nE\n)",
+        "cat \"$(cat <<E\n$x\nE\n)\"",
+        "diff <(cat private/key) x",
+        "sort --files0-from <(printf private/key)",
+        "wc --files0-from <(printf private/key)",
+        "wc --files0-from=<(printf private/key)",
+        "xargs -a <(echo private/key) cat",
+        "while read -r f; do cat \"$f\"; done < <(echo private/key)",
+        "tar cf x.tar -T <(echo private/key)",
+        "git apply <(cat x)",
+        "cat() { command cat private/key; }; cat <(echo x)",
+    ]);
+    lets_pass(&[
+        "for f in a.json b.json; do jq . \"$f\" > /dev/null && echo \"$f ok\"; done",
+        "for f in src/{A,B,C}.tsx; do echo \"// $f\"; cat \"$f\"; done",
+        "for n in 10 100 1000; do time ./bench $n; done",
+        "for name in foo bar; do touch \"src/$name.test.ts\"; done",
+        "for i in 1 2 3; do curl -s localhost:3000/items/$i; done | jq -s .",
+        "gh pr create --title \"Fix it\" --body \"$(cat <<'EOF'\n## Summary\n- did x\n\nEOF\n)\"",
+        "diff <(sort a) <(sort b) && echo same",
+        "comm -23 <(sort a.txt) <(sort b.txt)",
+        "cat <(echo private/key)",
+        "while read -r a b; do echo \"$a\"; done < <(sort -k2 data.txt)",
+    ]);
+}

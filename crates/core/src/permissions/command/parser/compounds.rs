@@ -17,7 +17,9 @@ impl Parser<'_> {
             ("for" | "select", _) => {
                 self.begin_loop(true);
                 self.push_compound(For)?;
-                self.top().at = At::ForName;
+                let frame = self.top();
+                // What is not chosen gives the variable of a `select` nothing.
+                (frame.at, frame.chooses) = (At::ForName, name == "select");
                 Ok(())
             }
             ("case", _) => {
@@ -39,8 +41,11 @@ impl Parser<'_> {
             ("else", Some(IfThen)) => self.replace_compound(Else),
             ("do", Some(For | LoopCondition)) => {
                 let body = self.script.commands.len();
+                let frame = self.top();
+                let variable = (top == Some(For)).then(|| std::mem::take(&mut frame.variable));
+                let variable = variable.filter(|name| !name.is_empty() && !frame.chooses);
                 if let Some(one) = self.script.loops.iter_mut().rfind(|one| one.body == usize::MAX) {
-                    one.body = body;
+                    (one.body, one.variable) = (body, variable);
                 }
                 self.replace_compound(LoopBody)
             }
@@ -85,7 +90,14 @@ impl Parser<'_> {
     fn begin_loop(&mut self, counted: bool) {
         self.script.constructs.repeats = true;
         let first = self.script.commands.len();
-        self.script.loops.push(Loop { first, body: usize::MAX, end: usize::MAX, counted, forks: false });
+        self.script.loops.push(Loop {
+            first,
+            body: usize::MAX,
+            end: usize::MAX,
+            counted,
+            variable: None,
+            forks: false,
+        });
     }
 
     fn end_loop(&mut self) {
@@ -123,7 +135,7 @@ impl Parser<'_> {
 
     /// Reads the texts of here-documents. Within a substitution bash ends one also where a line only begins with its last word.
     pub(super) fn read_documents(&mut self) -> Result<(), Failure> {
-        let is_substituted = self.frames.iter().any(|frame| frame.close == Close::Substitution);
+        let is_substituted = self.frames.iter().any(|frame| matches!(frame.close, Close::Substitution | Close::Pipe));
         for document in std::mem::take(&mut self.top().documents) {
             let literal = self.script.bodies[document.body].literal;
             let mut text = String::new();

@@ -29,7 +29,7 @@ pub(super) fn parse(text: &str, kind: NestedKind) -> Script {
     let mut parser = Parser {
         text,
         position: 0,
-        frames: vec![Frame::new(Close::End, 0, 0)],
+        frames: vec![Frame::new(Close::End, 0, 0, 0)],
         depth: 1,
         shells: 0,
         script: Script::default(),
@@ -136,7 +136,7 @@ impl Parser<'_> {
         self.deepen()?;
         let first = self.script.commands.len();
         self.shells += 1;
-        self.frames.push(Frame::new(close, first, self.shells));
+        self.frames.push(Frame::new(close, self.position, first, self.shells));
         Ok(())
     }
 

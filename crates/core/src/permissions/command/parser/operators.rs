@@ -1,8 +1,8 @@
 //! `;`, parentheses and redirections: what a character outside words begins or ends.
 
-use super::super::frame::{At, Close, Compound, Frame, Pattern};
+use super::super::frame::{At, Close, Compound, Frame, Inner, Pattern};
 use super::super::numbers::names_in;
-use super::super::script::{Function, Part, RedirectKind, Word};
+use super::super::script::{Function, Part, Redirect, RedirectKind, RedirectTarget, Word};
 use super::{Failure, Parser, Separator, assignment};
 
 impl Parser<'_> {
@@ -157,13 +157,19 @@ impl Parser<'_> {
             return Err("a parenthesis is closed that was not opened");
         }
         self.depth -= 1;
-        let Some(Frame { close, first, .. }) = self.frames.pop() else {
+        let Some(Frame { close, start, first, .. }) = self.frames.pop() else {
             return Err("a parenthesis is closed that was not opened");
         };
         match close {
             Close::Subshell => self.close_compound(),
+            Close::Pipe => {
+                self.word().parts.push(Part::Pipe);
+                Ok(())
+            }
             Close::Substitution => {
-                let output = Part::Output { first, end: self.script.commands.len() };
+                self.note_printed(start, first);
+                let quoted = matches!(self.top().inner.last(), Some(Inner::DoubleQuotes));
+                let output = Part::Output { first, end: self.script.commands.len(), quoted };
                 if self.in_number() {
                     self.script.numbers.outputs.push(output.clone());
                 }
@@ -171,6 +177,25 @@ impl Parser<'_> {
                 Ok(())
             }
             Close::Array | Close::End => Err("a parenthesis is closed that was not opened"),
+        }
+    }
+
+    /// Notes what a substitution prints that began there with that command, where all that is in it is a `cat` of a text.
+    fn note_printed(&mut self, start: usize, first: usize) {
+        let [command] = &self.script.commands[first..] else { return };
+        let [word] = command.words.as_slice() else { return };
+        let [Redirect { kind: RedirectKind::HereDocument, target: RedirectTarget::Body(body) }] =
+            command.redirects.as_slice()
+        else {
+            return;
+        };
+        // Where it begins with the command, that stands in no compound.
+        let begins = self.text[start..].trim_start_matches([' ', '\t', '\n']).starts_with("cat");
+        let is_cat = begins && word.plain() == Some("cat") && command.assignments.is_empty();
+        let body = &self.script.bodies[*body];
+        let is_known = body.literal || !body.text.contains(['$', '`', '\\']);
+        if is_cat && is_known && command.is_own() && !command.juggles_input {
+            self.script.printed.push((first, body.text.trim_end_matches('\n').to_owned()));
         }
     }
 
@@ -194,7 +219,7 @@ impl Parser<'_> {
             self.advance('(');
             self.script.constructs.substitution = true;
             self.word();
-            return self.open(Close::Substitution);
+            return self.open(Close::Pipe);
         }
         if let Some(name) = self.top().word.as_ref().and_then(Word::plain).and_then(named_descriptor) {
             // `{name}>f`: bash puts the number of a new descriptor into the variable.

@@ -258,7 +258,7 @@ impl<'a> Places<'a> {
     /// The same for rules alone, of a file that the words name only together; whether it is new.
     fn add_unlisted(&mut self, word: &Argument, what: Use) -> bool {
         let path = word.marked();
-        if self.is_full() || path.is_empty() || path == "-" {
+        if self.is_full() || path.is_empty() || path == "-" || word.is_pipe() {
             return false;
         }
         let path = match &self.from {

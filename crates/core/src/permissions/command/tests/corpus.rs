@@ -257,7 +257,7 @@ pub(super) const UNRESOLVED: &[&str] = &[
     "rm -rf /var/$DIR",
     "d=$(mktemp -d); rm -rf \"$d\"",
     "trap 'rm -rf \"$tmp\"' EXIT",
-    "for d in a b; do rm -rf $d; done",
+    "for d in a $x; do rm -rf $d; done",
     "find . -name node_modules -exec rm -rf {} +",
     "find . -name x | xargs rm -rf",
     "cmake -E rm -rf $DIR",

@@ -17,6 +17,7 @@ mod random;
 mod readings;
 mod started;
 mod tricks;
+mod turns;
 mod walked;
 mod whereabouts;
 mod words;
