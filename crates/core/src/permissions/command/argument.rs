@@ -123,9 +123,9 @@ pub(super) struct Variables<'a> {
     /// The arguments of each command, and whether braces in it were expanded, which a plain `sh` does not.
     expanded: Vec<(Vec<Argument>, bool)>,
     /// What substitutions print, by the number of their command.
-    printed: HashMap<usize, &'a str>,
+    printed: &'a [(usize, String)],
     /// The commands that read pipes by the name that `<( … )` becomes, and do nothing with what they read but print or compare it.
-    readers: HashSet<usize>,
+    readers: Vec<bool>,
     /// What loops give their variables.
     turns: Vec<loops::Values<'a>>,
     /// How many commands were looked at once more.
@@ -152,22 +152,20 @@ impl<'a> Variables<'a> {
             unsure: false,
             substituted: Cell::new(0),
             expanded: Vec::new(),
-            printed: HashMap::new(),
-            readers: HashSet::new(),
+            printed: &[],
+            readers: Vec::new(),
             turns: Vec::new(),
             looks: Cell::new(0),
         };
         let is_program = |name: &str| !functions.contains(name);
         if is_own && is_program("cat") {
-            variables.printed.extend(script.printed.iter().map(|(first, text)| (*first, text.as_str())));
+            variables.printed = &script.printed;
         }
         let reads_pipes = |command: &RawCommand| {
             let name = command.words.first().and_then(Word::plain);
             name.is_some_and(|name| PIPE_READERS.contains(&name) && is_program(name))
         };
-        variables
-            .readers
-            .extend(script.commands.iter().enumerate().filter(|(_, one)| reads_pipes(one)).map(|(at, _)| at));
+        variables.readers = script.commands.iter().map(reads_pipes).collect();
         let numbers = script.numbers.read.iter().chain(&script.numbers.set);
         let assigned = script.commands.iter().flat_map(|command| command.assignments.iter().map(|(name, _)| name));
         for name in script.loop_variables.iter().chain(numbers).chain(assigned) {
@@ -394,7 +392,7 @@ impl<'a> Variables<'a> {
 
     /// Adds what a word becomes. Whether braces in it were expanded.
     fn expand(&self, word: &Word, index: usize, turn: Turn<'_>, out: &mut Vec<Argument>) -> bool {
-        if word.parts == [Part::Pipe] && self.readers.contains(&index) {
+        if word.parts == [Part::Pipe] && self.readers.get(index) == Some(&true) {
             out.push(Argument::pipe());
             return false;
         }
@@ -453,7 +451,11 @@ impl<'a> Variables<'a> {
     fn part_value<'v>(&'v self, word: &Word, part: usize, (command, turn): (usize, Turn<'v>)) -> Option<&'v str> {
         let value = match word.parts.get(part)? {
             Part::Variable { name, .. } => turn.value(name).or_else(|| self.value(name, command))?,
-            Part::Output { first, .. } => self.printed.get(first)?,
+            Part::Output { first, .. } => {
+                // In the order of their commands.
+                let at = self.printed.binary_search_by_key(first, |(command, _)| *command).ok()?;
+                &self.printed.get(at)?.1
+            }
             Part::Text { .. } | Part::Number | Part::Pipe | Part::Dynamic => return None,
         };
         self.substituted.set(self.substituted.get() + value.len());

@@ -2,6 +2,8 @@
 
 use super::script::{Part, RawCommand, RedirectTarget, Script, Word};
 
+/// The first 100 loops of a script are looked at.
+const LOOPS: usize = 100;
 /// 32 words of one loop; of more none is known.
 const WORDS: usize = 32;
 /// 64 turns of all loops around a command, each of which is looked at.
@@ -68,7 +70,7 @@ pub(super) fn values<'a>(
     exact: impl Fn(&Word, usize) -> Option<Vec<String>>,
 ) -> Vec<Values<'a>> {
     let mut found = Vec::new();
-    for one in script.loops.iter().filter(|one| one.end != usize::MAX) {
+    for one in script.loops.iter().take(LOOPS).filter(|one| one.end != usize::MAX) {
         let Some(name) = one.variable.as_deref().filter(|name| is_fixed(name)) else { continue };
         let mut words: Vec<String> = Vec::new();
         let is_known = script.given.iter().filter(|(given, _)| given == name).all(|(_, word)| {
@@ -102,13 +104,18 @@ pub(super) fn turns<'v>(loops: &'v [Values<'_>], command: &RawCommand, index: us
     if rest.len() > 1 || around.iter().map(|one| one.words.len()).product::<usize>() > TURNS {
         return vec![Turn::NONE];
     }
-    let second: Vec<_> = match rest {
-        [second] => second.words.iter().map(|word| Some((second.name, word.as_str()))).collect(),
-        _ => vec![None],
-    };
-    let pairs =
-        first.words.iter().flat_map(|word| second.iter().map(move |other| [Some((first.name, word.as_str())), *other]));
-    pairs.map(|values| Turn { values }).collect()
+    let mut turns = Vec::new();
+    for word in &first.words {
+        let value = Some((first.name, word.as_str()));
+        match rest {
+            [second, ..] => {
+                let others = second.words.iter().map(|word| Some((second.name, word.as_str())));
+                turns.extend(others.map(|other| Turn { values: [value, other] }));
+            }
+            [] => turns.push(Turn { values: [value, None] }),
+        }
+    }
+    turns
 }
 
 /// Whether a word of a command, or a place to which it is redirected, holds that variable.
