@@ -3,10 +3,13 @@
 const INTERRUPT: u32 = 2;
 const QUIT: u32 = 3;
 const TERMINATE: u32 = 15;
+const CHILD: u32 = 17;
+const TERMINAL_STOP: u32 = 20;
 
 /// Whether it is an interactive shell by what `/proc/<pid>/status` says of it. Such a shell ignores the requests to quit and to end
 /// and handles an interrupt, as POSIX has it (XCU `sh`, "Asynchronous Events"); while bash forks it blocks the request to end in
-/// place of ignoring it. Where the file does not say so it is none.
+/// place of ignoring it. Whatever its traps make of the interrupt and the request to quit, it ignores being stopped from its terminal
+/// and hears of its children. Where the file does not say so it is none.
 pub fn is_interactive_shell(status: &[u8]) -> bool {
     let signals = |name: &[u8]| {
         let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name))?;
@@ -19,7 +22,8 @@ pub fn is_interactive_shell(status: &[u8]) -> bool {
     };
     let has = |set: u64, signal: u32| set & (1 << (signal - 1)) != 0;
     let hears_no_end = has(ignored, TERMINATE) || has(blocked, TERMINATE) && !has(handled, TERMINATE);
-    has(ignored, QUIT) && has(handled, INTERRUPT) && hears_no_end
+    let has_jobs = has(ignored, TERMINAL_STOP) && has(handled, CHILD);
+    hears_no_end && (has_jobs || has(ignored, QUIT) && has(handled, INTERRUPT))
 }
 
 #[cfg(test)]
@@ -35,6 +39,9 @@ mod tests {
             (NONE, "0000000000384004", "000000004b813efb", true, "bash -i"),
             ("0000000000014002", "0000000000380004", "000000004b813efb", true, "bash -i that forks"),
             (NONE, "0000000000284004", "0000000000010002", true, "dash -i, busybox sh -i"),
+            (NONE, "0000000000384006", "000000004b813ef9", true, "bash -i, trap '' INT"),
+            (NONE, "0000000000384000", "000000004b813eff", true, "bash -i, trap : QUIT"),
+            (NONE, "0000000000284006", "0000000000010000", true, "dash -i, trap '' INT"),
             (NONE, NONE, "0000000000010002", false, "sh"),
             (NONE, "0000000000004000", NONE, false, "trap '' TERM"),
             (NONE, "0000000000004006", "0000000000010000", false, "trap '' TERM behind &"),

@@ -375,7 +375,11 @@ struct Facts {
     parent: i32,
     group: i32,
     session: i32,
+    threads: i32,
 }
+
+/// Words between the session and the number of threads.
+const BEFORE_THREADS: usize = 13;
 
 impl Facts {
     fn of(pid: Pid) -> Option<Self> {
@@ -383,12 +387,14 @@ impl Facts {
         let end = stat.iter().rposition(|byte| *byte == b')')?;
         let mut words = core::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace();
         let state = *words.next()?.as_bytes().first()?;
-        let mut number = || words.next()?.parse().ok();
-        Some(Self { state, parent: number()?, group: number()?, session: number()? })
+        let mut number = |skipped: usize| words.nth(skipped)?.parse().ok();
+        let (parent, group, session) = (number(0)?, number(0)?, number(0)?);
+        Some(Self { state, parent, group, session, threads: number(BEFORE_THREADS)? })
     }
 
+    /// One whose first thread ended shows as dead, and lives as long as another thread does.
     fn is_alive(&self) -> bool {
-        !matches!(self.state, b'Z' | b'X')
+        self.state != b'X' && (self.state != b'Z' || self.threads > 1)
     }
 }
 

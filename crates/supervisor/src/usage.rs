@@ -37,8 +37,15 @@ fn sum(processes: &[Process], of: impl Fn(i32) -> Option<u64>) -> u64 {
 
 /// Bytes in memory, shared ones included: the second word, in pages.
 fn resident(pid: i32) -> Option<u64> {
-    let statm = proc::read(format_args!("/proc/{pid}/statm"))?;
-    let pages: u64 = from_utf8(&statm).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    let pages_of = |thread: i32| -> Option<u64> {
+        let statm = proc::read(format_args!("/proc/{pid}/task/{thread}/statm"))?;
+        from_utf8(&statm).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+    };
+    let pages = match pages_of(pid)? {
+        // Its first thread may have ended, and shows no memory then.
+        0 => proc::numbers_in(format_args!("/proc/{pid}/task"))?.into_iter().filter_map(pages_of).max()?,
+        pages => pages,
+    };
     Some(pages.saturating_mul(sys::page_bytes()))
 }
 

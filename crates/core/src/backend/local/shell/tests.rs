@@ -44,6 +44,7 @@ both_ways! {
     gives_variables_by_name_only,
     refuses_what_no_shell_can_take,
     ends_with_the_shell_and_ends_what_it_left,
+    ends_a_process_whose_first_thread_has_ended,
     says_nothing_of_processes_where_none_is_left,
     returns_the_output_so_far_when_time_is_over,
     kills_what_ignores_the_request_to_end,
@@ -283,6 +284,24 @@ fn living_with(mark: &str) -> Vec<String> {
         .collect()
 }
 
+/// It showed as dead, and went on beyond the end of its host.
+async fn ends_a_process_whose_first_thread_has_ended() {
+    let program = "import ctypes, os, threading, time; os.setsid(); \
+                   threading.Thread(target=time.sleep, args=(300,)).start(); print(os.getpid(), flush=True); \
+                   ctypes.CDLL(None).syscall(60 if os.uname().machine == \"x86_64\" else 93, 0)";
+    for end in ["read x <&3; sleep 0.2", "read x <&3; sleep 300"] {
+        let command = format!("mkfifo p; python3 -c '{program}' | tee p & exec 3<p; {end}; echo $x");
+        let directory = tempfile::tempdir().unwrap();
+        let begin = Instant::now();
+        let outcome = runner().run(within(&command, 2_000), open(directory.path()), &Call::default()).await.unwrap();
+        let number = outcome.stdout.lines().next().unwrap().to_owned();
+        assert!(begin.elapsed() < Duration::from_secs(20), "{command}");
+        assert_eq!(outcome.timed_out, end.contains("300"), "{command}");
+        let threads = fs::read_dir(format!("/proc/{number}/task")).map_or(0, Iterator::count);
+        assert!(threads <= 1, "{threads} threads of {number} live: {command}");
+    }
+}
+
 async fn says_nothing_of_processes_where_none_is_left() {
     assert_eq!(run(request("true | true; (exit 0); sh -c true")).await.processes_left, None);
 }
@@ -337,6 +356,8 @@ async fn an_interactive_shell_that_is_ended_runs_nothing_more() {
         format!("python3 -c '{forking}'; echo went on"),
         format!("exec bash --norc -ic '{line}'"),
         format!("exec dash -ic '{line}'"),
+        format!("exec bash --norc -ic \"trap '' INT; {line}\""),
+        format!("exec bash --norc -ic 'trap : QUIT; {line}'"),
         format!("bash --norc -ic '{line}'; echo went on"),
         format!("setsid --wait bash --norc -ic '{line}'; echo went on"),
         format!("bash --norc -ic \"dash -ic '{line}'; echo went on\"; echo went on"),

@@ -294,8 +294,8 @@ mod linux {
                 }
                 // The arguments first: a process that has them has an environment too, unless it began another `exec`
                 // since. While one is under way neither can be read, and what was opened before reads as empty after.
-                let has_arguments = self.read("cmdline").is_ok_and(|arguments| !arguments.is_empty());
-                match self.read("environ") {
+                let has_arguments = self.read_of_memory("cmdline").is_ok_and(|arguments| !arguments.is_empty());
+                match self.read_of_memory("environ") {
                     Ok(environment) if environment.is_empty() => {}
                     Ok(environment) => {
                         return environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
@@ -328,10 +328,12 @@ mod linux {
         fn facts(&self) -> Option<Facts> {
             let stat = self.read("stat").ok()?;
             let stat = String::from_utf8_lossy(&stat);
-            let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().take(7).collect();
-            let &[state, _, group, _, _, _, flags] = fields.as_slice() else { return None };
+            let fields: Vec<&str> = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().take(18).collect();
+            let &[state, _, group, _, _, _, flags, .., threads] = fields.as_slice() else { return None };
+            // One whose first thread ended shows as dead, and lives as long as another thread does.
+            let has_others = threads.parse::<u32>().ok()? > 1;
             Some(Facts {
-                is_over: matches!(state, "Z" | "X"),
+                is_over: state == "X" || state == "Z" && !has_others,
                 group: group.parse().ok()?,
                 is_of_kernel: flags.parse::<u32>().ok()? & KERNEL_THREAD != 0,
             })
@@ -339,6 +341,17 @@ mod linux {
 
         fn read(&self, name: &str) -> std::io::Result<Vec<u8>> {
             fs::read(format!("/proc/{}/{name}", self.number))
+        }
+
+        /// The same of what belongs to its memory, which its first thread shows no more when it ended.
+        fn read_of_memory(&self, name: &str) -> std::io::Result<Vec<u8>> {
+            let first = self.read(name);
+            if first.as_ref().is_ok_and(|bytes| !bytes.is_empty()) {
+                return first;
+            }
+            let threads = fs::read_dir(format!("/proc/{}/task", self.number))?.flatten();
+            let mut shown = threads.filter_map(|thread| fs::read(thread.path().join(name)).ok());
+            shown.find(|bytes| !bytes.is_empty()).map_or(first, Ok)
         }
 
         fn signal(&self, signal: Signal) {
