@@ -73,7 +73,7 @@ pub struct Marks {
     /// between them had it then.
     doubted: Option<Mark>,
     /// The number of the prompt that was drawn last, where it has one: the same number is the same prompt, drawn again.
-    number: Option<u64>,
+    number: Option<i64>,
     /// Where the prompt begins that is being drawn again.
     redrawn: Option<u64>,
     /// The line that was typed and that the shell has not taken yet.
@@ -369,7 +369,7 @@ impl Marks {
 }
 
 /// The code and the number in the mark of an end.
-fn ended(text: &str) -> Option<(i32, Option<u64>)> {
+fn ended(text: &str) -> Option<(i32, Option<i64>)> {
     match text.split_once(';') {
         Some((code, number)) => Some((code.parse().ok()?, Some(number.parse().ok()?))),
         None => Some((text.parse().ok()?, None)),

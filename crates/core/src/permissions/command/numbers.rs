@@ -130,6 +130,7 @@ impl Numbers {
         let arguments = variables.arguments(index);
         let Some((first, behind)) = setting::of_shell(arguments) else { return };
         let Some(name) = first.exact() else { return };
+        self.see_subscripts(name, command, script);
         let is_one_to_one = arguments.len() == command.words.len() && !variables.has_braces(index);
         let words = is_one_to_one.then(|| &command.words[command.words.len() - behind.len()..]);
         let is_function = functions.contains(name);
@@ -166,6 +167,30 @@ impl Numbers {
                 }
                 None => self.unnamed = true,
             },
+        }
+    }
+
+    /// Elements that builtins are told by their names: `unset 'a[x]'`.
+    fn see_subscripts(&mut self, builtin: &str, command: &RawCommand, script: &Script) {
+        let words = match builtin {
+            "declare" | "export" | "getopts" | "local" | "mapfile" | "read" | "readarray" | "readonly" | "typeset"
+            | "unset" | "wait" => &command.words[..],
+            "[" | "[[" | "printf" | "test" => {
+                let names = |word: &Word| matches!(word.literal().as_deref(), Some("-v" | "-R"));
+                let behind = command.words.iter().position(names).map_or(command.words.len(), |at| at + 1);
+                &command.words[behind..]
+            }
+            _ => return,
+        };
+        for word in words {
+            let Some(Part::Text { text, quoted }) = word.parts.first() else { continue };
+            let Some((name, subscript)) = text.split_once('[') else { continue };
+            if name.is_empty() || !name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
+                continue;
+            }
+            let mut parts = word.parts.clone();
+            parts[0] = Part::Text { text: subscript.to_owned(), quoted: *quoted };
+            self.take(&value_of(&Word { parts, quoted: word.quoted }, script, false));
         }
     }
 

@@ -199,7 +199,8 @@ pub(super) const NAMES: &[&str] = &[
     "_JAVA_OPTIONS",
 ];
 /// Beginnings of their names.
-const FAMILIES: [&str; 7] = ["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_"];
+const FAMILIES: [&str; 8] =
+    ["_gloveport", "LD_", "DYLD_", "GIT_", "BASH_FUNC_", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_"];
 
 /// Variables that change which programs run, or what they load.
 pub(super) fn is_poison(name: &str) -> bool {

@@ -50,6 +50,13 @@ async fn nothing_that_a_session_does_to_its_shell_costs_it_the_ends_of_its_comma
         ("set -u; unset _gloveport", "out"),
         ("trap 'true' DEBUG; shopt -s extdebug", "out"),
         ("unset -f _gloveport", "out"),
+        // What a number of bash's own would run.
+        ("echo 'a[$(touch bad)]' >n; read -r _gloveport <n", "out"),
+        ("read -r k <n; kx=$k x=$k; unset _gloveport_to", "out"),
+        ("read -r k <n; kx=$k x=$k; unset _gloveport_to; _gloveport_to=()", "out"),
+        ("_gloveport=9223372036854775807", "out"),
+        ("_gloveport=99999999999999999999", "out"),
+        ("_gloveport=-08", "out"),
     ]
     .into_iter()
     .enumerate()
@@ -67,6 +74,7 @@ async fn nothing_that_a_session_does_to_its_shell_costs_it_the_ends_of_its_comma
         }
         let shown = call(&toolset, "shell_screen", json!({ "id": id })).await.text;
         assert!(!shown.contains(&word), "{settings}: {shown}");
+        assert!(!world.directory.path().join("bad").exists(), "{settings}");
     }
 }
 

@@ -14,6 +14,18 @@ pub(super) const STOPPED: &[&str] = &[
     "x=$(cat f); echo ${s:x:1}",
     "x=$(cat f); echo ${s:$x}",
     "x=$(cat f); a[x]=1",
+    "x=$(cat f); unset a[x]",
+    "x=$(cat f); unset 'a[x]'",
+    "x=$(cat f); unset \"a[$x]\"",
+    "x=$(cat f); test -v 'a[x]'",
+    "x=$(cat f); [ -v a[x] ]",
+    "x=$(cat f); [[ -v a[x] ]]",
+    "x=$(cat f); read 'a[x]' < g",
+    "x=$(cat f); printf -v 'a[x]' y",
+    "x=$(cat f); declare a[x]=1",
+    "a=(1 2); read -r x < f; builtin unset a[x]",
+    "read -r _gloveport < f",
+    "unset _gloveport_to",
     "x=$(cat f); let y=x+1",
     "x=$(cat f); let \"y = $x\"",
     "declare -i n; n=$(cat f)",
@@ -96,6 +108,9 @@ pub(super) const STOPPED: &[&str] = &[
 ];
 
 pub(super) const HARMLESS: &[&str] = &[
+    "a=(1 2); x=1; unset a[x]",
+    "x=$(cat f); [ -f a[x].txt ] && printf '%s\\n' 'a[x]'",
+    "x=$(cat f); unset 'a[1]' && test -v b",
     "for ((i = 0; i < 3; i++)); do echo $i; done",
     "n=$(wc -l < f); echo $((n + 1))",
     "n=$(ls | wc -l); if [[ $n -gt 3 ]]; then echo many; fi",
