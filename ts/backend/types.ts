@@ -326,7 +326,8 @@ export interface ExecuteOptions extends CallSignal {
   readonly background?: 'end' | 'keep' | undefined
   /**
    * What happens when `timeout` is over: `'end'` (the default) ends the command with all it started, `'background'` lets
-   * the same process run on as {@link ExecuteResult.process}. Its input is then a pipe that stays open.
+   * the same process run on as {@link ExecuteResult.process}. Its input is then a pipe that stays
+   * open, unless `stdin` gave it all.
    */
   readonly onTimeout?: 'end' | 'background' | undefined
 }

@@ -238,6 +238,12 @@ impl Process {
         self.intake.look_on(time, is_over);
     }
 
+    /// Notes that it was given all of its input when it was started.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "no backend there starts programs itself"))]
+    pub(super) fn has_all_input(&self) {
+        self.output.state.lock().input_is_over = true;
+    }
+
     /// Lets it read to the end of its input.
     pub async fn close_input(&self, deadline: &Deadline) -> Result<()> {
         let room = tokio::select! {

@@ -133,6 +133,9 @@ impl CommandRunner {
         let capture = Capture::new(self.output_bytes, None, request.spill);
         let options = ProcessOptions { sink: request.on_output, tap: None };
         let (process, driver) = process(Some(capture), options);
+        if !stays_open {
+            process.has_all_input();
+        }
         place.spawn(running, pipes, driver);
         Ok(process)
     }

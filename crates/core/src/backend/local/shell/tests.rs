@@ -39,6 +39,7 @@ both_ways! {
     keeps_the_order_in_which_output_arrives,
     names_the_signal_that_ended_the_shell,
     reads_nothing_unless_input_is_given,
+    a_command_that_was_given_its_input_takes_no_more,
     runs_in_the_opened_directory_whatever_its_name_became,
     says_that_the_working_directory_is_gone,
     gives_variables_by_name_only,
@@ -208,6 +209,21 @@ async fn reads_nothing_unless_input_is_given() {
     assert_eq!(timeless(run(unread).await), text("closed\n"));
     let empty = ExecuteRequest { stdin: Some(Vec::new()), ..within("cat; echo end", 20_000) };
     assert_eq!(timeless(run(empty).await), text("end\n"));
+}
+
+/// What was written behind it was said to be given, and was lost.
+async fn a_command_that_was_given_its_input_takes_no_more() {
+    let request = ExecuteRequest {
+        stdin: Some(b"first\n".to_vec()),
+        ..request("read a; read b; echo \"$a-$b\"; exec sleep 300")
+    };
+    let runner = runner();
+    let process = runner.start_beside(request, open(&std::env::temp_dir())).await.unwrap();
+    let refused = process.write(b"second\n", &Deadline::default()).await.unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Closed);
+    process.changed(0).await;
+    process.end().await;
+    assert_eq!(process.read(0, 100).bytes, b"first-\n");
 }
 
 async fn runs_in_the_opened_directory_whatever_its_name_became() {
