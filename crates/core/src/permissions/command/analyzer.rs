@@ -6,9 +6,10 @@ use std::ops::Range;
 
 use super::super::Action;
 use super::analysis::{CommandAnalysis, CommandContext, CommandJudgement, SimpleCommand};
-use super::argument::{Argument, Variables};
+use super::argument::Argument;
 use super::arrays::Arrays;
 use super::chain::{self, Chain};
+use super::known::Variables;
 use super::loops::Turn;
 use super::numbers::Numbers;
 use super::paths::{self, Aliases, Places};
@@ -186,8 +187,7 @@ impl<'a> Analyzer<'a> {
                     (_, RedirectKind::Duplicate) => {}
                     (RedirectTarget::Body(body), _) => {
                         let body = &script.bodies[*body];
-                        let is_known = body.literal || !body.text.contains(['$', '`', '\\']);
-                        input = if is_known { Input::Text(body.text.clone()) } else { Input::Unknown };
+                        input = if body.is_known() { Input::Text(body.text.clone()) } else { Input::Unknown };
                     }
                     (RedirectTarget::Word(word), RedirectKind::HereString | RedirectKind::HereDocument) => {
                         let text = variables.single(word, index, Turn::NONE);

@@ -38,6 +38,7 @@ mod expansion;
 mod frame;
 mod git;
 mod interpreters;
+mod known;
 mod loops;
 mod modes;
 mod numbers;

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::argument::{Argument, Variables};
+use super::argument::Argument;
+use super::builtins::EVALUATORS;
+use super::known::Variables;
 use super::script::{Part, RawCommand, Script, Word};
 use super::setting::{self, COMPARISONS};
 use super::variables;
@@ -173,13 +175,13 @@ impl Numbers {
     /// Elements that builtins are told by their names: `unset 'a[x]'`.
     fn see_subscripts(&mut self, builtin: &str, command: &RawCommand, script: &Script) {
         let words = match builtin {
-            "declare" | "export" | "getopts" | "local" | "mapfile" | "read" | "readarray" | "readonly" | "typeset"
-            | "unset" | "wait" => &command.words[..],
+            "env" | "let" | "set" => return,
             "[" | "[[" | "printf" | "test" => {
                 let names = |word: &Word| matches!(word.literal().as_deref(), Some("-v" | "-R"));
                 let behind = command.words.iter().position(names).map_or(command.words.len(), |at| at + 1);
                 &command.words[behind..]
             }
+            _ if EVALUATORS.contains(&builtin) => &command.words[..],
             _ => return,
         };
         for word in words {

@@ -92,6 +92,13 @@ pub(super) struct Body {
     pub(super) literal: bool,
 }
 
+impl Body {
+    /// Whether its reader gets the text as it stands.
+    pub(super) fn is_known(&self) -> bool {
+        self.literal || !self.text.contains(['$', '`', '\\'])
+    }
+}
+
 /// What a script contains, for policies that allow only plain lists of commands.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Constructs {

@@ -193,8 +193,7 @@ impl Parser<'_> {
         let begins = self.text[start..].trim_start_matches([' ', '\t', '\n']).starts_with("cat");
         let is_cat = begins && word.plain() == Some("cat") && command.assignments.is_empty();
         let body = &self.script.bodies[*body];
-        let is_known = body.literal || !body.text.contains(['$', '`', '\\']);
-        if is_cat && is_known && command.is_own() && !command.juggles_input {
+        if is_cat && body.is_known() && command.is_own() && !command.juggles_input {
             self.script.printed.push((first, body.text.trim_end_matches('\n').to_owned()));
         }
     }
