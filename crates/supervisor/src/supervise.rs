@@ -22,7 +22,7 @@ use crate::standby::Standby;
 use crate::start::{Descriptors, Failure, resource_limits, start};
 use crate::sys::{self, Stack};
 use crate::tree::{self, Family, Tasks};
-use crate::usage;
+use crate::usage::{self, CpuTime};
 
 /// 64 KiB: a request with an ordinary environment arrives in one piece.
 const READ_BYTES: usize = 64 << 10;
@@ -337,11 +337,12 @@ struct Census {
     next: Instant,
     /// Bytes of memory that they had together at the most.
     peak_bytes: u64,
+    cpu_time: CpuTime,
 }
 
 impl Census {
     fn new(limits: Limits, tasks: Option<u64>) -> Self {
-        Self { limits, tasks, next: Instant::now().after(LOOK_EVERY), peak_bytes: 0 }
+        Self { limits, tasks, next: Instant::now().after(LOOK_EVERY), peak_bytes: 0, cpu_time: CpuTime::default() }
     }
 
     /// Counts the tree only when the machine has grown by half of the limit since the start, or when it is time: reading one
@@ -369,10 +370,9 @@ impl Census {
         }
         // A process alone gets the signal that it can handle first.
         let most_cpu = self.limits.cpu_seconds.map(|most| Duration::from_secs(most.saturating_add(1)));
-        if most_cpu.is_some_and(|most| {
-            let used = family.cpu_micros().saturating_add(usage::cpu_micros_of(&processes));
-            Duration::from_micros(used) > most
-        }) {
+        if most_cpu
+            .is_some_and(|most| Duration::from_micros(self.cpu_time.look(&processes, family.cpu_micros())) > most)
+        {
             return Some(Ceiling::CpuTime);
         }
         let is_bounded = self.limits.memory_bytes.is_some() || self.limits.cpu_seconds.is_some();

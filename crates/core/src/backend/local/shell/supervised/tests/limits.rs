@@ -61,6 +61,19 @@ async fn memory_counts_for_all_processes_together() {
     assert_eq!((outcome.exit_code, outcome.ceiling), (Some(0), None));
 }
 
+/// Its first thread has ended: it shows as dead, and with no memory.
+#[tokio::test]
+async fn memory_of_a_process_whose_first_thread_has_ended_counts() {
+    let program = "import ctypes, os, threading, time\n\
+                   def hold():\n    held = b'x' * 60_000_000\n    time.sleep(300)\n\
+                   threading.Thread(target=hold).start()\n\
+                   ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)";
+    let limits = CommandLimits { memory_bytes: Some(200 << 20), ..CommandLimits::default() };
+    let command = format!("for child in 1 2 3 4 5; do python3 -c \"{program}\" & done; wait");
+    let outcome = limited(&command, limits).await;
+    assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::Memory), false), "{}", outcome.stderr);
+}
+
 /// A loop that starts a new process every second never reached a ceiling that each process has for itself.
 #[tokio::test]
 async fn processor_time_counts_for_all_processes_together() {
@@ -70,6 +83,19 @@ async fn processor_time_counts_for_all_processes_together() {
     // Two seconds of it, of which a loaded machine gives little.
     let outcome = run(ExecuteRequest { limits, ..within(&command, 100_000) }).await;
     assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::CpuTime), false));
+}
+
+/// What a process used whose parent ignores its end is added to nobody.
+#[tokio::test]
+async fn processor_time_of_children_that_nobody_waits_for_counts() {
+    let program = "import os, signal, time\n\
+                   signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n\
+                   while True:\n    child = os.fork()\n    while child == 0 and time.process_time() < 0.5: pass\n    \
+                   if child == 0: os._exit(0)\n    try: os.wait()\n    except ChildProcessError: pass";
+    let limits = CommandLimits { cpu_time: Some(Duration::from_secs(1)), ..CommandLimits::default() };
+    let command = format!("exec python3 -c \"{program}\"");
+    let outcome = run(ExecuteRequest { limits, ..within(&command, 30_000) }).await;
+    assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::CpuTime), false), "{}", outcome.stderr);
 }
 
 #[tokio::test]
