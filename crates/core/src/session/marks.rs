@@ -91,6 +91,9 @@ pub struct Marks {
 /// Whether the shell has the terminal, looked up at most once for what is read at once.
 type Leads<'a> = LazyCell<bool, &'a dyn Fn() -> bool>;
 
+/// Behind an `eval` of a text whose quotes are not closed, bash shows the prompt that it showed before, with the code in it.
+const NOT_WHOLE: i32 = 2;
+
 impl Marks {
     /// None yet; only marks with this word count.
     pub fn new(word: String) -> Self {
@@ -208,10 +211,11 @@ impl Marks {
                     if self.editor.1 == from {
                         from = self.editor.0;
                     }
+                    let is_old = number.is_some() && number == self.number;
                     if **leads {
                         self.number = number;
                     }
-                    Kind::End(code)
+                    Kind::End(if is_old { NOT_WHOLE } else { code })
                 }
                 None => return,
             },

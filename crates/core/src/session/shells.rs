@@ -21,6 +21,9 @@ const PASTE_START: &str = "\x1b[200~";
 const MARK: &str = "\x1b]133;";
 const BELL: char = '\x07';
 const PASTE_END: &str = "\x1b[201~";
+/// The number of the next prompt, in bash; it may be below zero where the session set the last one. The first is another than that
+/// behind an `unset` of it.
+const NEXT: &str = "$((_gloveport=(10#0${_gloveport+${_gloveport//[^0-9]}}+1)%1000000007))";
 /// Ctrl-^: the first byte of the keys that only the host presses.
 pub const HOST_KEY: u8 = 0x1E;
 /// Runs the line at a prompt of bash.
@@ -54,6 +57,7 @@ fn start_bash(word: &str) -> String {
 exec 3<&-
 unset HISTFILE MAILCHECK
 IGNOREEOF=9
+_gloveport=99
 set +H
 {{
 INPUTRC=/dev/null bind 'set enable-bracketed-paste on' 'set bell-style none'
@@ -70,12 +74,12 @@ unset _m _f
 declare -A _gloveport_to=([0x0]=-)
 }} 2>/dev/null
 _gloveport() {{
-builtin set -- '\[\e]133;D;$?;$((_gloveport=(10#0${{_gloveport+${{_gloveport//[^0-9]}}}}+1)%1000000007));{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" "$1"
+builtin set -- '\[\e]133;D;$?;{NEXT};{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" "$1"
 case $3 in "$1"*"$2") ;; *) PS1=${{3//"$1"}}; PS1=$1${{PS1//"$2"}}$2 ;; esac
 case ${{PS2-}} in '\[\e]133;P;{word}\a\]'*) ;; *) PS2='\[\e]133;P;{word}\a\]'${{PS2-}} ;; esac
 case ${{PS0-}} in *'\e]133;C;{word}\a') ;; *) PS0=${{PS0-}}'\e]133;C;{word}\a' ;; esac
 _gloveport_set=$PS1$PS2$PS0
-[[ -t 3 ]] || builtin printf '\e]133;D;%s;%s;{word}\a' "$4" $((_gloveport=(10#0${{_gloveport+${{_gloveport//[^0-9]}}}}+1)%1000000007)) >/dev/tty
+[[ -t 3 ]] || builtin printf '\e]133;D;%s;%s;{word}\a' "$4" {NEXT} >/dev/tty
 }}
 PS1='\$ '
 PS2='> '

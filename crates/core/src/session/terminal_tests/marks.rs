@@ -78,6 +78,28 @@ async fn nothing_that_a_session_does_to_its_shell_costs_it_the_ends_of_its_comma
     }
 }
 
+/// What never ran was said to have ended well: the prompt had the code of the command before it.
+#[tokio::test]
+async fn lines_that_are_not_whole_end_with_a_code_of_their_own_and_so_do_those_behind_them() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for (command, code) in [
+        ("true", 0),
+        ("echo \"a\nb", 2),
+        ("(exit 9)", 9),
+        ("echo 'a\nb", 2),
+        ("true", 0),
+        ("(exit 9)\necho `x", 2),
+        ("eval 'echo \"a'", 2),
+        ("eval 'echo \"a'\n(exit 5)", 5),
+        ("(exit 5)", 5),
+        ("true", 0),
+    ] {
+        let ended = exec(&toolset, command).await.data.unwrap();
+        assert_eq!(ended["exitCode"], json!(code), "{command}");
+    }
+}
+
 /// What the rest of a line would have put right, Ctrl-C took away.
 #[tokio::test]
 async fn ctrl_c_in_the_line_that_sets_the_prompt_costs_a_session_nothing() {
