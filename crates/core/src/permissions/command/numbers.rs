@@ -175,6 +175,7 @@ impl Numbers {
     /// Elements that builtins are told by their names: `unset 'a[x]'`.
     fn see_subscripts(&mut self, builtin: &str, command: &RawCommand, script: &Script) {
         let words = match builtin {
+            // They are told no elements, or numbers, which are seen elsewhere.
             "env" | "let" | "set" => return,
             "[" | "[[" | "printf" | "test" => {
                 let names = |word: &Word| matches!(word.literal().as_deref(), Some("-v" | "-R"));

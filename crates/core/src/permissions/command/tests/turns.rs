@@ -46,6 +46,9 @@ const STOPPED: &[&str] = &[
     "trap 'd=/etc' DEBUG; for d in a; do rm -rf $d; done",
     "g() { d=/etc; }; for d in a; do g; rm -rf $d; done",
     "for x in d; do for d in a; do read $x < f; rm -rf $d; done; done",
+    "for x in d; do for d in a; do unset $x; rm -rf $d/etc; done; done",
+    "for x in d=/etc; do for d in a; do typeset $x; rm -rf $d; done; done",
+    "for x in d=/etc; do for d in a; do declare $x; rm -rf $d; done; done",
     "select d in a; do rm -rf $d/etc; done",
     "IFS=x; for d in /xetc; do rm -rf $d; done",
     // Where the loop is over, or has not begun.

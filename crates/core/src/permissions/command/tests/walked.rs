@@ -37,7 +37,7 @@ fn parted(texts: &str) -> Vec<String> {
 fn line() -> impl Strategy<Value = String> {
     prop::sample::select(parted(LEAVES)).prop_recursive(5, 12, 2, |inner| {
         (prop::sample::select(parted(FORMS)), inner.clone(), inner).prop_map(|(form, first, second)| {
-            // Quotes and back-quotes hold none of their kind, and functions call none, which might be the one that they are in: without end.
+            // Quotes and back-quotes hold none of their kind. Functions call none: it might be the one that calls, without end.
             let nests = ["'", "`", "f()", "g()"].iter().any(|held| form.contains(held) && first.contains(held));
             if nests { first } else { form.replace('%', &first).replace('^', &second) }
         })
