@@ -33,12 +33,14 @@ pub struct SessionLogs {
     pub max_bytes: Option<u64>,
 }
 
-/// One log.
+/// One log. Its file is made when there is something to log: a session that did not open leaves none.
 pub struct SessionLog {
-    file: File,
+    directory: PathBuf,
+    id: String,
+    file: Option<File>,
     left: usize,
     is_over: bool,
-    begin: Instant,
+    opened: Instant,
     size: TerminalSize,
     form: Form,
 }
@@ -49,21 +51,23 @@ enum Form {
 }
 
 impl SessionLogs {
-    /// A log for a session; `None` where the folder takes none.
-    pub fn open(&self, id: &str, size: TerminalSize) -> Option<SessionLog> {
-        let suffix = if self.asciicast { "cast" } else { "log" };
-        let file = new_file(&self.directory, id, suffix)?;
+    /// A log for a session.
+    pub fn open(&self, id: &str, size: TerminalSize) -> SessionLog {
         let form = if self.asciicast {
             Form::Asciicast(Utf8Stream::new(), Drawing::default())
         } else {
             Form::Text(AnsiStripper::new())
         };
-        let left = self.max_bytes.map_or(LOG_BYTES, |most| usize::try_from(most).unwrap_or(usize::MAX));
-        let mut log = SessionLog { file, left, is_over: false, begin: Instant::now(), size, form };
-        if self.asciicast {
-            log.write(&format!("{}\n", json!({ "version": 2, "width": size.columns, "height": size.rows })));
+        SessionLog {
+            directory: self.directory.clone(),
+            id: id.to_owned(),
+            file: None,
+            left: self.max_bytes.map_or(LOG_BYTES, |most| usize::try_from(most).unwrap_or(usize::MAX)),
+            is_over: false,
+            opened: Instant::now(),
+            size,
+            form,
         }
-        Some(log)
     }
 }
 
@@ -81,6 +85,9 @@ fn new_file(directory: &Path, id: &str, suffix: &str) -> Option<File> {
 impl SessionLog {
     /// Logs what was printed on a terminal of that size.
     pub(super) fn take(&mut self, bytes: &[u8], size: TerminalSize) {
+        if self.file.is_none() && !self.is_over {
+            self.begin();
+        }
         let resized = std::mem::replace(&mut self.size, size) != size;
         if resized && matches!(self.form, Form::Asciicast(..)) {
             self.write(&self.event("r", &format!("{}x{}", size.columns, size.rows)));
@@ -99,8 +106,19 @@ impl SessionLog {
         self.write(&text);
     }
 
+    /// Makes its file. A folder that takes none ends the log, not the session.
+    fn begin(&mut self) {
+        let suffix = if matches!(self.form, Form::Asciicast(..)) { "cast" } else { "log" };
+        self.file = new_file(&self.directory, &self.id, suffix);
+        self.is_over = self.file.is_none();
+        if matches!(self.form, Form::Asciicast(..)) {
+            let TerminalSize { columns, rows } = self.size;
+            self.write(&format!("{}\n", json!({ "version": 2, "width": columns, "height": rows })));
+        }
+    }
+
     fn event(&self, kind: &str, text: &str) -> String {
-        format!("{}\n", json!([self.begin.elapsed().as_secs_f64(), kind, text]))
+        format!("{}\n", json!([self.opened.elapsed().as_secs_f64(), kind, text]))
     }
 
     fn write(&mut self, text: &str) {
@@ -109,8 +127,9 @@ impl SessionLog {
         }
         // A recording is cut between its lines, and a full disk ends the log, not the session.
         let last = (text.len() > self.left).then(|| self.last_words());
-        let written = self.file.write_all(last.as_deref().unwrap_or(text).as_bytes());
-        self.is_over = last.is_some() || written.is_err();
+        let logged = last.as_deref().unwrap_or(text).as_bytes();
+        let is_written = self.file.as_mut().is_some_and(|file| file.write_all(logged).is_ok());
+        self.is_over = last.is_some() || !is_written;
         self.left = self.left.saturating_sub(text.len());
     }
 
@@ -151,14 +170,14 @@ mod tests {
         std::fs::write(folder.path().join("session_a.log"), "mine").unwrap();
         let size = TerminalSize { columns: 80, rows: 24 };
         let logs = SessionLogs { directory: folder.path().to_owned(), asciicast: false, max_bytes: None };
-        let mut log = logs.open("a", size).unwrap();
+        let mut log = logs.open("a", size);
         log.take(b"\x1b[31mred\x1b[0m\r\n\x1b]52;c;", size);
         log.take(b"aGk=\x07end", size);
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(read("session_a.log"), "mine");
         assert_eq!(read("session_a-1.log"), "red\nend");
         let recorded = SessionLogs { asciicast: true, ..logs };
-        let mut log = recorded.open("a", size).unwrap();
+        let mut log = recorded.open("a", size);
         log.take(b"\x1b[1m\xC3", size);
         log.take(b"\xA9\x1b]52;c;", size);
         log.take(b"aGk=\x07\x1b]133;D;0;word\x07\x1b[6n", size);
@@ -175,11 +194,14 @@ mod tests {
         let [resized, printed] = last.as_slice() else { panic!("{cast}") };
         assert_eq!((&resized[1], &resized[2]), (&json!("r"), &json!("100x30")));
         assert!(printed[1] == json!("o") && printed[0].as_f64() >= resized[0].as_f64(), "{cast}");
-        assert!(
-            SessionLogs { directory: "/nonexistent".into(), asciicast: false, max_bytes: None }
-                .open("a", size)
-                .is_none()
-        );
+        // Nothing is lost but the log where its folder is gone.
+        SessionLogs { directory: folder.path().join("gone"), asciicast: false, max_bytes: None }
+            .open("a", size)
+            .take(b"x", size);
+        let mut names: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["session_a-1.log", "session_a.cast", "session_a.log"]);
     }
 
     proptest! {
@@ -198,10 +220,11 @@ mod tests {
             let terminal = TerminalSize { columns: 80, rows: 24 };
             let logged = |asciicast: bool, id: &str, size: usize| {
                 let logs = SessionLogs { directory: folder.path().to_owned(), asciicast, max_bytes: None };
-                let mut log = logs.open(id, terminal).unwrap();
+                let mut log = logs.open(id, terminal);
                 stream.chunks(size).for_each(|piece| log.take(piece, terminal));
                 let suffix = if asciicast { "cast" } else { "log" };
-                std::fs::read_to_string(folder.path().join(format!("session_{id}.{suffix}"))).unwrap()
+                // Nothing was printed: there is none.
+                std::fs::read_to_string(folder.path().join(format!("session_{id}.{suffix}"))).unwrap_or_default()
             };
             let text = logged(false, "cut", size);
             prop_assert_eq!(&text, &logged(false, "whole", stream.len().max(1)));
@@ -227,7 +250,7 @@ mod tests {
         // What fills it to the last byte is whole.
         for (asciicast, id, most, pieces) in [(false, "a", 119, 1), (false, "b", 120, 2), (true, "c", 170, 1)] {
             let logs = SessionLogs { directory: folder.path().to_owned(), asciicast, max_bytes: Some(most) };
-            let mut log = logs.open(id, size).unwrap();
+            let mut log = logs.open(id, size);
             for _ in 0..10 {
                 log.take(&[b'x'; 60], size);
             }

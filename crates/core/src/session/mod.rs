@@ -362,7 +362,7 @@ impl Sessions {
 
     /// A log for a new terminal session, where the application wants one.
     pub fn log(&self, id: &str, size: TerminalSize) -> Option<SessionLog> {
-        self.logs.as_ref()?.open(id, size)
+        self.logs.as_ref().map(|logs| logs.open(id, size))
     }
 
     /// The session of that id.

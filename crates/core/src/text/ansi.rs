@@ -2,7 +2,7 @@
 //!
 //! What goes: ECMA-48 sequences in their 7-bit and 8-bit forms (CSI with any parameters; OSC, DCS, APC, PM and SOS with
 //! their text, up to ST, BEL, CAN, SUB or the end of the line), all other controls but tab and line feed. A carriage
-//! return becomes a line end, so that overprinted text cannot hide. Controls that reorder text become visible.
+//! return becomes a line end where something stands before it in its line, so that overprinted text cannot hide. Controls that reorder text become visible.
 
 use super::encoding::whole_characters;
 
@@ -12,6 +12,8 @@ pub struct AnsiStripper {
     state: State,
     /// A carriage return came, and what follows decides what it means.
     carriage_return: bool,
+    /// Something stands in the line already.
+    in_line: bool,
     /// The beginning of a character that the last piece cut: at most 3 bytes.
     cut: Vec<u8>,
 }
@@ -63,6 +65,7 @@ impl AnsiStripper {
                 if self.state == State::Text && !self.carriage_return {
                     let plain = valid.find(is_special).unwrap_or(valid.len());
                     text.push_str(&valid[..plain]);
+                    self.in_line = valid[..plain].bytes().last().map_or(self.in_line, |last| last != b'\n');
                     valid = &valid[plain..];
                 }
                 let mut rest = valid.chars();
@@ -121,7 +124,7 @@ impl AnsiStripper {
     /// A character outside of all sequences.
     fn text(&mut self, character: char, text: &mut String) {
         if character == '\r' {
-            self.carriage_return = true;
+            self.carriage_return = self.in_line;
             return;
         }
         match character {
@@ -137,6 +140,7 @@ impl AnsiStripper {
         if std::mem::take(&mut self.carriage_return) && character != '\n' {
             text.push('\n');
         }
+        self.in_line = character != '\n';
         if reorders(character) {
             text.extend(character.escape_unicode());
         } else {
@@ -186,7 +190,7 @@ mod tests {
 
     #[test]
     fn takes_out_every_kind_of_sequence() {
-        let table: [(&[u8], &str); 33] = [
+        let table: [(&[u8], &str); 35] = [
             (b"plain\ttext\n", "plain\ttext\n"),
             (b"\x1b[31mred\x1b[0m", "red"),
             (b"\x1b[38:2::255:0:0mred\x1b[m", "red"),
@@ -220,6 +224,8 @@ mod tests {
             // Carriage returns.
             (b"10%\r20%\r\nend\r", "10%\n20%\nend"),
             (b"a\r\r\nb\r\x1b[K\nc\r\x1b[Kd", "a\nb\nc\nd"),
+            (b"\ra\r\n\r\x1b[?2004l\rb\n\rc", "a\nb\nc"),
+            (b"a\n\r\n\r\rb", "a\n\nb"),
             // Other controls.
             (b"a\0b\x08c\x0bd\x0ce\x7ff\x07", "abcdef"),
             ("a\u{85}b\u{84}c".as_bytes(), "abc"),

@@ -24,6 +24,7 @@ use crate::session::terminal::{HOST_KEY, ShellState, Terminal};
 use crate::session::{Session, Sessions};
 use crate::text::shown::shown_to_person;
 use crate::tool::shell_input::judged_lines;
+use crate::tool::terminal_view::look;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 64 keys in one call.
@@ -177,8 +178,8 @@ impl Tool for ShellWrite {
         name: "shell_write_to_process",
         groups: &[Group::Terminal],
         description: "Types text and presses keys in a terminal session, such as an answer to a question or `keys: ['escape']`, \
-                      `['ctrl-c']`; then returns what was printed until the program waits again (at most 5 s), or the screen \
-                      of a full-screen program.",
+                      `['ctrl-c']`; then returns what was printed until the program waits again, or prints nothing for 0.5 s (at most \
+                      5 s), or the screen of a full-screen program.",
         instruction: "`shell_write_to_process` types into a terminal session: text with a return, or keys.",
         operation: Operation::Execute,
         needs: Need::Terminals,
@@ -310,10 +311,7 @@ impl Tool for ShellWrite {
                 })
             };
             let settled = settle(process, COLLECT, Some(given), deadline, is_ready).await?;
-            let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
-            let fresh = session.fresh_printed(view.limits.output_bytes);
-            session.drawn().await;
-            let mut result = super::terminal_view::shown(&session, &fresh, code);
+            let (mut result, _) = look(view, &session).await;
             if result.text.is_empty() {
                 result.text = format!("Input sent to session '{}' successfully (no output).", session.id);
             }

@@ -2,7 +2,7 @@
 //! `shell_write`, looks at them are in `terminal_view`.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -29,6 +29,7 @@ use crate::text::progress::last_states;
 use crate::text::shown::shown_to_person;
 use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::{SUPERVISOR_LOST, command_access, over};
+use crate::tool::terminal_view::{look, screen_text};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 20 s: as TT-10.
@@ -129,10 +130,15 @@ impl Tool for ShellExec {
             let seconds = if blocks { self.timeout.unwrap_or(DEFAULT_TIMEOUT_S) } else { 0.0 };
             let time = Duration::from_secs_f64(seconds);
             let before = terminal.mark_count();
+            let begun = Instant::now();
+            let mut waited = seconds;
             let ran = match terminal.run(&session, &self.command, time, &view.call.deadline).await {
                 Ok(ran) => ran,
-                // It was typed, and goes on.
-                Err(stop) if stop.kind() == ErrorKind::Timeout && terminal.mark_count() > before => Ran::Running,
+                // It was typed, and goes on: the time of the whole call was over first.
+                Err(stop) if stop.kind() == ErrorKind::Timeout && terminal.mark_count() > before => {
+                    waited = begun.elapsed().as_millis() as f64 / 1_000.0;
+                    Ran::Running
+                }
                 Err(stop) if stop.kind() == ErrorKind::Aborted && terminal.mark_count() > before => {
                     return Ok(stopped(view, &session, terminal).await);
                 }
@@ -145,9 +151,12 @@ impl Tool for ShellExec {
                      `shell_write_to_process`, end it with `shell_kill_process`.{}",
                     replaced(&session)
                 );
-                return Ok(ToolResult::new(text, json!({ "id": id, "running": true, "pid": session.process.pid() })));
+                return Ok(ToolResult::new(
+                    text,
+                    json!({ "id": id, "running": true, "open": true, "pid": session.process.pid() }),
+                ));
             }
-            let mut result = self.shape(view, &session, ran, seconds).await;
+            let mut result = self.shape(view, &session, ran, waited).await;
             if let Some(last) = last {
                 result.text.insert_str(0, &last);
             }
@@ -179,7 +188,7 @@ impl ShellExec {
         let code = match ran {
             Ran::Ended(code) => Some(code),
             Ran::ShellEnded => session.process.ended().and_then(|outcome| outcome.exit_code),
-            Ran::Running | Ran::Incomplete | Ran::Silent => return going_on(view, session, ran, seconds),
+            Ran::Running | Ran::Incomplete | Ran::Silent => return going_on(view, session, ran, seconds).await,
         };
         let told = match &session.terminal {
             Some(terminal) => {
@@ -206,12 +215,17 @@ impl ShellExec {
             None => output.to_owned(),
         });
         let data = json!({
-            "id": id, "running": false, "exitCode": code, "signal": signal(session), "exitMeaning": exit_meaning, "output": told.output,
+            "id": id, "running": false, "open": is_open(session), "exitCode": code, "signal": signal(session), "exitMeaning": exit_meaning, "output": told.output,
             "before": told.before, "droppedBytes": told.dropped, "more": false, "spillPath": told.file, "spillBytes": told.file_bytes,
             "timedOut": false, "ceiling": ceiling(session),
         });
         ToolResult { truncated: told.dropped > 0, ..ToolResult::new(text, data) }
     }
+}
+
+/// Whether a session has not ended.
+pub(super) fn is_open(session: &Session) -> bool {
+    session.process.ended().is_none()
 }
 
 /// The signal by which a session ended.
@@ -250,16 +264,20 @@ fn is_lost(session: &Session) -> bool {
 }
 
 /// What is told of a command that goes on, or that is not whole.
-fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
+async fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
     let fresh = session.fresh_printed(view.limits.output_bytes);
-    let (id, output) = (&session.id, plain(&fresh));
+    session.drawn().await;
+    // What draws a screen is not to be read as lines.
+    let screen = if session.is_full_screen() { screen_text(session).ok() } else { None };
+    let is_full_screen = screen.is_some();
+    let (id, output) = (&session.id, screen.unwrap_or_else(|| set_off(&plain(&fresh)).into_owned()));
     let replaced = replaced(session);
     let text = if ran == Ran::Silent && replaced.is_empty() {
         format!(
             "The shell of session '{id}' reads a line, and does not say why: the command ended and took the session's prompt \
              away, so that its exit code is not known, or it asks for a line. Answer it with `shell_write_to_process`, or end \
              the session with `shell_kill_process` and use another. Output so far:\n{}{}",
-            or_none(&set_off(&output)),
+            or_none(&output),
             more_of(&fresh)
         )
     } else if ran == Ran::Incomplete {
@@ -269,16 +287,17 @@ fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolR
         )
     } else {
         let time = if ran == Ran::Silent { String::new() } else { format!(" after {seconds} s") };
+        let (what, more) =
+            if is_full_screen { ("It shows", String::new()) } else { ("Output so far", more_of(&fresh)) };
         format!(
             "Command still runs{time} and goes on in session '{id}'. Look with `shell_view` or `shell_screen`, write to it with \
-             `shell_write_to_process`, end it with `shell_kill_process`.{replaced} Output so far:\n{}{}",
-            or_none(&set_off(&output)),
-            more_of(&fresh)
+             `shell_write_to_process`, end it with `shell_kill_process`.{replaced} {what}:\n{}{more}",
+            or_none(&output)
         )
     };
     let (file, file_bytes) = older_of(&fresh);
     let data = json!({
-        "id": id, "running": true, "exitCode": null, "exitMeaning": null, "output": output, "droppedBytes": fresh.dropped,
+        "id": id, "running": true, "open": is_open(session), "exitCode": null, "exitMeaning": null, "fullScreen": is_full_screen, "output": output, "droppedBytes": fresh.dropped,
         "more": fresh.more, "spillPath": file, "spillBytes": file_bytes, "timedOut": ran == Ran::Running,
     });
     ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
@@ -311,7 +330,7 @@ async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> Too
         format!("The call was aborted: {what}. Output so far:\n{}{}", or_none(&set_off(&output)), more_of(&fresh));
     let (file, file_bytes) = older_of(&fresh);
     let data = json!({
-        "id": id, "running": stopped == Stopped::Nothing, "sessionEnded": stopped == Stopped::Session, "exitCode": code, "output": output,
+        "id": id, "running": stopped == Stopped::Nothing, "open": is_open(session), "sessionEnded": stopped == Stopped::Session, "exitCode": code, "output": output,
         "droppedBytes": fresh.dropped, "more": fresh.more, "spillPath": file, "spillBytes": file_bytes,
     });
     let kind = Some(ErrorKind::Aborted.code().to_owned());
@@ -422,7 +441,7 @@ impl Tool for ShellKill {
             session.process.end().await;
             session.tells_end();
             let text = format!("Process in session '{}' has been terminated.", session.id);
-            Ok(ToolResult::new(text, json!({ "id": session.id, "running": false })))
+            Ok(ToolResult::new(text, json!({ "id": session.id, "running": false, "open": false })))
         })
     }
 }
@@ -485,7 +504,7 @@ impl Tool for ShellHelp {
             }
             let asked = session.as_deref().and_then(|session| session.terminal.as_ref()).map(Terminal::asked);
             let shown = match &session {
-                Some(session) => super::terminal_view::screen_text(session)?,
+                Some(session) => screen_text(session)?,
                 None => String::new(),
             };
             // Without a session there will be one, and it runs the answer.
@@ -505,8 +524,7 @@ impl Tool for ShellHelp {
             let answer = match (answer, &session) {
                 (Some(Help::Answer(answer)), _) => Some(answer),
                 (Some(Help::TookOver), Some(session)) => {
-                    session.drawn().await;
-                    return Ok(taken_over(view, session));
+                    return Ok(taken_over(view, session).await);
                 }
                 (Some(Help::TookOver), None) => Some(String::new()),
                 (None, _) => None,
@@ -547,10 +565,7 @@ impl Tool for ShellHelp {
             let given = session.process.position();
             session.process.write(&typed, &view.call.deadline).await?;
             settle(&session.process, COLLECT, Some(given), &view.call.deadline, || false).await?;
-            let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
-            let fresh = session.fresh_printed(view.limits.output_bytes);
-            session.drawn().await;
-            let shown = super::terminal_view::shown(&session, &fresh, code);
+            let (shown, code) = look(view, &session).await;
             let text = format!("The person answered; session '{}' went on:\n{}", session.id, shown.text);
             Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true, "exitCode": code })))
         })
@@ -566,14 +581,11 @@ async fn left_alone(deadline: &Deadline) -> Error {
 }
 
 /// What a model is told of a session that a person worked in.
-fn taken_over(view: &View<'_>, session: &Session) -> ToolResult {
-    let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
-    let fresh = session.fresh_printed(view.limits.output_bytes);
-    let mut result = super::terminal_view::shown(session, &fresh, code);
-    let meanwhile = if result.text.is_empty() { "(no output)" } else { &result.text };
-    let end = session.process.ended().map_or_else(String::new, |_| format!("\n{}", terminated(session)));
+async fn taken_over(view: &View<'_>, session: &Session) -> ToolResult {
+    let (mut result, _) = look(view, session).await;
+    let meanwhile = or_none(&result.text);
     result.text =
-        format!("The person worked in session '{}' and gave it back. Output meanwhile:\n{meanwhile}{end}", session.id);
+        format!("The person worked in session '{}' and gave it back. Output meanwhile:\n{meanwhile}", session.id);
     if let Some(data) = result.data.as_mut().and_then(serde_json::Value::as_object_mut) {
         data.insert("answered".to_owned(), true.into());
         data.insert("tookOver".to_owned(), true.into());

@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::background::list;
-use super::terminal::{MAX_WAIT_S, ceiling, has_reason, more_of, older_of, plain, signal, terminal_of, terminated};
+use super::terminal::{
+    MAX_WAIT_S, ceiling, has_reason, is_open, more_of, older_of, plain, signal, terminal_of, terminated,
+};
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::backend::process::{Order, TerminalSize};
@@ -100,7 +102,7 @@ impl Tool for ShellView {
 
 /// New output of a session as a result; the screen of a full-screen program instead. `code` is that of a command that
 /// ended meanwhile.
-pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
+fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
     let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
     let is_full_screen = session.is_full_screen();
     let mut text =
@@ -117,12 +119,28 @@ pub(super) fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> Tool
     let (file, file_bytes) = older_of(fresh);
     let exit_code = code.or_else(|| session.process.ended()?.exit_code);
     let data = json!({
-        "id": session.id, "running": session.process.ended().is_none(), "atPrompt": at_prompt, "exitCode": exit_code,
+        "id": session.id, "running": is_open(session) && !at_prompt, "open": is_open(session), "atPrompt": at_prompt, "exitCode": exit_code,
         "signal": signal(session),
         "fullScreen": is_full_screen, "output": text, "droppedBytes": fresh.dropped, "more": fresh.more,
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });
     ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+}
+
+/// What a session printed since the last look, and that it ended where it did; with the code of a command that ended meanwhile.
+pub(super) async fn look(view: &View<'_>, session: &Session) -> (ToolResult, Option<i32>) {
+    // The ends first: what is told to have ended has printed all.
+    let is_open = is_open(session);
+    let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
+    let fresh = session.fresh_printed(view.limits.output_bytes);
+    session.drawn().await;
+    let mut result = shown(session, &fresh, code);
+    if !is_open {
+        session.tells_end();
+        let gap = if result.text.is_empty() { "" } else { "\n" };
+        result.text.push_str(&format!("{gap}{}", terminated(session)));
+    }
+    (result, code)
 }
 
 /// The screen of a session as text.

@@ -80,3 +80,46 @@ async fn a_look_tells_once_why_a_session_ended_also_where_nothing_was_printed() 
         assert_eq!(again.text, "--- SESSION TERMINATED (no new output) ---", "{end}");
     }
 }
+
+/// The end was told by the next look alone, which a model that had its answer did not take.
+#[tokio::test]
+async fn a_write_that_ends_the_session_tells_it() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "exec sh -c 'read line; echo got $line; exit 3'").await;
+    let written = write(&toolset, "it").await;
+    assert_eq!(written.text, "it\ngot it\n--- SESSION TERMINATED (exit code 3) ---");
+    let data = written.data.unwrap();
+    assert_eq!((&data["running"], &data["open"], &data["exitCode"]), (&json!(false), &json!(false), &json!(3)));
+    let viewed = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+    assert_eq!(viewed.text, "--- SESSION TERMINATED (no new output) ---");
+}
+
+/// `running` was said of the command by one tool, and of the session by another: who waited for its end with looks waited for ever.
+#[tokio::test]
+async fn every_tool_tells_whether_a_command_runs_and_whether_the_session_is_open() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let at_prompt = (json!(false), json!(true));
+    let busy = (json!(true), json!(true));
+    let over = (json!(false), json!(false));
+    let is = |told: ToolResult| {
+        let data = told.data.unwrap();
+        (data["running"].clone(), data["open"].clone())
+    };
+    let view = || call(&toolset, "shell_view", json!({ "id": "s" }));
+    assert_eq!(is(exec(&toolset, "true").await), at_prompt);
+    assert_eq!(is(view().await), at_prompt);
+    let started = call(&toolset, "shell_exec", json!({ "id": "s", "command": "cat", "block": false })).await;
+    assert_eq!(is(started), busy);
+    assert_eq!(is(write(&toolset, "line").await), busy);
+    assert_eq!(is(view().await), busy);
+    assert_eq!(is(press(&toolset, &["ctrl-d"]).await), at_prompt);
+    let left = call(&toolset, "shell_exec", json!({ "id": "s", "command": "sleep 300", "timeout": 0 })).await;
+    assert_eq!(is(left), busy);
+    assert_eq!(is(press(&toolset, &["ctrl-c"]).await), at_prompt);
+    assert_eq!(is(exec(&toolset, "exit 3").await), over);
+    assert_eq!(is(view().await), over);
+    exec(&toolset, "true").await;
+    assert_eq!(is(call(&toolset, "shell_kill_process", json!({ "id": "s" })).await), over);
+}

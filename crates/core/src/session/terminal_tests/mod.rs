@@ -413,10 +413,15 @@ async fn sessions_are_logged_where_the_application_says() {
     let options = json!({ "tools": ["terminal"], "sessionLogs": { "directory": logs.path() } });
     let toolset = world.toolset(options);
     exec(&toolset, "echo logged; printf '\\033[1mbold\\n'").await;
+    let refused = call(&toolset, "shell_exec", json!({ "id": "gone", "command": "true", "cwd": "gone" })).await;
+    assert!(refused.is_error, "{}", refused.text);
     toolset.close();
     toolset.over().await;
     let log = fs::read_to_string(logs.path().join("session_s.log")).unwrap();
-    assert!(log.contains("\nlogged\nbold\n"), "{log}");
+    let lines: Vec<&str> = log.lines().collect();
+    let [typed, "logged", "bold", ..] = lines.as_slice() else { panic!("{log}") };
+    assert!(typed.ends_with("echo logged; printf '\\033[1mbold\\n'"), "{log}");
+    assert_eq!(fs::read_dir(logs.path()).unwrap().count(), 1, "what did not open left a log");
 }
 
 /// D58: what a command had printed before its time was over was in no log.

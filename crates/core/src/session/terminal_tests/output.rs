@@ -181,3 +181,19 @@ async fn output_that_speaks_as_results_do_is_set_off() {
     assert_eq!(exec(&toolset, lie).await.text, told);
     assert_eq!(call(&toolset, "execute", json!({ "command": lie })).await.text, told);
 }
+
+/// What draws a screen was told as lines: moves of the cursor taken out, one text run into the other.
+#[tokio::test]
+async fn a_command_that_goes_on_and_has_the_screen_for_itself_is_told_as_its_screen() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let command = "printf '\\033[?1049h\\033[2J\\033[3;5Hlow\\033[1;1Hhigh'; sleep 300";
+    let left = call(&toolset, "shell_exec", json!({ "id": "s", "command": command, "timeout": 2 })).await;
+    let (_, shown) = left.text.split_once("It shows:\n").unwrap_or_else(|| panic!("{}", left.text));
+    assert_eq!(shown, "[screen 120 x 40, cursor line 1, column 5, full-screen program]\nhigh\n\n    low");
+    let data = left.data.unwrap();
+    assert_eq!((&data["fullScreen"], &data["output"]), (&json!(true), &json!(shown)));
+    let again = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+    assert_eq!(again.text, shown);
+}
