@@ -82,10 +82,11 @@ impl Terminal {
                 return Ok(());
             }
             let before = self.mark_count();
-            self.typed_behind_interrupt(NOTHING);
             // Its first key may be lost, and does nothing.
             self.typist().unread.store(true, Ordering::Release);
-            process.write(self.line(NOTHING).as_bytes(), deadline).await?;
+            let keys = self.line(NOTHING);
+            self.typed_behind_interrupt(NOTHING, &keys);
+            process.write(keys.as_bytes(), deadline).await?;
             self.typed_whole();
             if self.has_run(process, before, deadline).await? {
                 self.typist().interrupted.store(false, Ordering::Release);

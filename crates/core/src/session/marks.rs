@@ -262,9 +262,11 @@ impl Marks {
         self.line = (!self.is_plain).then(|| TypedLine::new(line, self.position));
     }
 
-    /// As [`Marks::typed`], where prompts of an interrupt may come before the line is taken: its echo goes on behind them.
-    pub fn typed_behind_interrupt(&mut self, line: &str) {
+    /// As [`Marks::typed`], where prompts of an interrupt may come before the line is taken: its echo goes on behind them. It is
+    /// typed by these keys.
+    pub fn typed_behind_interrupt(&mut self, line: &str, keys: &str) {
         self.typed(line);
+        self.line = self.line.take().map(|line| line.by_keys(keys));
         self.is_interrupted = true;
     }
 

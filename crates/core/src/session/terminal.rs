@@ -243,14 +243,14 @@ impl Terminal {
         }
     }
 
-    /// As [`Terminal::typed`], where prompts of an interrupt may still come before the shell has the line.
-    pub(super) fn typed_behind_interrupt(&self, line: &str) {
+    /// As [`Terminal::typed`], where prompts of an interrupt may still come before the shell has the line, which `keys` type.
+    pub(super) fn typed_behind_interrupt(&self, line: &str, keys: &str) {
         let mut marks = self.marks.lock();
         if marks.is_plain() {
             marks.typed(line);
             self.echo.lock().hold_back(line);
         } else {
-            marks.typed_behind_interrupt(line);
+            marks.typed_behind_interrupt(line, keys);
         }
     }
 

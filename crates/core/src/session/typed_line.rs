@@ -27,6 +27,8 @@ pub(super) struct TypedLine {
     text: Vec<Vec<u8>>,
     /// The blanks that the line begins with.
     indent: usize,
+    /// What the terminal itself echoes of the keys, where the line editor may not be there when they come.
+    unedited: Vec<u8>,
     most: usize,
     /// What came since.
     bytes: Vec<u8>,
@@ -38,7 +40,12 @@ impl TypedLine {
         let text = rows.filter(|row: &Vec<u8>| !row.is_empty()).collect();
         let most = line.len().saturating_mul(TIMES).saturating_add(BYTES);
         let indent = line.len() - line.trim_start_matches(' ').len();
-        Self { from, at: Instant::now(), text, indent, most, bytes: Vec::new() }
+        Self { from, at: Instant::now(), text, indent, unedited: Vec::new(), most, bytes: Vec::new() }
+    }
+
+    /// Typed by these keys at a shell whose line editor may not be there when they come: the terminal echoes them then.
+    pub(super) fn by_keys(self, keys: &str) -> Self {
+        Self { unedited: unedited(keys), ..self }
     }
 
     /// Takes the next bytes; whether they may be of the echo still.
@@ -72,16 +79,25 @@ impl TypedLine {
         let mut whole: Vec<(u64, u64)> = Vec::new();
         for (from, to) in parts {
             let (from, to) = (self.from + drawn.start(from, &whole, self.from, self.indent), self.from + drawn.end(to));
-            match whole.last_mut() {
-                Some(last) if last.1 >= from => last.1 = to,
-                _ => whole.push((from, to)),
-            }
+            join(&mut whole, from, to);
         }
         if let Some((_, to)) = whole.last_mut() {
             let rest = usize::try_from(*to - self.from).ok().and_then(|to| bytes[..before].get(to..));
             if rest.is_some_and(|rest| before < length && rest.iter().all(|byte| *byte == b' ')) {
                 *to = self.from + length as u64;
             }
+        }
+        if self.unedited.is_empty() { whole } else { self.with_unedited(bytes, whole) }
+    }
+
+    /// Those parts and what the terminal itself echoed.
+    fn with_unedited(&self, bytes: &[u8], mut parts: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+        let echoes = memmem::find_iter(bytes, &self.unedited).map(|at| self.from + at as u64);
+        parts.extend(echoes.map(|from| (from, from + self.unedited.len() as u64)));
+        parts.sort_unstable();
+        let mut whole = Vec::new();
+        for (from, to) in parts {
+            join(&mut whole, from, to);
         }
         whole
     }
@@ -97,6 +113,28 @@ impl TypedLine {
         }
         (!rows.is_empty()).then_some((rows, limit))
     }
+}
+
+/// Puts a part behind those that begin before it.
+fn join(parts: &mut Vec<(u64, u64)>, from: u64, to: u64) {
+    match parts.last_mut() {
+        Some(last) if last.1 >= from => last.1 = last.1.max(to),
+        _ => parts.push((from, to)),
+    }
+}
+
+/// What a terminal echoes of keys: a control as `^` and a letter, but that which lets it go on, of which it shows nothing.
+fn unedited(keys: &str) -> Vec<u8> {
+    let mut echo = Vec::with_capacity(keys.len() * 2);
+    for byte in keys.bytes() {
+        match byte {
+            0x11 => {}
+            b'\t' => echo.push(byte),
+            0..=0x1F | 0x7F => echo.extend([b'^', byte ^ 0x40]),
+            _ => echo.push(byte),
+        }
+    }
+    echo
 }
 
 /// Where an editor begins to draw the last character of a row again that is full: so that no terminal takes the row for one that
@@ -254,6 +292,28 @@ mod tests {
             for size in [1, 3, 1_000] {
                 assert_eq!(left(line, stream.as_bytes(), size), expected, "{line:?} {stream:?}");
             }
+        }
+    }
+
+    /// A shell that is interrupted has given its line editor up for a moment.
+    #[test]
+    fn what_the_terminal_itself_echoes_of_the_keys_is_cut_out_too() {
+        let keys = "\x11\x07\x1b[200~true\x1b[201~\x1ea";
+        let echo = "^G^[[200~true^[[201~^^a";
+        for (stream, expected) in [
+            (format!("^C\r\n{echo}# true\r\nB"), "^C\r\n# B"),
+            (format!("^C\r\n{echo}"), "^C\r\n"),
+            (format!("{echo}B{echo}"), "B"),
+            ("^C\r\n# true\r\nB".to_owned(), "^C\r\n# B"),
+            ("^C\r\n".to_owned(), "^C\r\n"),
+        ] {
+            let mut typed = TypedLine::new("true", 0).by_keys(keys);
+            typed.take(stream.as_bytes());
+            let mut left = stream.clone();
+            for (from, to) in typed.echo(stream.len() as u64, false).into_iter().rev() {
+                left.replace_range(usize::try_from(from).unwrap()..usize::try_from(to).unwrap(), "");
+            }
+            assert_eq!(left, expected, "{stream:?}");
         }
     }
 
