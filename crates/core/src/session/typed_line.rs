@@ -179,6 +179,10 @@ impl<'a> Drawn<'a> {
 
     /// The first and the last character of the last drawing of a row that begins before `limit`.
     fn row(&self, row: &[u8], limit: usize) -> Option<(usize, usize)> {
+        self.row_as_it_is(row, limit).or_else(|| self.row_as_it_is(&in_octal(row)?, limit))
+    }
+
+    fn row_as_it_is(&self, row: &[u8], limit: usize) -> Option<(usize, usize)> {
         let text = &self.text[..limit];
         if let Some(first) = memmem::rfind(text, row) {
             return Some((first, first + row.len() - 1));
@@ -226,6 +230,12 @@ impl<'a> Drawn<'a> {
     }
 }
 
+/// A row as an editor draws it that takes what is not ASCII for no characters, as in the locale `C`; `None` where all of it is ASCII.
+fn in_octal(row: &[u8]) -> Option<Vec<u8>> {
+    let drawn = |byte: &u8| if byte.is_ascii() { vec![*byte] } else { format!("\\{byte:03o}").into_bytes() };
+    (!row.is_ascii()).then(|| row.iter().flat_map(drawn).collect())
+}
+
 /// The bytes of an escape sequence.
 fn sequence(bytes: &[u8]) -> usize {
     let end = match bytes.get(1) {
@@ -267,6 +277,8 @@ mod tests {
         let full = format!("B1\r\ntrue{again}e\r\n");
         let same = format!("xxxx{again}x\r\n");
         let blank = format!("true {again} \r\n");
+        let octal = format!("B1\r\necho {} \r\\303\\251{}\r\nB2", "x".repeat(60), "x".repeat(40));
+        let long = format!("echo {}é{}", "x".repeat(60), "x".repeat(40));
         let torn = format!("B1\r\necho {}x\r\x1b[K^M{}\r\nB2", "x".repeat(60), "x".repeat(39));
         for (line, stream, expected) in [
             ("true", "true\r\n", ""),
@@ -285,6 +297,8 @@ mod tests {
             ("true", "t B1 r u e", "t B1 r u e"),
             (&wide, &rows, "B1\r\nB2"),
             (&wide, &torn, "B1\r\nB2"),
+            ("echo é全", "echo \\303\\251\\345\\205\\250\r\né全\r\n", "é全\r\n"),
+            (&long, &octal, "B1\r\nB2"),
             ("true", &full, "B1\r\n"),
             ("xxxx", &same, ""),
             ("true ", &blank, ""),

@@ -30,3 +30,18 @@ async fn the_output_of_a_line_that_ends_at_an_edge_of_the_screen_is_whole_and_no
         }
     }
 }
+
+/// The line editor draws what is not ASCII in octal there.
+#[tokio::test]
+async fn the_echo_of_a_command_is_no_output_in_the_locale_c() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for locale in ["C", "POSIX", "C.UTF-8"] {
+        exec(&toolset, &format!("export LC_ALL={locale}")).await;
+        for command in ["echo é全 && echo done", "for i in é全; do\necho $i\ndone && echo done"] {
+            assert_eq!(exec(&toolset, command).await.text, "é全\ndone", "{locale}: {command}");
+        }
+        let long = "é全x".repeat(60);
+        assert_eq!(exec(&toolset, &format!("echo {long}")).await.text, long, "{locale}");
+    }
+}
