@@ -302,6 +302,23 @@ test('a result has its streams apart, its code, and how long it took (TS-30, JV-
   expect(await rejection(backend.execute(' '))).toMatchObject({ code: 'INVALID_INPUT' })
 })
 
+test('a command reads text, bytes, a view of a part of them, or nothing', async () => {
+  const shell = await localBackend()
+  const read = async (stdin?: string | Uint8Array) =>
+    (await shell.execute('od -An -c | tr -d " \\n"', { stdin })).stdout
+  const bytes = Buffer.from([0, 0x41, 0xff, 0x0a])
+  for (const [stdin, expected] of [
+    ['é\r\n', '303251\\r\\n'],
+    [bytes, '\\0A377\\n'],
+    [bytes.subarray(1, 3), 'A377'],
+    [new Uint8Array([0x42]), 'B'],
+    ['', ''],
+    [undefined, ''],
+  ] as const) {
+    expect(await read(stdin), JSON.stringify(stdin)).toBe(expected)
+  }
+})
+
 test('leaving the scope of terminals ends their sessions (TT-2, TT-7)', async () => {
   const backend = await localBackend()
   let pid = ''

@@ -84,6 +84,10 @@ test('the options of the methods reach the tools', async () => {
   await own.write('o', 'y')
   const answered = await own.write('o', 'z', { enter: false, keys: ['enter'] })
   expect(await shownUntil(async () => own.view('o', { wait: 30_000 }), answered, 'FINISHED')).toContain('[xyz]')
+  await own.screen('o')
+  await own.exec('o', 'echo seen')
+  expect((await own.screen('o', { changes: true })).text).toMatch(/^\d+: .*echo seen\n\d+: seen\n\d+: /)
+  expect((await own.screen('o', { changes: true })).text).toBe('[Nothing changed]')
   await own.close()
 })
 
@@ -244,7 +248,7 @@ test.each<[string, (terminals: Terminals) => Promise<unknown>, RegExp]>([
   ['view: timeout', (all) => all.view('o', wrong({ timeout: 5 })), /`options\.timeout`.*there are wait, callId/],
   ['view: text as wait', (all) => all.view('o', wrong({ wait: '5' })), /`wait`.*not a string/],
   ['write: key', (all) => all.write('o', 'x', wrong({ key: 'up' })), /`options\.key`.*there are enter, keys, callId/],
-  ['screen: png', (all) => all.screen('o', wrong({ png: true })), /`options\.png`.*there are image, callId/],
+  ['screen: png', (all) => all.screen('o', wrong({ png: true })), /`options\.png`.*there are image, changes, callId/],
   ['kill: signal by another name', (all) => all.kill('o', wrong({ abort: 1 })), /`options\.abort`.*there are callId/],
   ['resize: columns', (all) => all.resize('o', 80, 24, wrong({ columns: 80 })), /`options\.columns` is not known/],
   ['list: bogus', (all) => all.list(wrong({ bogus: 1 })), /`options\.bogus` is not known/],

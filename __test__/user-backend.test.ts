@@ -142,6 +142,22 @@ test('an object is a route of a composite, and its own `this`', async () => {
   expect(await rejection(backend.read('/m/other'))).toMatchObject({ code: 'FILE_NOT_FOUND', path: '/m/other' })
 })
 
+test('what a command reads comes as text where it is UTF-8, and else as bytes', async () => {
+  const given: unknown[] = []
+  const user: UserBackend = {
+    execute: (_, options) => {
+      given.push(options?.stdin)
+      return { exitCode: 0 }
+    },
+  }
+  const backend = new CompositeBackend({ default: user })
+  for (const stdin of ['é\0', '', Buffer.from('text'), Buffer.from([0x41, 0xff]), undefined]) {
+    await backend.execute('cat', { stdin })
+  }
+  expect(given).toEqual(['é\0', '', 'text', new Uint8Array([0x41, 0xff]), undefined])
+  await backend.close()
+})
+
 test('what a method throws reaches the author, and never the model', async () => {
   const mine = new Error('password=hunter2 at /home/me')
   const backend: UserBackend = {

@@ -1,7 +1,7 @@
 // Runs one call of the addon: abort in, outcome out. The addon answers with data also when it fails; here failures become
 // typed errors. Nothing in this module knows which method it runs.
 
-import { describe } from './encode.js'
+import { checkFunction, describe } from './encode.js'
 import { AbortError } from './errors/abort-error.js'
 import { errorFromNative } from './errors/from-native.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
@@ -27,9 +27,10 @@ export type StartNative = (
 export async function runNative(options: NativeCallOptions, start: StartNative): Promise<NativeOutcome> {
   const signal = checkSignal(options.signal)
   refuseAborted(signal)
-  if (!signal && !options.onOutput) return answered(await start(null, null))
+  const onOutput = checkFunction(options.onOutput, 'onOutput')
+  if (!signal && !onOutput) return answered(await start(null, null))
   const cancel = new NativeCancel()
-  const sink = options.onOutput ? new OutputSink(options.onOutput, () => cancel.cancel()) : null
+  const sink = onOutput ? new OutputSink(onOutput, () => cancel.cancel()) : null
   const abort = (): void => cancel.cancel()
   signal?.addEventListener('abort', abort, { once: true })
   try {

@@ -2,9 +2,6 @@
 
 import { AsyncResource } from 'node:async_hooks'
 
-import { describe } from './encode.js'
-import { InvalidInputError } from './errors/invalid-input-error.js'
-
 /** A piece of a command's output. */
 export interface OutputChunk {
   readonly stream: 'stdout' | 'stderr'
@@ -28,9 +25,6 @@ export class OutputSink {
   readonly #stop: () => void
 
   constructor(onOutput: OnOutput, stop: () => void) {
-    if (typeof onOutput !== 'function') {
-      throw new InvalidInputError(`\`onOutput\` must be a function, not ${describe(onOutput)}.`)
-    }
     this.#onOutput = onOutput
     this.#stop = stop
   }

@@ -42,6 +42,8 @@ export interface TerminalWriteOptions extends TerminalCallOptions {
 export interface TerminalScreenOptions extends TerminalCallOptions {
   /** Whether a PNG of it comes along; default false. */
   readonly image?: boolean | undefined
+  /** Whether the text is that of the lines that changed since the last look, with their numbers; default false. `data` is as ever. */
+  readonly changes?: boolean | undefined
 }
 
 /**
@@ -91,8 +93,8 @@ export class Terminals {
 
   /** What a session shows; `data` is a `TerminalScreen`. With `image` its first part is a PNG of it. */
   async screen(id: string, options?: TerminalScreenOptions): Promise<ToolResult> {
-    const { image, ...call } = checkCall(options, ['image'])
-    return this.#toolset.call('shell_screen', defined({ id, image }), call)
+    const { image, changes, ...call } = checkCall(options, ['image', 'changes'])
+    return this.#toolset.call('shell_screen', defined({ id, image, changes }), call)
   }
 
   /** Gives a session another size. */

@@ -189,7 +189,9 @@ export abstract class NativeFiles implements Backend {
   }
 
   async execute(command: string, options?: ExecuteOptions): Promise<ExecuteResult> {
-    const outcome = await this.#invoke('execute', { command }, options)
+    const { stdin, ...rest } = checkOptions(options) as ExecuteOptions
+    const given = stdin === undefined || stdin === null ? null : checkContent(stdin, 'stdin')
+    const outcome = await this.#invoke('execute', { command }, rest, given)
     const { aborted: _, told, ...ended } = decode<ExecuteResult & { aborted: boolean; told?: number }>(outcome)
     return outcome.process ? { ...ended, process: new RunningCommand(outcome.process, told ?? 0) } : ended
   }
@@ -245,11 +247,11 @@ function page<T extends { readonly nextOffset?: number | null; readonly nextCurs
   return { ...rest, ...(nextOffset != null && { nextOffset }), ...(nextCursor != null && { nextCursor }) }
 }
 
-/** Content to write, or an error that says what was given instead. */
-export function checkContent(content: unknown): string | Uint8Array {
-  if (typeof content === 'string') return checkText(content, 'content')
+/** Content to write or to be read by a command, or an error that says what was given instead. */
+export function checkContent(content: unknown, name = 'content'): string | Uint8Array {
+  if (typeof content === 'string') return checkText(content, name)
   if (ArrayBuffer.isView(content) && !(content instanceof DataView)) {
     return new Uint8Array(content.buffer as ArrayBuffer, content.byteOffset, content.byteLength)
   }
-  throw new InvalidInputError(`\`content\` must be a string or a Uint8Array, not ${describe(content)}.`)
+  throw new InvalidInputError(`\`${name}\` must be a string or a Uint8Array, not ${describe(content)}.`)
 }

@@ -314,7 +314,7 @@ export interface ExecuteOptions extends CallSignal {
   /** Variables on top of the backend's. */
   readonly env?: Readonly<Record<string, string>> | undefined
   /** What the command reads; nothing when absent. */
-  readonly stdin?: string | undefined
+  readonly stdin?: string | Uint8Array | undefined
   /** Is handed output as it comes. */
   readonly onOutput?: OnOutput | undefined
   /** Ceilings on what it uses; a backend that cannot enforce one refuses the command. */

@@ -60,5 +60,6 @@ export interface UserBackend {
   /** To a free name whose parent exists. */
   move?(from: string, to: string, options?: CallSignal): Awaitable<unknown>
   copy?(from: string, to: string, options?: CallSignal): Awaitable<unknown>
+  /** Runs a command line with a POSIX shell. `stdin` that is UTF-8 comes as a string. */
   execute?(command: string, options?: ExecuteOptions): Awaitable<UserExecuteResult>
 }

@@ -139,10 +139,14 @@ function argumentsOf({ method, arguments: given, isText }: Question, content: Bu
   const last = args.at(-1)
   const options = typeof last === 'object' && last !== null ? { ...(args.pop() as object), signal } : { signal }
   if (method === 'write' || method === 'append') {
-    const bytes = content ?? Buffer.alloc(0)
-    args.push(isText ? bytes.toString('utf8') : new Uint8Array(bytes))
+    args.push(contentOf(content ?? Buffer.alloc(0), isText))
   }
+  if (method === 'execute' && content) return [...args, { ...options, stdin: contentOf(content, isText) }]
   return [...args, options]
+}
+
+function contentOf(bytes: Buffer, isText: boolean): string | Uint8Array {
+  return isText ? bytes.toString('utf8') : new Uint8Array(bytes)
 }
 
 function answerOf({ method, maxBytes }: Question, answer: unknown): NativeAnswer {
@@ -156,7 +160,7 @@ function answerOf({ method, maxBytes }: Question, answer: unknown): NativeAnswer
       return { value: JSON.stringify(answer === undefined || answer === null ? null : plainInfo(answer)) }
     case 'read':
     case 'readBytes':
-      return contentOf(answer, maxBytes)
+      return answeredContent(answer, maxBytes)
     case 'execute':
       return { value: JSON.stringify(plainExecuted(answer)) }
     default:
@@ -182,7 +186,7 @@ function text(value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : undefined
 }
 
-function contentOf(answer: unknown, maxBytes: number): NativeAnswer {
+function answeredContent(answer: unknown, maxBytes: number): NativeAnswer {
   if (typeof answer === 'string') return checkSize(Buffer.byteLength(answer), maxBytes, { text: answer.toWellFormed() })
   if (ArrayBuffer.isView(answer) || types.isAnyArrayBuffer(answer)) {
     const view = ArrayBuffer.isView(answer)

@@ -186,8 +186,6 @@ pub(super) struct Execute {
     #[serde(default)]
     pub(super) env: Option<BTreeMap<String, String>>,
     #[serde(default)]
-    pub(super) stdin: Option<String>,
-    #[serde(default)]
     pub(super) limits: Option<ExecuteLimits>,
     #[serde(default)]
     pub(super) background: Option<ExecuteBackground>,

@@ -59,13 +59,22 @@ impl Request {
     }
 }
 
-/// Content to write.
+/// What is written to a file, or given to a command to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Text, written as UTF-8.
     Text(String),
     /// Bytes, written as they are.
     Bytes(Vec<u8>),
+}
+
+impl Content {
+    fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.into_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
 }
 
 /// The answer to one method call.
@@ -138,7 +147,7 @@ pub async fn invoke(backend: &dyn Backend, request: Request, call: &Call) -> Res
         "grep" => grep(files, decode("grep", json)?, call).await,
         "find" => find(files, decode("find", json)?, call).await,
         "openTerminal" => open_terminal(backend, decode("openTerminal", json)?, call).await,
-        "execute" => execute(backend, decode("execute", json)?, request.on_output, call).await,
+        "execute" => execute(backend, decode("execute", json)?, request.content, request.on_output, call).await,
         method if WRITING.contains(&method) => {
             let writer = backend.writer().ok_or_else(|| {
                 Error::new(ErrorKind::PathNotWritable, "Nothing can be written here: the files are read-only.")
@@ -259,6 +268,7 @@ async fn open_terminal(backend: &dyn Backend, arguments: OpenTerminal, call: &Ca
 async fn execute(
     backend: &dyn Backend,
     arguments: Execute,
+    stdin: Option<Content>,
     on_output: Option<OutputSink>,
     call: &Call,
 ) -> Result<Reply> {
@@ -278,7 +288,7 @@ async fn execute(
         timeout: arguments.timeout.map(Duration::from_millis).or(Some(Limits::default().command_timeout)),
         working_directory: arguments.cwd.as_deref().map(directory).transpose()?,
         environment: arguments.env.unwrap_or_default().into_iter().collect(),
-        stdin: arguments.stdin.map(String::into_bytes),
+        stdin: stdin.map(Content::into_bytes),
         on_output,
         limits: arguments.limits.unwrap_or_default().into(),
         background: arguments.background.unwrap_or_default().into(),
@@ -364,9 +374,5 @@ async fn write(
 }
 
 fn bytes_of(content: Option<Content>) -> Result<Vec<u8>> {
-    match content {
-        Some(Content::Text(text)) => Ok(text.into_bytes()),
-        Some(Content::Bytes(bytes)) => Ok(bytes),
-        None => Err(Error::invalid("`content` is missing: give a string or bytes.")),
-    }
+    content.map(Content::into_bytes).ok_or_else(|| Error::invalid("`content` is missing: give a string or bytes."))
 }

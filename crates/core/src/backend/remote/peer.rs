@@ -379,15 +379,13 @@ impl Shell for PeerShell {
                     request.environment.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
                 options["env"] = Value::Object(variables);
             }
-            if let Some(stdin) = &request.stdin {
-                options["stdin"] = json!(String::from_utf8_lossy(stdin));
-            }
             let deadline = match request.timeout {
                 Some(timeout) => call.deadline.within(timeout.saturating_add(COMMAND_GRACE)),
                 None => call.deadline.clone(),
             };
+            let stdin = request.stdin.map(payload);
             let started = Instant::now();
-            let answer = self.0.ask("execute", json!([request.command, options]), None, 0, &deadline).await;
+            let answer = self.0.ask("execute", json!([request.command, options]), stdin, 0, &deadline).await;
             let mut outcome = match answer {
                 Ok(answer) => outcome(&answer.value.unwrap_or_default())?,
                 Err(error) if matches!(error.kind(), ErrorKind::Timeout | ErrorKind::Aborted) => ExecuteOutcome {
