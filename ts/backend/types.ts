@@ -321,7 +321,7 @@ export interface ExecuteOptions extends CallSignal {
   readonly limits?: ExecuteLimits | undefined
   /**
    * What becomes of processes that it leaves behind: `'end'` (the default) ends them before the result is there,
-   * `'keep'` lets them live until the backend is closed.
+   * `'keep'` lets them live until the backend is closed. Of commands that keep some, 64 at once; the next one is `BUSY`.
    */
   readonly background?: 'end' | 'keep' | undefined
   /**
