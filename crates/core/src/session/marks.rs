@@ -62,6 +62,8 @@ pub struct Marks {
     found: VecDeque<Mark>,
     /// How many were found before those that are remembered.
     forgotten: u64,
+    /// How many of all of them are ends.
+    ends: u64,
     /// A line was typed and its command has not begun: a prompt is the old one, drawn again.
     is_typed: bool,
     /// The line was typed behind an interrupt.
@@ -103,6 +105,7 @@ impl Marks {
             open: None,
             found: VecDeque::new(),
             forgotten: 0,
+            ends: 0,
             is_typed: false,
             is_interrupted: false,
             is_plain: false,
@@ -330,6 +333,7 @@ impl Marks {
 
     fn remember(&mut self, mark: Mark) {
         self.is_silent = false;
+        self.ends += u64::from(matches!(mark.kind, Kind::End(_)));
         self.found.push_back(mark);
         if self.found.len() > MARKS {
             self.found.pop_front();
@@ -355,6 +359,11 @@ impl Marks {
     /// How many were found until now.
     pub fn count(&self) -> u64 {
         self.forgotten + self.found.len() as u64
+    }
+
+    /// How many commands ended until now.
+    pub fn ends(&self) -> u64 {
+        self.ends
     }
 
     /// The last one.

@@ -48,6 +48,21 @@ pub struct Terminal {
     overflow: Mutex<Option<Arc<Mutex<Option<Overflow>>>>>,
 }
 
+/// What reads what is typed into a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reader {
+    session: String,
+    /// The number of the command; `None` for the shell at its prompt.
+    command: Option<u64>,
+}
+
+impl Reader {
+    /// Whether it is the shell, at its prompt.
+    pub fn is_shell(&self) -> bool {
+        self.command.is_none()
+    }
+}
+
 /// What a shell is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShellState {
@@ -175,6 +190,14 @@ impl Terminal {
     /// Who else types into it.
     pub fn typist(&self) -> &Typist {
         &self.typist
+    }
+
+    /// Names what reads what is typed now: the shell at its prompt, or the command that runs. Another session has another one, and so
+    /// has each command.
+    pub fn reader(&self) -> Reader {
+        let marks = self.marks.lock();
+        let command = (state_of(&marks) != ShellState::AtPrompt).then(|| marks.ends());
+        Reader { session: marks.word().to_owned(), command }
     }
 
     /// The line that was typed into what runs, and not ended yet.

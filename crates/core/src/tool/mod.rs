@@ -17,6 +17,7 @@ use crate::decode;
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
 use crate::session::Sessions;
+use crate::session::terminal::Reader;
 
 mod background;
 mod batch;
@@ -121,6 +122,12 @@ pub trait Tool: DeserializeOwned + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What reads what the call types, as it was when [`Tool::session_accesses`] told what that runs: a yes to the call is one to
+    /// that.
+    fn reader(&self) -> Option<Reader> {
+        None
+    }
+
     /// One line for a person: what will happen. Escaping is done by the caller.
     fn describe(&self) -> String;
 
@@ -142,6 +149,10 @@ pub trait DecodedCall: Send + Sync {
     fn session_accesses(&self, sessions: &Sessions, working_directory: &VirtualPath) -> Vec<Access> {
         let _ = (sessions, working_directory);
         Vec::new()
+    }
+    /// See [`Tool::reader`].
+    fn reader(&self) -> Option<Reader> {
+        None
     }
     /// See [`Tool::describe`].
     fn describe(&self) -> String;
@@ -178,6 +189,10 @@ impl<T: Tool> DecodedCall for T {
 
     fn session_accesses(&self, sessions: &Sessions, working_directory: &VirtualPath) -> Vec<Access> {
         Tool::session_accesses(self, sessions, working_directory)
+    }
+
+    fn reader(&self) -> Option<Reader> {
+        Tool::reader(self)
     }
 
     fn describe(&self) -> String {

@@ -20,7 +20,7 @@ use crate::path::VirtualPath;
 use crate::session::keys::{CursorKeys, bytes_of, check_typed};
 use crate::session::line::{EndedLine, Line};
 use crate::session::settle::{COLLECT, FLUSH, Settled, settle};
-use crate::session::terminal::{HOST_KEY, ShellState, Terminal};
+use crate::session::terminal::{HOST_KEY, Reader, ShellState, Terminal};
 use crate::session::{Session, Sessions};
 use crate::text::shown::shown_to_person;
 use crate::tool::shell_input::judged_lines;
@@ -50,9 +50,17 @@ pub(super) struct ShellWrite {
     /// Keys to press, after the text: `enter`, `tab`, `escape`, `up`, `ctrl-c`, `alt-x`, `f5`, or single characters.
     #[serde(default)]
     keys: Option<Vec<String>>,
-    /// The line that was open when the call was judged; `None` at the shell's prompt.
     #[serde(skip)]
-    judged_behind: Mutex<Option<Line>>,
+    judged: Mutex<Option<Judged>>,
+}
+
+/// What a call was judged by.
+#[derive(Debug)]
+struct Judged {
+    /// What reads what is typed.
+    reader: Reader,
+    /// The line that was open.
+    line: Line,
 }
 
 /// What is typed in one call.
@@ -126,19 +134,25 @@ impl ShellWrite {
         self.keys.iter().flatten().all(|key| KEYS_AT_A_PROMPT.contains(&key.to_ascii_lowercase().as_str()))
     }
 
-    /// What is typed into what runs was judged together with the line that was open then; `Busy` when that is another one now.
-    fn check_judged(&self, session: &Session, terminal: &Terminal) -> Result<()> {
-        if self.judged_behind.lock().as_ref() == Some(&terminal.open_line()) {
-            return Ok(());
-        }
-        Err(Error::new(
-            ErrorKind::Busy,
-            format!(
-                "Something else was typed into session '{}' meanwhile, so nothing was typed. Look at it with `shell_view`, then \
-                 repeat the call.",
-                session.id
-            ),
-        ))
+    /// What is typed was judged for what read it then, together with the line that was open; `Busy` when either is another one now. An
+    /// answer to a program that has ended is no command for the shell, and none to what runs in its place.
+    fn check_judged(&self, session: &Session, terminal: &Terminal, is_at_prompt: bool) -> Result<()> {
+        let judged = self.judged.lock();
+        let what = match &*judged {
+            Some(judged) if judged.reader != terminal.reader() => {
+                "What reads in session '{}' is another program than before"
+            }
+            Some(judged) if !is_at_prompt && judged.line != terminal.open_line() => {
+                "Something else was typed into session '{}' meanwhile"
+            }
+            Some(_) => return Ok(()),
+            None => "Session '{}' was opened meanwhile",
+        };
+        let what = what.replace("{}", &session.id);
+        let text = format!(
+            "{what}, so nothing was typed. Look at it with `shell_view`, then repeat the call where it still fits."
+        );
+        Err(Error::new(ErrorKind::Busy, text))
     }
 
     /// At a shell's prompt only whole lines are typed, each judged as a command: pieces would make up one that nobody
@@ -200,9 +214,10 @@ impl Tool for ShellWrite {
         let session = sessions.find(&self.id);
         let terminal = session.as_ref().and_then(|session| session.terminal.as_ref());
         let (Some(terminal), Ok(typed)) = (terminal, self.parts(CursorKeys::Normal)) else { return Vec::new() };
-        let is_at_prompt = terminal.state() == ShellState::AtPrompt;
+        let reader = terminal.reader();
+        let is_at_prompt = reader.is_shell();
         let mut before = terminal.open_line();
-        *self.judged_behind.lock() = (!is_at_prompt).then(|| before.clone());
+        *self.judged.lock() = Some(Judged { reader, line: before.clone() });
         if is_at_prompt {
             // Only a whole line is typed there, which was judged.
             return Vec::new();
@@ -225,6 +240,10 @@ impl Tool for ShellWrite {
             accesses.push(Access::UnknownLine { id: self.id.clone() });
         }
         accesses
+    }
+
+    fn reader(&self) -> Option<Reader> {
+        self.judged.lock().as_ref().map(|judged| judged.reader.clone())
     }
 
     fn describe(&self) -> String {
@@ -267,10 +286,12 @@ impl Tool for ShellWrite {
                 terminal.calm(&session, deadline).await?;
             }
             let is_at_prompt = state == Some(ShellState::AtPrompt);
+            if let Some(terminal) = &session.terminal {
+                self.check_judged(&session, terminal, is_at_prompt)?;
+            }
             let (mut text, mut keys) = self.typed(session.terminal.as_ref(), is_at_prompt)?;
             let is_looked_at = process.check_lines(&[&text[..], &keys[..]].concat())?;
             if let Some(terminal) = session.terminal.as_ref().filter(|_| !is_at_prompt) {
-                self.check_judged(&session, terminal)?;
                 let mut line = terminal.open_line();
                 let ended = self.parts(CursorKeys::Normal)?.behind(&mut line);
                 // In a container nobody can look, and the program may get whole lines.

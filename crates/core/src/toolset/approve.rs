@@ -10,6 +10,7 @@ use super::call::{CallOptions, CallVerdict, Prepared};
 use super::plan::Plan;
 use crate::approval::{ApprovalDecision, ApprovalMode, ApprovalOrder, ApprovalRequest, Remember};
 use crate::error::{Error, ErrorKind, Result};
+use crate::session::terminal::Reader;
 use crate::text::shown::shown_to_person;
 use crate::tool::Binding;
 
@@ -86,17 +87,24 @@ pub enum ApprovedBy {
 /// What was shown for calls that have not come yet.
 #[derive(Default)]
 pub(super) struct Assessed {
-    by_call: HashMap<String, (String, Vec<Binding>)>,
+    by_call: HashMap<String, Shown>,
     order: VecDeque<String>,
+}
+
+/// What was shown for a call.
+struct Shown {
+    key: String,
+    bindings: Vec<Binding>,
+    reader: Option<Reader>,
 }
 
 impl Assessed {
     /// The first assessment of a call is the one that somebody was shown: another of the same input changes nothing.
-    fn insert(&mut self, call_id: String, key: String, bindings: Vec<Binding>) {
-        if self.by_call.get(&call_id).is_some_and(|(known, _)| *known == key) {
+    fn insert(&mut self, call_id: String, shown: Shown) {
+        if self.by_call.get(&call_id).is_some_and(|known| known.key == shown.key) {
             return;
         }
-        if self.by_call.insert(call_id.clone(), (key, bindings)).is_none() {
+        if self.by_call.insert(call_id.clone(), shown).is_none() {
             self.order.push_back(call_id);
         }
         while self.order.len() > MAX_ASSESSED {
@@ -106,7 +114,7 @@ impl Assessed {
         }
     }
 
-    fn take(&mut self, call_id: &str) -> Option<(String, Vec<Binding>)> {
+    fn take(&mut self, call_id: &str) -> Option<Shown> {
         let found = self.by_call.remove(call_id)?;
         self.order.retain(|known| known != call_id);
         Some(found)
@@ -152,7 +160,8 @@ impl Toolset {
                 } else {
                     AssessmentStatus::NeedsApproval
                 };
-                self.shared.assessed.lock().insert(prepared.call_id.clone(), key, plan.bindings);
+                let shown = Shown { key, bindings: plan.bindings, reader: plan.reader };
+                self.shared.assessed.lock().insert(prepared.call_id.clone(), shown);
                 Ok(Assessment { status, reason: Some(plan.asks.join("; ")), code: None, request: Some(request) })
             }
         }
@@ -208,7 +217,11 @@ impl Toolset {
             let is_shown =
                 |shown: &str| shown == key || prepared.came.as_ref().is_some_and(|came| shown == plan.key(tool, came));
             return match shown {
-                Some((shown_key, bindings)) if is_shown(&shown_key) => {
+                Some(shown) if is_shown(&shown.key) && shown.reader != plan.reader => Err(Error::new(
+                    ErrorKind::StaleFile,
+                    "The approval was given to what read in the session then, and that is another program now; ask for it again.",
+                )),
+                Some(Shown { key, bindings, .. }) if is_shown(&key) => {
                     Ok(Approved { bindings, input: None, bound: Some(Bound::Content), by: Some(ApprovedBy::Grant) })
                 }
                 Some(_) => Err(Error::new(
@@ -248,7 +261,8 @@ impl Toolset {
         let request = self.request(prepared, input, plan).await?;
         let Some(approver) = &self.shared.approver else {
             // Whoever gets the request may say yes later: to what it shows.
-            self.shared.assessed.lock().insert(prepared.call_id.clone(), key, plan.bindings.clone());
+            let shown = Shown { key, bindings: plan.bindings.clone(), reader: plan.reader.clone() };
+            self.shared.assessed.lock().insert(prepared.call_id.clone(), shown);
             let details = serde_json::to_value(&request).unwrap_or_default();
             return Err(Error::new(
                 ErrorKind::ApprovalRequired,

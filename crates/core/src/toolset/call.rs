@@ -228,7 +228,9 @@ impl Toolset {
             info: prepared.info(),
             call: &prepared.call,
         };
-        plan::plan(&judges, accesses, asks).await
+        let mut plan = plan::plan(&judges, accesses, asks).await?;
+        plan.reader = prepared.decoded.reader();
+        Ok(plan)
     }
 
     /// Steps 4 to 8.

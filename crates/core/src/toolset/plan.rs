@@ -20,6 +20,7 @@ use crate::lent;
 use crate::path::VirtualPath;
 use crate::permissions::command::paths::Entered;
 use crate::permissions::{Action, CommandAnalysis, JudgedBy, Steps, Verdict};
+use crate::session::terminal::Reader;
 use crate::tool::Binding;
 
 /// A call that no rule blocks.
@@ -33,6 +34,8 @@ pub(super) struct Plan {
     pub(super) decided: Vec<(Operation, VirtualPath)>,
     /// The states of the files that were looked at.
     pub(super) bindings: Vec<Binding>,
+    /// What reads what the call types into a session.
+    pub(super) reader: Option<Reader>,
     /// The parsed picture of a command.
     pub(super) command: Option<CommandAnalysis>,
     /// Where commands run.
