@@ -32,6 +32,40 @@ pub(super) fn edits_a_line(leader: u32) -> bool {
     session.foreground == session.group && wait_of(leader, session.terminal) == Some(Wait::Choice)
 }
 
+/// Whether the leader itself is blocked until something is typed, whoever has the terminal: what is typed now is its own to read. So it is
+/// where it is blocked because its terminal takes no output, which a key stops (Ctrl-S). `None` where that cannot be known.
+#[cfg(target_os = "linux")]
+pub(super) fn reads_a_line(leader: u32) -> Option<bool> {
+    let call = read(format!("/proc/{leader}/syscall"));
+    if is_line_editor(&call) {
+        return Some(true);
+    }
+    let mut words = call.split_ascii_whitespace();
+    let (number, first) = (words.next()?, words.next());
+    let terminal = Stat::of(leader)?.terminal;
+    match (std::env::consts::ARCH, number, first) {
+        ("x86_64", "1", Some(first)) | ("aarch64", "64", Some(first)) => {
+            let descriptor = u64::from_str_radix(first.strip_prefix("0x")?, 16).ok()?;
+            Some(is_terminal(leader, descriptor, terminal))
+        }
+        _ => Some(wait_of(leader, terminal).is_some()),
+    }
+}
+
+/// Whether a call is that by which the line editor of bash waits at its prompt, which is asked before each command: for the first descriptor
+/// alone and for any time. A `read` of bash with a time gives one, and without one it reads.
+#[cfg(target_os = "linux")]
+fn is_line_editor(call: &str) -> bool {
+    let words: [&str; 6] = {
+        let mut words = call.split_ascii_whitespace();
+        std::array::from_fn(|_| words.next().unwrap_or_default())
+    };
+    match (std::env::consts::ARCH, words) {
+        ("x86_64", ["23" | "270", "0x1", _, "0x0", _, "0x0"]) | ("aarch64", ["72", "0x1", _, "0x0", _, "0x0"]) => true,
+        (_, _) => false,
+    }
+}
+
 /// The words that the program of the leader was started with, each with a NUL behind it; none where that cannot be known.
 pub(super) fn words_of(leader: u32) -> Vec<u8> {
     std::fs::read(format!("/proc/{leader}/cmdline")).unwrap_or_default()
@@ -40,6 +74,11 @@ pub(super) fn words_of(leader: u32) -> Vec<u8> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn waits_for_input(_leader: u32) -> bool {
     false
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn reads_a_line(_leader: u32) -> Option<bool> {
+    None
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -190,6 +229,23 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(waited_for(call, memory), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn knows_how_a_line_editor_waits() {
+        for (call, expected) in [
+            ("270 0x1 0x7ffc 0x0 0x0 0x0 0x7ffd 0x7ffe 0x7f3a\n", true),
+            ("23 0x1 0x7ffc 0x0 0x0 0x0 0x7ffd 0x7ffe 0x7f3a\n", true),
+            // For a time, for another descriptor, to write.
+            ("270 0x1 0x7ffc 0x0 0x0 0x7ffc 0x7ffd 0x7ffe 0x7f3a\n", false),
+            ("270 0x2 0x7ffc 0x0 0x0 0x0 0x7ffd 0x7ffe 0x7f3a\n", false),
+            ("270 0x1 0x7ffc 0x7ffc 0x0 0x0 0x7ffd 0x7ffe 0x7f3a\n", false),
+            ("0 0x0 0x7ffc 0x0 0x0 0x0 0x7ffd 0x7ffe 0x7f3a\n", false),
+            ("running\n", false),
+            ("", false),
+        ] {
+            assert_eq!(is_line_editor(call), expected, "{call}");
         }
     }
 

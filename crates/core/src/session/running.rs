@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::Session;
-use super::foreground::edits_a_line;
+use super::foreground::{edits_a_line, reads_a_line};
 use super::keys::check_typed;
 use super::marks::Kind;
 use super::shells::TYPED_BYTES;
@@ -27,6 +27,10 @@ const QUICK: Duration = Duration::from_micros(500);
 
 /// 3 s for a shell to give the terminal to a command that it was typed. As long as an echo is waited for.
 pub(super) const BEGIN: Duration = Duration::from_secs(3);
+
+/// 20 looks, some microseconds each, whether the shell reads what is typed: it has just shown its prompt. Then one each millisecond.
+const READS_SOON: usize = 20;
+const READS: Duration = Duration::from_millis(1);
 
 /// 300 ms between two looks at a shell that marks nothing; they must agree.
 pub(super) const LOOK: Duration = Duration::from_millis(300);
@@ -128,6 +132,7 @@ impl Terminal {
                 None => Err(busy(&session.id)),
             };
         }
+        self.reads(session, deadline).await?;
         let before = self.mark_count();
         let line = self.line(command);
         process.check_lines(line.as_bytes())?;
@@ -180,6 +185,32 @@ impl Terminal {
         Ok(())
     }
 
+    /// Waits until the shell itself reads at its prompt, where the kernel can tell. `AlreadyExists` where it does not within the time of a
+    /// hand-over: another program showed the prompt, and would have what is typed.
+    pub(crate) async fn reads(&self, session: &Session, deadline: &Deadline) -> Result<()> {
+        let give_up = Instant::now() + BEGIN;
+        let Some(leader) = session.process.leader() else { return Ok(()) };
+        let mut looks = 0;
+        while self.state() == ShellState::AtPrompt && reads_a_line(leader) == Some(false) {
+            looks += 1;
+            if looks < READS_SOON {
+                std::hint::spin_loop();
+                continue;
+            }
+            if session.process.ended().is_some() {
+                return Ok(());
+            }
+            if Instant::now() >= give_up {
+                return Err(pretended(&session.id));
+            }
+            tokio::select! {
+                () = tokio::time::sleep(READS) => {}
+                stop = deadline.reached() => return Err(stop),
+            }
+        }
+        Ok(())
+    }
+
     /// Waits until the command that was typed behind the first `count` marks has the terminal: a return that is written before that
     /// is one of the shell's line editor, and ends no line for the command.
     pub(super) async fn begun(&self, process: &Process, count: u64, deadline: &Deadline) -> Result<()> {
@@ -209,6 +240,17 @@ pub(super) fn silent(id: &str) -> Error {
             "Session '{id}' is open, but its shell says no more when a command ends, because its prompt was taken away; or a \
              command asks for a line there. Answer it with `shell_write_to_process`, or end the session with \
              `shell_kill_process` and use another."
+        ),
+    )
+}
+
+fn pretended(id: &str) -> Error {
+    Error::new(
+        ErrorKind::AlreadyExists,
+        format!(
+            "The shell of session '{id}' does not read its next line although a prompt was shown: a program that it waits for showed \
+             one, so that how the command before ended is not known either. Look at it with `shell_view`, end it with \
+             `shell_kill_process`, or use another id."
         ),
     )
 }

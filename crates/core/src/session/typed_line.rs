@@ -27,7 +27,7 @@ pub(super) struct TypedLine {
     text: Vec<Vec<u8>>,
     /// The blanks that the line begins with.
     indent: usize,
-    /// What the terminal itself echoes of the keys, where the line editor may not be there when they come.
+    /// The characters, without blanks, that the terminal itself echoes of the keys, where the line editor may not be there when they come.
     unedited: Vec<u8>,
     most: usize,
     /// What came since.
@@ -90,10 +90,12 @@ impl TypedLine {
         if self.unedited.is_empty() { whole } else { self.with_unedited(bytes, whole) }
     }
 
-    /// Those parts and what the terminal itself echoed.
+    /// Those parts and what the terminal itself echoed. What the shell ends its line with may stand within that.
     fn with_unedited(&self, bytes: &[u8], mut parts: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
-        let echoes = memmem::find_iter(bytes, &self.unedited).map(|at| self.from + at as u64);
-        parts.extend(echoes.map(|from| (from, from + self.unedited.len() as u64)));
+        let drawn = Drawn::of(bytes);
+        let echoes = memmem::find_iter(&drawn.text, &self.unedited);
+        let ends = echoes.map(|first| (drawn.at[first], drawn.at[first + self.unedited.len() - 1] + 1));
+        parts.extend(ends.map(|(from, to)| (self.from + from as u64, self.from + to as u64)));
         parts.sort_unstable();
         let mut whole = Vec::new();
         for (from, to) in parts {
@@ -123,13 +125,12 @@ fn join(parts: &mut Vec<(u64, u64)>, from: u64, to: u64) {
     }
 }
 
-/// What a terminal echoes of keys: a control as `^` and a letter, but that which lets it go on, of which it shows nothing.
+/// What a terminal echoes of keys, without blanks: a control as `^` and a letter, but that which lets it go on, of which it shows nothing.
 fn unedited(keys: &str) -> Vec<u8> {
     let mut echo = Vec::with_capacity(keys.len() * 2);
     for byte in keys.bytes() {
         match byte {
-            0x11 => {}
-            b'\t' => echo.push(byte),
+            0x11 | b'\t' | b' ' => {}
             0..=0x1F | 0x7F => echo.extend([b'^', byte ^ 0x40]),
             _ => echo.push(byte),
         }
@@ -318,6 +319,7 @@ mod tests {
             (format!("^C\r\n{echo}# true\r\nB"), "^C\r\n# B"),
             (format!("^C\r\n{echo}"), "^C\r\n"),
             (format!("{echo}B{echo}"), "B"),
+            ("^C^G^[[20\r\n0~true^[[201~^^a# true\r\nB".to_owned(), "^C# B"),
             ("^C\r\n# true\r\nB".to_owned(), "^C\r\n# B"),
             ("^C\r\n".to_owned(), "^C\r\n"),
         ] {

@@ -284,6 +284,7 @@ impl Tool for ShellWrite {
                     terminal.check_editor(&session)?;
                 }
                 terminal.calm(&session, deadline).await?;
+                terminal.reads(&session, deadline).await?;
             }
             let is_at_prompt = state == Some(ShellState::AtPrompt);
             if let Some(terminal) = &session.terminal {

@@ -33,6 +33,42 @@ async fn a_program_that_prints_the_marks_of_its_shell_has_neither_ended_nor_a_pr
     assert_eq!(told.text, "after");
 }
 
+/// What a shell waits for within itself is in its own group, and was taken for it: what showed a prompt there was typed the next command.
+#[tokio::test]
+async fn a_program_that_shows_a_prompt_while_the_shell_waits_for_it_is_typed_nothing() {
+    tokio::join!(
+        is_typed_nothing("x=$(sh fake)"),
+        is_typed_nothing("read -r x < <(sh fake)"),
+        is_typed_nothing("read -t 300 -r x < <(sh fake)"),
+        is_typed_nothing("set +m; sh fake"),
+        // A pipe that nobody reads.
+        is_typed_nothing("printf %999999s a > >(sh fake)"),
+    );
+}
+
+async fn is_typed_nothing(command: &str) {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    let session = toolset.sessions().find("s").unwrap();
+    let word = session.terminal.as_ref().unwrap().word();
+    let mark = |text: &str| format!("\\033]133;{text};{word}\\007");
+    let marks = [mark("D;0;9999"), mark("B")].concat();
+    let program = format!(
+        "{{ stty -icanon -echo; printf 'passed\\n{marks}faked> '; read -r x; echo \"$x\" >stolen; }} </dev/tty >/dev/tty; sleep 300"
+    );
+    fs::write(world.directory.path().join("fake"), program).unwrap();
+    let pretended = exec(&toolset, command).await;
+    assert!(pretended.text.contains("passed"), "{command}: {}", pretended.text);
+    let run = exec(&toolset, "export TOKEN=abc").await;
+    let written = write(&toolset, "export TOKEN=abc").await;
+    for refused in [run, written] {
+        assert_eq!(refused.code.as_deref(), Some("ALREADY_EXISTS"), "{command}: {}", refused.text);
+        assert!(refused.text.contains("although a prompt was shown"), "{command}: {}", refused.text);
+    }
+    assert!(!world.directory.path().join("stolen").exists(), "{command}");
+}
+
 /// A trace showed the word of the marks in every result, and a function or a redirection silenced them: every later call waited
 /// for its whole time, and said that its command still ran.
 #[tokio::test]
