@@ -48,7 +48,8 @@ pub(super) fn reads_a_line(leader: u32) -> Option<bool> {
             let descriptor = u64::from_str_radix(first.strip_prefix("0x")?, 16).ok()?;
             Some(is_terminal(leader, descriptor, terminal))
         }
-        _ => Some(wait_of(leader, terminal).is_some()),
+        ("x86_64" | "aarch64", _, _) => Some(wait_of(leader, terminal).is_some()),
+        (_, _, _) => None,
     }
 }
 

@@ -74,12 +74,12 @@ impl Tool for ShellView {
             if let Some(seconds) = wait {
                 session.wait_for_fresh(Duration::from_secs_f64(seconds), &view.call.deadline).await?;
             }
-            let ended = session.process.ended().is_some();
+            let ended = !is_open(&session);
             // The end first: what is told to have ended has printed all.
             let code = session.told_end(terminal);
             let fresh = session.fresh_printed(view.limits.output_bytes);
             session.drawn().await;
-            let mut result = shown(&session, &fresh, code);
+            let mut result = shown(&session, &fresh, code, !ended);
             if ended {
                 let was_told = session.tells_end();
                 let is_told = ceiling(&session).is_none() && (was_told || !has_reason(&session));
@@ -102,7 +102,7 @@ impl Tool for ShellView {
 
 /// New output of a session as a result; the screen of a full-screen program instead. `code` is that of a command that
 /// ended meanwhile.
-fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
+fn shown(session: &Session, fresh: &Fresh, code: Option<i32>, is_open: bool) -> ToolResult {
     let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
     let is_full_screen = session.is_full_screen();
     let mut text =
@@ -119,7 +119,7 @@ fn shown(session: &Session, fresh: &Fresh, code: Option<i32>) -> ToolResult {
     let (file, file_bytes) = older_of(fresh);
     let exit_code = code.or_else(|| session.process.ended()?.exit_code);
     let data = json!({
-        "id": session.id, "running": is_open(session) && !at_prompt, "open": is_open(session), "atPrompt": at_prompt, "exitCode": exit_code,
+        "id": session.id, "running": is_open && !at_prompt, "open": is_open, "atPrompt": at_prompt, "exitCode": exit_code,
         "signal": signal(session),
         "fullScreen": is_full_screen, "output": text, "droppedBytes": fresh.dropped, "more": fresh.more,
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
@@ -134,7 +134,7 @@ pub(super) async fn look(view: &View<'_>, session: &Session) -> (ToolResult, Opt
     let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
     let fresh = session.fresh_printed(view.limits.output_bytes);
     session.drawn().await;
-    let mut result = shown(session, &fresh, code);
+    let mut result = shown(session, &fresh, code, is_open);
     if !is_open {
         session.tells_end();
         let gap = if result.text.is_empty() { "" } else { "\n" };
