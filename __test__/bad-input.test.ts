@@ -269,7 +269,7 @@ const COMMAND_CALLS: readonly [string, CommandCall, unknown, string | RegExp][] 
     'execute',
     execute,
     { timeoutMs: 5 },
-    /^The arguments of execute are not right: unknown field `timeoutMs`, expected one of `command`, `timeout`, `cwd`/,
+    '`options.timeoutMs` is not known; there are timeout, cwd, env, stdin, onOutput, limits, background, onTimeout, signal.',
   ],
   [
     'execute',
@@ -300,7 +300,7 @@ const COMMAND_CALLS: readonly [string, CommandCall, unknown, string | RegExp][] 
     'openTerminal',
     openTerminal,
     { size: 5 },
-    /^The arguments of openTerminal are not right: unknown field `size`, expected one of `command`, `cwd`/,
+    '`options.size` is not known; there are command, cwd, env, columns, rows, limits, signal.',
   ],
   [
     'write',

@@ -1,7 +1,7 @@
 // The methods of `Backend` over the addon: encode, call by name, decode. Every backend that lives in the core is a small
 // subclass of this one. No method decides anything: the core judges arguments, paths and content.
 
-import { checkOptions, checkText, describe, encodeJson } from '../encode.js'
+import { checkKnown, checkOptions, checkText, describe, encodeJson } from '../encode.js'
 import { errorFromNative } from '../errors/from-native.js'
 import { InvalidInputError } from '../errors/invalid-input-error.js'
 import { type NativeCallOptions, runNative } from '../native-call.js'
@@ -50,6 +50,19 @@ export function partsOf(backend: object): readonly object[] {
 
 /** A `FileInfo` as the addon sends it: the time in milliseconds since 1970. */
 type WireFileInfo = Omit<FileInfo, 'modifiedAt'> & { readonly modifiedAt?: number }
+
+const TERMINAL_OPTIONS = ['command', 'cwd', 'env', 'columns', 'rows', 'limits', 'signal'] as const
+const EXECUTE_OPTIONS = [
+  'timeout',
+  'cwd',
+  'env',
+  'stdin',
+  'onOutput',
+  'limits',
+  'background',
+  'onTimeout',
+  'signal',
+] as const
 
 /** What the addon's `NativeBackend.describe` tells. */
 interface Description {
@@ -183,13 +196,13 @@ export abstract class NativeFiles implements Backend {
 
   /** Opens a terminal; rejects with `UnsupportedError` where there is none. */
   async openTerminal(options?: TerminalOptions): Promise<TerminalSession> {
-    const outcome = await this.#invoke('openTerminal', {}, options)
+    const outcome = await this.#invoke('openTerminal', {}, checkKnown(options, TERMINAL_OPTIONS))
     if (!outcome.process) throw errorFromNative({ code: 'INTERNAL', message: 'The terminal was not opened.' })
     return new TerminalSession(outcome.process)
   }
 
   async execute(command: string, options?: ExecuteOptions): Promise<ExecuteResult> {
-    const { stdin, ...rest } = checkOptions(options) as ExecuteOptions
+    const { stdin, ...rest } = checkKnown(options, EXECUTE_OPTIONS)
     const given = stdin === undefined || stdin === null ? null : checkContent(stdin, 'stdin')
     const outcome = await this.#invoke('execute', { command }, rest, given)
     const { aborted: _, told, ...ended } = decode<ExecuteResult & { aborted: boolean; told?: number }>(outcome)

@@ -11,11 +11,11 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use crate::backend::ExecuteOutcome;
-use crate::backend::process::{Order, Piece, Process, TerminalSize};
+use crate::backend::process::{Order, Process, TerminalSize};
 use crate::backend::tap::Later;
 use crate::cancel::Deadline;
 use crate::error::Result;
-use crate::text::ansi::{is_cut, strip};
+use crate::text::ansi::strip;
 
 pub mod canvas;
 mod echo;
@@ -27,6 +27,7 @@ pub mod line;
 pub mod log;
 pub mod marks;
 mod opening;
+mod output;
 pub mod overflow;
 pub mod paint;
 mod places;
@@ -49,7 +50,7 @@ use self::help::{Held, Writing};
 pub use self::help::{Help, Helper, Hold};
 use self::log::{SessionLog, SessionLogs};
 pub use self::opening::Opening;
-use self::overflow::{Older, Overflow};
+pub use self::output::{CommandOutput, Fresh};
 pub use self::places::Place;
 use self::terminal::{ShellState, Terminal};
 
@@ -59,8 +60,6 @@ const RUNNING: usize = 100;
 const ENDED: usize = 50;
 /// 64 KiB of output are news, whatever they are.
 const NEWS_BYTES: usize = 64 << 10;
-/// 4 KiB of a sequence that has not ended wait for its end.
-const HELD_BYTES: usize = 4 << 10;
 /// 300 ms between looks of whoever waits for output: what is an echo shows by time as well.
 const LOOK: Duration = Duration::from_millis(300);
 /// In place of the command line of a session that a person began, which may be a secret.
@@ -93,6 +92,15 @@ pub struct SessionEnded {
     /// Whether it ended the program that ends its processes, so that some may live on.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub supervisor_lost: bool,
+}
+
+/// The end of a command in a session that nobody was told of.
+#[derive(Debug, Clone, Copy)]
+pub struct UntoldEnd {
+    /// The exit code.
+    pub code: i32,
+    /// How many marks of the shell there were then.
+    count: u64,
 }
 
 /// Who starts a session.
@@ -140,99 +148,7 @@ pub struct Session {
     writing: Writing,
 }
 
-/// Output around a command that ended, that was not shown before.
-pub struct CommandOutput {
-    /// What was printed before the command was typed.
-    pub before: Vec<u8>,
-    /// Bytes before those that are gone.
-    pub before_dropped: u64,
-    /// What was printed since.
-    pub own: Vec<u8>,
-    /// Bytes before those that are gone.
-    pub own_dropped: u64,
-    /// What those bytes went to, where all of them did.
-    pub own_overflow: Option<Overflow>,
-}
-
-/// Output that was not shown before.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fresh {
-    /// The bytes, as they came.
-    pub bytes: Vec<u8>,
-    /// Bytes before them that are gone.
-    pub dropped: u64,
-    /// Where those of the last command are, all that it printed before its own of these bytes.
-    pub older: Option<Older>,
-    /// Whether more is there already.
-    pub more: bool,
-}
-
 impl Session {
-    /// Output that was not shown before, at most `most` bytes. It counts as shown.
-    pub fn fresh(&self, most: usize) -> Fresh {
-        let mut seen = self.seen.lock();
-        let end = self.process.position();
-        let piece = self.process.read(*seen, most);
-        *seen = piece.next;
-        let more = end > piece.next && self.process.goes_on(piece.next);
-        Fresh { bytes: piece.bytes, dropped: piece.dropped, older: None, more }
-    }
-
-    /// As [`Session::fresh`], but only what commands printed: no prompts, and no echo of what was typed at them.
-    pub fn fresh_printed(&self, most: usize) -> Fresh {
-        let Some(terminal) = &self.terminal else { return self.fresh(most) };
-        let mut seen = self.seen.lock();
-        // What may still be an echo is looked at when that is known.
-        let known = terminal.known_until();
-        // What comes while this is read is not owed: it may be a prompt.
-        let end = self.process.position().min(known);
-        let most = most.min(usize::try_from(known.saturating_sub(*seen)).unwrap_or(usize::MAX));
-        let mut piece = self.process.read(*seen, most);
-        let more = end > piece.next;
-        if self.process.ended().is_none() {
-            hold_back(&mut piece, more);
-        }
-        *seen = piece.next;
-        let start = piece.next - piece.bytes.len() as u64;
-        let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
-        let printed = terminal.printed(start, piece.next).into_iter().map(|(from, to)| &piece.bytes[at(from)..at(to)]);
-        let is_of_command = piece.dropped > 0 && terminal.typed_at().is_some_and(|typed| typed < start);
-        Fresh {
-            bytes: printed.collect::<Vec<_>>().concat(),
-            dropped: piece.dropped,
-            older: if is_of_command { terminal.older() } else { None },
-            more: more && self.process.goes_on(piece.next),
-        }
-    }
-
-    /// All that commands printed and that was not shown before, parted where the last line was typed. It counts as shown: the
-    /// next command's output is its own.
-    pub fn printed_around_command(&self, terminal: &Terminal) -> CommandOutput {
-        let mut seen = self.seen.lock();
-        let piece = self.process.read_rest(*seen);
-        let overflow = terminal.take_overflow();
-        let start = piece.next - piece.bytes.len() as u64;
-        let border = terminal.typed_at().unwrap_or(*seen).clamp(*seen, piece.next);
-        let between = |from: u64, to: u64| -> Vec<u8> {
-            let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
-            let printed = terminal.printed(from.max(start), to).into_iter();
-            printed.map(|(from, to)| &piece.bytes[at(from)..at(to)]).collect::<Vec<_>>().concat()
-        };
-        // Of what is gone only what was printed is missed.
-        let gone = |from, to: u64| terminal.printed(from, to.min(start)).iter().map(|(from, to)| to - from).sum();
-        let own_dropped = gone(border, piece.next);
-        let output = CommandOutput {
-            before: between(*seen, border),
-            before_dropped: gone(*seen, border),
-            own: between(border, piece.next),
-            own_dropped,
-            // What was shown while the command ran, or is of a command before, is no part of what is told now.
-            own_overflow: overflow.filter(|overflow| own_dropped > 0 && overflow.is_begun()),
-        };
-        *seen = piece.next;
-        output
-    }
-
     /// Ends when there is output that was not shown, when the session or a command in it ended, or after `time`.
     pub async fn wait_for_fresh(&self, time: Duration, deadline: &Deadline) -> Result<()> {
         let give_up = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
@@ -244,6 +160,7 @@ impl Session {
                 () = tokio::time::sleep_until(give_up.min(Instant::now() + LOOK).into()) => {}
                 stop = deadline.reached() => return Err(stop),
             }
+            self.notice_prompt();
             if self.process.ended().is_some() || self.has_news() {
                 return Ok(());
             }
@@ -270,7 +187,7 @@ impl Session {
         let (seen, end) = (*self.seen.lock(), self.process.position());
         let Some(terminal) = &self.terminal else { return end > seen };
         let is_drawn = || end > seen && self.is_full_screen();
-        self.has_untold_end(terminal) || is_drawn() || self.has_printed(terminal, seen)
+        self.untold_end(terminal).is_some() || is_drawn() || self.has_printed(terminal, seen)
     }
 
     /// Whether text was printed behind `seen`, more than line ends: the shell ends the line that it was given.
@@ -310,18 +227,32 @@ impl Session {
     /// The code of the last command that ended and was not told of. It counts as told. Nothing is told before the prompt
     /// behind it is there: then all of its output is.
     pub fn told_end(&self, terminal: &Terminal) -> Option<i32> {
+        let end = self.untold_end(terminal)?;
+        self.tells_end_of_command(end);
+        Some(end.code)
+    }
+
+    /// As [`Session::told_end`], but it does not count as told.
+    pub fn untold_end(&self, terminal: &Terminal) -> Option<UntoldEnd> {
         if terminal.state() != ShellState::AtPrompt {
             return None;
         }
-        let mut told = self.told.lock();
-        let code = terminal.ended_since(*told);
-        *told = terminal.mark_count();
-        code
+        let count = terminal.mark_count();
+        let code = terminal.ended_since(*self.told.lock())?;
+        Some(UntoldEnd { code, count })
     }
 
-    /// Whether [`Session::told_end`] has something to tell.
-    pub fn has_untold_end(&self, terminal: &Terminal) -> bool {
-        terminal.state() == ShellState::AtPrompt && terminal.ended_since(*self.told.lock()).is_some()
+    /// Notes that the end is told.
+    pub fn tells_end_of_command(&self, end: UntoldEnd) {
+        let mut told = self.told.lock();
+        *told = end.count.max(*told);
+    }
+
+    /// Notes that its shell waits for a command, where its prompt goes nowhere to be seen.
+    pub(crate) fn notice_prompt(&self) {
+        if let Some(terminal) = &self.terminal {
+            terminal.notice_prompt(&self.process);
+        }
     }
 
     /// Whether it is a shell on a terminal that waits for a command.
@@ -329,20 +260,10 @@ impl Session {
         self.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt)
     }
 
-    /// `running`, `exited(0)` or `ended(SIGKILL)`.
+    /// `running`, `idle` for a shell that waits for a command, `exited(0)` or `ended(SIGKILL)`.
     pub fn state(&self) -> String {
-        self.process.ended().map_or_else(|| "running".to_owned(), |outcome| state_of(&outcome))
-    }
-}
-
-/// Leaves an escape sequence that the piece cuts to the next one, where it begins close enough to the end: neither shows half of it.
-fn hold_back(piece: &mut Piece, more: bool) {
-    let from = piece.bytes.len().saturating_sub(HELD_BYTES);
-    let Some(at) = memchr::memrchr(0x1B, &piece.bytes[from..]).map(|at| from + at) else { return };
-    // Whoever reads few bytes at once comes past it.
-    if (at > 0 || !more) && is_cut(&piece.bytes[at..]) {
-        piece.next -= (piece.bytes.len() - at) as u64;
-        piece.bytes.truncate(at);
+        let open = || if self.is_at_prompt() { "idle" } else { "running" }.to_owned();
+        self.process.ended().map_or_else(open, |outcome| state_of(&outcome))
     }
 }
 

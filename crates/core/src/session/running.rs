@@ -99,6 +99,15 @@ impl Terminal {
         now
     }
 
+    /// Notes that the shell waits for a command behind one that it told the end of, though no prompt was seen since: it goes where errors go,
+    /// which may be nowhere.
+    pub(super) fn notice_prompt(&self, process: &Process) {
+        let is_due = self.last_is_end() && !self.is_plain() && process.quiet_for() >= LOOK;
+        if is_due && process.leader().is_some_and(edits_a_line) {
+            self.marks.lock().reads_a_line();
+        }
+    }
+
     /// Types a command and waits for its end, at most `time`. `AlreadyExists` when another still runs.
     pub async fn run(&self, session: &Session, command: &str, time: Duration, deadline: &Deadline) -> Result<Ran> {
         if command.len() > TYPED_BYTES {
@@ -119,10 +128,14 @@ impl Terminal {
             ShellState::Busy if self.last_is_end() => {
                 self.prompt(process, PROMPT, deadline).await?;
             }
-            ShellState::Busy | ShellState::Continuing => {}
+            ShellState::Continuing => return Err(incomplete(&session.id)),
+            ShellState::Busy => {}
         }
         let turn = session.turn(deadline).await?;
+        self.reads(session, deadline).await?;
         self.check_editor(session)?;
+        // The first prompt of all tells of no command.
+        *self.missed.lock() = self.typed_at().and_then(|_| session.untold_end(self)).map(|end| end.code);
         self.calm(session, deadline).await?;
         if self.state() != ShellState::AtPrompt {
             let is_silent = self.marks.lock().is_silent();
@@ -132,7 +145,6 @@ impl Terminal {
                 None => Err(busy(&session.id)),
             };
         }
-        self.reads(session, deadline).await?;
         let before = self.mark_count();
         let line = self.line(command);
         process.check_lines(line.as_bytes())?;
@@ -244,12 +256,22 @@ pub(super) fn silent(id: &str) -> Error {
     )
 }
 
+fn incomplete(id: &str) -> Error {
+    Error::new(
+        ErrorKind::AlreadyExists,
+        format!(
+            "The shell of session '{id}' waits for the rest of a command that is not whole. Give it up with \
+             `shell_write_to_process` and `keys: ['ctrl-c']`, or use another id."
+        ),
+    )
+}
+
 fn pretended(id: &str) -> Error {
     Error::new(
         ErrorKind::AlreadyExists,
         format!(
-            "The shell of session '{id}' does not read its next line although a prompt was shown: a program that it waits for showed \
-             one, so that how the command before ended is not known either. Look at it with `shell_view`, end it with \
+            "The shell of session '{id}' does not read its next line although a prompt was shown: it is at something else, such as a \
+             trap, or a program that it waits for showed the prompt, so that how the command before ended is not known either. Look at it with `shell_view`, end it with \
              `shell_kill_process`, or use another id."
         ),
     )

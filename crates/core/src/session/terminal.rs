@@ -44,6 +44,8 @@ pub struct Terminal {
     spill: Option<(Spill, usize)>,
     /// The variables that the application opened it with.
     environment: BTreeMap<String, String>,
+    /// The code of what ended before the command that was typed last, where nobody was told of it.
+    pub(super) missed: Mutex<Option<i32>>,
     /// That of the last command that was typed.
     overflow: Mutex<Option<Arc<Mutex<Option<Overflow>>>>>,
 }
@@ -52,8 +54,8 @@ pub struct Terminal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reader {
     session: String,
-    /// The number of the command; `None` for the shell at its prompt.
-    command: Option<u64>,
+    /// How many commands ended before, and whether it is a hook behind the last of them; `None` for the shell at its prompt.
+    command: Option<(u64, bool)>,
 }
 
 impl Reader {
@@ -126,6 +128,7 @@ impl Terminal {
             is_logged,
             spill: None,
             environment: BTreeMap::new(),
+            missed: Mutex::default(),
             overflow: Mutex::default(),
         };
         (terminal, start(&word), tap)
@@ -177,6 +180,11 @@ impl Terminal {
         self.overflow.lock().as_ref().and_then(|overflow| overflow.lock().as_ref().and_then(Overflow::told))
     }
 
+    /// The code of what ended before the command that was typed last, where nobody was told of it. It counts as told.
+    pub fn take_missed(&self) -> Option<i32> {
+        self.missed.lock().take()
+    }
+
     /// What it shows.
     pub fn screen(&self) -> &Arc<Canvas> {
         &self.screen
@@ -196,7 +204,8 @@ impl Terminal {
     /// has each command.
     pub fn reader(&self) -> Reader {
         let marks = self.marks.lock();
-        let command = (state_of(&marks) != ShellState::AtPrompt).then(|| marks.ends());
+        let is_hook = marks.last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)));
+        let command = (state_of(&marks) != ShellState::AtPrompt).then(|| (marks.ends(), is_hook));
         Reader { session: marks.word().to_owned(), command }
     }
 

@@ -18,7 +18,7 @@ use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
 use crate::text::ours::set_off;
 use crate::text::shown::{shown_in_line, shown_to_person};
-use crate::tool::execute::{SUPERVISOR_LOST, command_access, over};
+use crate::tool::execute::{SUPERVISOR_LOST, command_access, left_behind, over};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 590 s: the longest wait of one look; a whole call may take 600.
@@ -41,8 +41,8 @@ impl Tool for RunInBackground {
         name: "run_in_background",
         groups: &[Group::Background],
         description: "Starts a shell command (`sh -c`) that runs on while you work, such as a server or a long build, and \
-                      returns its id at once. Read its output with `read_output`, end it with `kill_shell`. It and all its \
-                      processes end when the toolset does. For a command whose result you need now, use `execute`.",
+                      returns its id at once. Read its output with `read_output`, end it with `kill_shell`. Do not put it in the \
+                      background of the shell (`&`): what a command leaves behind is ended with it. For a command whose result you need now, use `execute`.",
         instruction: "`run_in_background` starts a server or another long command; `read_output` and `kill_shell` go on \
                       with it.",
         operation: Operation::Execute,
@@ -150,6 +150,9 @@ impl Tool for ReadOutput {
             if supervisor_lost {
                 text.push_str(SUPERVISOR_LOST);
             }
+            if let Some(left) = ended.as_ref().and_then(|outcome| outcome.processes_left).filter(|left| *left > 0) {
+                text.push_str(&left_behind(left));
+            }
             if fresh.more {
                 text.push_str("\n(More output is there: call `read_output` again.)");
             }
@@ -159,7 +162,7 @@ impl Tool for ReadOutput {
                 "exitCode": ended.as_ref().and_then(|outcome| outcome.exit_code),
                 "signal": ended.as_ref().and_then(|outcome| outcome.signal.clone()),
                 "output": String::from_utf8_lossy(&fresh.bytes), "droppedBytes": fresh.dropped, "more": fresh.more,
-                "durationMs": so_far.duration_ms,
+                "durationMs": so_far.duration_ms, "processesLeft": ended.as_ref().and_then(|outcome| outcome.processes_left),
                 "spillPath": so_far.spill_path, "spillBytes": so_far.spill_bytes,
             });
             Ok(ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) })
@@ -291,7 +294,8 @@ pub(super) fn list(sessions: &[Arc<Session>], none: &str) -> ToolResult {
         .map(|session| {
             let ended = session.process.ended();
             json!({
-                "id": session.id, "command": session.command, "pid": session.process.pid(), "running": ended.is_none(),
+                "id": session.id, "command": session.command, "pid": session.process.pid(),
+                "running": ended.is_none() && !session.is_at_prompt(), "open": ended.is_none(),
                 "exitCode": ended.as_ref().and_then(|outcome| outcome.exit_code),
                 "signal": ended.and_then(|outcome| outcome.signal),
             })

@@ -18,6 +18,8 @@ const SHARE_OF_BEFORE: usize = 4;
 pub(super) struct Told {
     /// What the session printed before the command and nobody had looked at.
     pub(super) before: String,
+    /// The exit code of what ended there before, where nobody was told of it.
+    pub(super) missed: Option<i32>,
     /// What the command printed.
     pub(super) output: String,
     /// Bytes of both that are left out.
@@ -31,14 +33,14 @@ pub(super) struct Told {
 }
 
 /// Shapes the output of a command within `most` bytes. What is left out goes to a file first.
-pub(super) async fn tell(output: CommandOutput, most: usize, spill: Spill) -> Told {
-    let (before, before_dropped) = bounded(&text_of(&output.before), output.before_dropped, most / SHARE_OF_BEFORE);
+pub(super) async fn tell(output: CommandOutput, missed: Option<i32>, most: usize, spill: Spill) -> Told {
+    let (before, before_dropped) = before_of(&output.before, output.before_dropped, most);
     let own = output.own;
     if let Some(overflow) = output.own_overflow {
         let finished = blocking(move || overflow.finish(&own)).await.unwrap_or_default();
         let dropped = before_dropped + finished.dropped;
         let Finished { text, file, file_bytes, .. } = finished;
-        return Told { before, output: text, dropped, file, file_bytes, is_part: false };
+        return Told { before, missed, output: text, dropped, file, file_bytes, is_part: false };
     }
     let (text, dropped) = bounded(&text_of(&own), output.own_dropped, most);
     let (file, file_bytes) = if dropped == 0 {
@@ -47,16 +49,33 @@ pub(super) async fn tell(output: CommandOutput, most: usize, spill: Spill) -> To
         blocking(move || keep(&spill, &whole_text_of(&own))).await.unwrap_or_default()
     };
     let is_part = output.own_dropped > 0;
-    Told { before, output: text, dropped: before_dropped + dropped, file, file_bytes, is_part }
+    Told { before, missed, output: text, dropped: before_dropped + dropped, file, file_bytes, is_part }
+}
+
+/// What was printed before a command, within its share of `most` bytes, and how many bytes of it are left out.
+pub(super) fn before_of(bytes: &[u8], dropped: u64, most: usize) -> (String, u64) {
+    bounded(&text_of(bytes), dropped, most / SHARE_OF_BEFORE)
+}
+
+/// What is said before the output of a command: what was printed before it, and how what ran there ended.
+pub(super) fn said_before(before: &str, missed: Option<i32>) -> String {
+    let mut text = String::new();
+    if !before.is_empty() {
+        text.push_str(&format!("(Printed in the session before this command:)\n{}\n", set_off(before)));
+    }
+    if let Some(code) = missed {
+        text.push_str(&format!("(The command before this one ended with exit code {code}.)\n"));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
 }
 
 impl Told {
     /// Everything, behind what is said of the command itself: `head` gets the output.
     pub(super) fn text(&self, head: impl FnOnce(&str) -> String) -> String {
-        let mut text = String::new();
-        if !self.before.is_empty() {
-            text.push_str(&format!("(Printed in the session before this command:)\n{}\n\n", set_off(&self.before)));
-        }
+        let mut text = said_before(&self.before, self.missed);
         text.push_str(&head(&set_off(&self.output)));
         if let Some(file) = &self.file {
             let what = match self.file_bytes {

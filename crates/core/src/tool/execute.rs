@@ -139,6 +139,11 @@ impl Tool for Execute {
 pub(super) const SUPERVISOR_LOST: &str = "\n\n(The command ended the program that watches over its processes. Those that could be found were ended; others may \
      still run.)";
 
+/// What is said of processes that were ended because their command ended before them.
+pub(super) fn left_behind(count: u32) -> String {
+    format!("\n\n({count} process(es) that the command left behind were ended.)")
+}
+
 /// Why a command was ended.
 pub(super) fn over(ceiling: Ceiling) -> &'static str {
     match ceiling {
@@ -190,7 +195,7 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
     };
     text.push_str(if output.is_empty() { "(no output)" } else { &output });
     if let Some(left) = outcome.processes_left.filter(|&left| left > 0) {
-        text.push_str(&format!("\n\n({left} process(es) that the command left behind were ended.)"));
+        text.push_str(&left_behind(left));
     }
     if outcome.supervisor_lost {
         text.push_str(SUPERVISOR_LOST);

@@ -34,6 +34,9 @@ const TEXT_BYTES: usize = 64 << 10;
 /// Keys that at a shell's prompt neither recall nor make up a line.
 const KEYS_AT_A_PROMPT: [&str; 5] = ["ctrl-c", "ctrl-d", "ctrl-l", "ctrl-z", "ctrl-u"];
 
+/// Keys that interrupt what runs.
+const INTERRUPTING_KEYS: [&str; 3] = ["ctrl-c", "ctrl-z", "ctrl-\\"];
+
 /// The input of `shell_write_to_process`.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -130,6 +133,12 @@ impl ShellWrite {
         })
     }
 
+    /// Whether nothing but keys that interrupt what runs is typed.
+    fn interrupts(&self) -> bool {
+        let mut keys = self.keys.iter().flatten();
+        self.text().is_none() && keys.all(|key| INTERRUPTING_KEYS.contains(&key.to_ascii_lowercase().as_str()))
+    }
+
     fn keys_are_harmless(&self) -> bool {
         self.keys.iter().flatten().all(|key| KEYS_AT_A_PROMPT.contains(&key.to_ascii_lowercase().as_str()))
     }
@@ -193,7 +202,7 @@ impl Tool for ShellWrite {
         groups: &[Group::Terminal],
         description: "Types text and presses keys in a terminal session, such as an answer to a question or `keys: ['escape']`, \
                       `['ctrl-c']`; then returns what was printed until the program waits again, or prints nothing for 0.5 s (at most \
-                      5 s), or the screen of a full-screen program.",
+                      5 s; before it types it waits up to 2 s for a program that prints), or the screen of a full-screen program.",
         instruction: "`shell_write_to_process` types into a terminal session: text with a return, or keys.",
         operation: Operation::Execute,
         needs: Need::Terminals,
@@ -211,7 +220,7 @@ impl Tool for ShellWrite {
     }
 
     fn session_accesses(&self, sessions: &Sessions, working_directory: &VirtualPath) -> Vec<Access> {
-        let session = sessions.find(&self.id);
+        let session = sessions.find(&self.id).inspect(|session| session.notice_prompt());
         let terminal = session.as_ref().and_then(|session| session.terminal.as_ref());
         let (Some(terminal), Ok(typed)) = (terminal, self.parts(CursorKeys::Normal)) else { return Vec::new() };
         let reader = terminal.reader();
@@ -272,7 +281,8 @@ impl Tool for ShellWrite {
             session.drawn().await;
             let mut state = session.terminal.as_ref().map(Terminal::state);
             self.check_typed(state)?;
-            if state != Some(ShellState::AtPrompt) {
+            // What interrupts is not held up by what a program prints.
+            if state != Some(ShellState::AtPrompt) && !self.interrupts() {
                 settle(process, FLUSH, None, deadline, || false).await?;
                 session.drawn().await;
                 // What ran may have ended meanwhile.
@@ -280,11 +290,11 @@ impl Tool for ShellWrite {
                 self.check_typed(state)?;
             }
             if let Some(terminal) = session.terminal.as_ref().filter(|_| state == Some(ShellState::AtPrompt)) {
+                terminal.reads(&session, deadline).await?;
                 if self.text().is_some() {
                     terminal.check_editor(&session)?;
                 }
                 terminal.calm(&session, deadline).await?;
-                terminal.reads(&session, deadline).await?;
             }
             let is_at_prompt = state == Some(ShellState::AtPrompt);
             if let Some(terminal) = &session.terminal {

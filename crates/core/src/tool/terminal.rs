@@ -27,7 +27,7 @@ use crate::text::ansi::strip;
 use crate::text::ours::set_off;
 use crate::text::progress::last_states;
 use crate::text::shown::shown_to_person;
-use crate::tool::command_output::{Told, tell};
+use crate::tool::command_output::{Told, before_of, said_before, tell};
 use crate::tool::execute::{SUPERVISOR_LOST, command_access, over};
 use crate::tool::terminal_view::{look, screen_text};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -196,7 +196,7 @@ impl ShellExec {
                 if ran != Ran::ShellEnded {
                     session.told_end(terminal);
                 }
-                tell(output, view.limits.output_bytes, view.spill()).await
+                tell(output, terminal.take_missed(), view.limits.output_bytes, view.spill()).await
             }
             None => Told::default(),
         };
@@ -216,7 +216,7 @@ impl ShellExec {
         });
         let data = json!({
             "id": id, "running": false, "open": is_open(session), "exitCode": code, "signal": signal(session), "exitMeaning": exit_meaning, "output": told.output,
-            "before": told.before, "droppedBytes": told.dropped, "more": false, "spillPath": told.file, "spillBytes": told.file_bytes,
+            "before": told.before, "beforeExitCode": told.missed, "droppedBytes": told.dropped, "more": false, "spillPath": told.file, "spillBytes": told.file_bytes,
             "timedOut": false, "ceiling": ceiling(session),
         });
         ToolResult { truncated: told.dropped > 0, ..ToolResult::new(text, data) }
@@ -265,6 +265,15 @@ fn is_lost(session: &Session) -> bool {
 
 /// What is told of a command that goes on, or that is not whole.
 async fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
+    let most = view.limits.output_bytes;
+    let (before, before_dropped, missed) = match &session.terminal {
+        Some(terminal) => {
+            let (bytes, dropped) = session.printed_before_command(terminal);
+            let (before, dropped) = before_of(&bytes, dropped, most);
+            (before, dropped, terminal.take_missed())
+        }
+        None => (String::new(), 0, None),
+    };
     let fresh = session.fresh_printed(view.limits.output_bytes);
     session.drawn().await;
     // What draws a screen is not to be read as lines.
@@ -295,12 +304,15 @@ async fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) ->
             or_none(&output)
         )
     };
+    let text = said_before(&before, missed) + &text;
     let (file, file_bytes) = older_of(&fresh);
+    let dropped = fresh.dropped + before_dropped;
     let data = json!({
-        "id": id, "running": true, "open": is_open(session), "exitCode": null, "exitMeaning": null, "fullScreen": is_full_screen, "output": output, "droppedBytes": fresh.dropped,
+        "id": id, "running": true, "open": is_open(session), "exitCode": null, "exitMeaning": null, "fullScreen": is_full_screen, "output": output,
+        "before": before, "beforeExitCode": missed, "droppedBytes": dropped,
         "more": fresh.more, "spillPath": file, "spillBytes": file_bytes, "timedOut": ran == Ran::Running,
     });
-    ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+    ToolResult { truncated: dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
 }
 
 /// What is said of a session without a shell.

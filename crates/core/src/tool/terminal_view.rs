@@ -20,9 +20,9 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::media::image::Format;
 use crate::media::{terminal, too_large};
 use crate::path::VirtualPath;
+use crate::session::Session;
 use crate::session::screen::ScreenView;
 use crate::session::terminal::ShellState;
-use crate::session::{Fresh, Session};
 use crate::text::ours::set_off;
 use crate::text::shown::shown_to_person;
 use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
@@ -69,17 +69,14 @@ impl Tool for ShellView {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
             let terminal = terminal_of(&session)?;
+            session.notice_prompt();
             // An end whose output was shown already is news too.
-            let wait = self.wait.filter(|seconds| *seconds > 0.0 && !session.has_untold_end(terminal));
+            let wait = self.wait.filter(|seconds| *seconds > 0.0 && session.untold_end(terminal).is_none());
             if let Some(seconds) = wait {
                 session.wait_for_fresh(Duration::from_secs_f64(seconds), &view.call.deadline).await?;
             }
             let ended = !is_open(&session);
-            // The end first: what is told to have ended has printed all.
-            let code = session.told_end(terminal);
-            let fresh = session.fresh_printed(view.limits.output_bytes);
-            session.drawn().await;
-            let mut result = shown(&session, &fresh, code, !ended);
+            let (mut result, _) = shown(view, &session, !ended).await;
             if ended {
                 let was_told = session.tells_end();
                 let is_told = ceiling(&session).is_none() && (was_told || !has_reason(&session));
@@ -90,6 +87,11 @@ impl Tool for ShellView {
                     format!("{gap}{}", terminated(&session))
                 };
                 result.text.push_str(&marker);
+            } else if result.text.is_empty() && terminal.state() == ShellState::Continuing {
+                result.text =
+                    "[No new output]\nThe shell waits for the rest of a command that is not whole. Give it up with \
+                               `shell_write_to_process` and `keys: ['ctrl-c']`."
+                        .to_owned();
             } else if result.text.is_empty() {
                 result.text = "[No new output]\nThe session is open. Wait with `wait`, look at its screen with \
                                `shell_screen`, or write to it with `shell_write_to_process`."
@@ -100,15 +102,22 @@ impl Tool for ShellView {
     }
 }
 
-/// New output of a session as a result; the screen of a full-screen program instead. `code` is that of a command that
-/// ended meanwhile.
-fn shown(session: &Session, fresh: &Fresh, code: Option<i32>, is_open: bool) -> ToolResult {
-    let at_prompt = session.terminal.as_ref().is_some_and(|terminal| terminal.state() == ShellState::AtPrompt);
-    let is_full_screen = session.is_full_screen();
-    let mut text =
-        if is_full_screen { screen_text(session).unwrap_or_default() } else { set_off(&plain(fresh)).into_owned() };
+/// New output of a session as a result; the screen of a full-screen program instead. And the code of a command that ended meanwhile: it
+/// is told with the last of its output.
+async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult, Option<i32>) {
+    // The end first: what is told to have ended has printed all.
+    let end = session.terminal.as_ref().and_then(|terminal| session.untold_end(terminal));
+    let fresh = session.fresh_printed(view.limits.output_bytes);
+    session.drawn().await;
+    let end = end.filter(|_| !fresh.more).inspect(|end| session.tells_end_of_command(*end));
+    let code = end.map(|end| end.code);
+    let at_prompt = session.is_at_prompt();
+    let screen = if session.is_full_screen() { screen_text(session).ok() } else { None };
+    let is_full_screen = screen.is_some();
+    let output = screen.unwrap_or_else(|| set_off(&plain(&fresh)).into_owned());
+    let mut text = output.clone();
     if !is_full_screen {
-        text.push_str(&more_of(fresh));
+        text.push_str(&more_of(&fresh));
     }
     if let Some(code) = code {
         if !text.is_empty() {
@@ -116,25 +125,21 @@ fn shown(session: &Session, fresh: &Fresh, code: Option<i32>, is_open: bool) -> 
         }
         text.push_str(&format!("--- COMMAND FINISHED (exit code {code}) ---"));
     }
-    let (file, file_bytes) = older_of(fresh);
+    let (file, file_bytes) = older_of(&fresh);
     let exit_code = code.or_else(|| session.process.ended()?.exit_code);
     let data = json!({
         "id": session.id, "running": is_open && !at_prompt, "open": is_open, "atPrompt": at_prompt, "exitCode": exit_code,
         "signal": signal(session),
-        "fullScreen": is_full_screen, "output": text, "droppedBytes": fresh.dropped, "more": fresh.more,
+        "fullScreen": is_full_screen, "output": output, "droppedBytes": fresh.dropped, "more": fresh.more,
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });
-    ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+    (ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }, code)
 }
 
 /// What a session printed since the last look, and that it ended where it did; with the code of a command that ended meanwhile.
 pub(super) async fn look(view: &View<'_>, session: &Session) -> (ToolResult, Option<i32>) {
-    // The ends first: what is told to have ended has printed all.
     let is_open = is_open(session);
-    let code = session.terminal.as_ref().and_then(|terminal| session.told_end(terminal));
-    let fresh = session.fresh_printed(view.limits.output_bytes);
-    session.drawn().await;
-    let mut result = shown(session, &fresh, code, is_open);
+    let (mut result, code) = shown(view, session, is_open).await;
     if !is_open {
         session.tells_end();
         let gap = if result.text.is_empty() { "" } else { "\n" };
@@ -248,7 +253,8 @@ impl Tool for ShellList {
     const SPEC: Spec = Spec {
         name: "shell_list",
         groups: &[Group::Terminal],
-        description: "Lists the terminal sessions and background shells, one a line: id, state, first command.",
+        description: "Lists the terminal sessions and background shells, one a line: id, state (`running`, `idle` at its prompt, \
+                      `exited(CODE)`, `ended(SIGNAL)`), first command.",
         instruction: "`shell_list` lists terminal sessions.",
         operation: Operation::Execute,
         needs: Need::Terminals,
@@ -265,7 +271,11 @@ impl Tool for ShellList {
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
-        Box::pin(async move { Ok(list(&view.sessions.all(), "No sessions.")) })
+        Box::pin(async move {
+            let sessions = view.sessions.all();
+            sessions.iter().for_each(|session| session.notice_prompt());
+            Ok(list(&sessions, "No sessions."))
+        })
     }
 }
 
@@ -277,8 +287,10 @@ pub(super) struct ShellResize {
     /// The session.
     id: String,
     /// Columns, from 4 to 500.
+    #[cfg_attr(test, schemars(range(min = 4, max = 500)))]
     columns: u16,
     /// Rows, from 2 to 500.
+    #[cfg_attr(test, schemars(range(min = 2, max = 500)))]
     rows: u16,
 }
 

@@ -96,14 +96,28 @@ struct Shown {
     key: String,
     bindings: Vec<Binding>,
     reader: Option<Reader>,
+    is_stale: bool,
 }
 
 impl Assessed {
-    /// The first assessment of a call is the one that somebody was shown: another of the same input changes nothing.
-    fn insert(&mut self, call_id: String, shown: Shown) {
-        if self.by_call.get(&call_id).is_some_and(|known| known.key == shown.key) {
-            return;
+    /// The first assessment of a call is the one that somebody was shown: another of the same input changes nothing, and one of another
+    /// input not what reads it.
+    fn insert(&mut self, call_id: String, mut shown: Shown) {
+        if let Some(known) = self.by_call.get(&call_id).filter(|known| !known.is_stale) {
+            if known.key == shown.key {
+                return;
+            }
+            shown.reader.clone_from(&known.reader);
         }
+        self.put(call_id, shown);
+    }
+
+    /// What was shown for a call, and is no longer so: until somebody is shown it anew.
+    fn keep_stale(&mut self, call_id: String, shown: Shown) {
+        self.put(call_id, Shown { is_stale: true, ..shown });
+    }
+
+    fn put(&mut self, call_id: String, shown: Shown) {
         if self.by_call.insert(call_id.clone(), shown).is_none() {
             self.order.push_back(call_id);
         }
@@ -155,16 +169,21 @@ impl Toolset {
             }
             ApprovalMode::Interactive => {
                 let key = plan.key(prepared.exposed.ours(), input);
-                let status = if self.is_pre_approved(prepared.exposed.ours()) || self.shared.remembered.contains(&key) {
+                let status = if self.is_pre_approved(prepared.exposed.ours()) || self.is_remembered(&plan, &key) {
                     AssessmentStatus::Allowed
                 } else {
                     AssessmentStatus::NeedsApproval
                 };
-                let shown = Shown { key, bindings: plan.bindings, reader: plan.reader };
+                let shown = Shown { key, bindings: plan.bindings, reader: plan.reader, is_stale: false };
                 self.shared.assessed.lock().insert(prepared.call_id.clone(), shown);
                 Ok(Assessment { status, reason: Some(plan.asks.join("; ")), code: None, request: Some(request) })
             }
         }
+    }
+
+    /// Whether somebody said yes to that for the session. What is typed into a program is asked about each time.
+    fn is_remembered(&self, plan: &Plan, key: &str) -> bool {
+        !plan.is_for_program() && self.shared.remembered.contains(key)
     }
 
     /// Whether the application said yes to whatever this tool asks.
@@ -217,10 +236,11 @@ impl Toolset {
             let is_shown =
                 |shown: &str| shown == key || prepared.came.as_ref().is_some_and(|came| shown == plan.key(tool, came));
             return match shown {
-                Some(shown) if is_shown(&shown.key) && shown.reader != plan.reader => Err(Error::new(
-                    ErrorKind::StaleFile,
-                    "The approval was given to what read in the session then, and that is another program now; ask for it again.",
-                )),
+                Some(shown) if is_shown(&shown.key) && !plan.is_for(shown.reader.as_ref()) => {
+                    // No second call with the same yes is one to another program.
+                    self.shared.assessed.lock().keep_stale(prepared.call_id.clone(), shown);
+                    Err(other_reader(ErrorKind::StaleFile))
+                }
                 Some(Shown { key, bindings, .. }) if is_shown(&key) => {
                     Ok(Approved { bindings, input: None, bound: Some(Bound::Content), by: Some(ApprovedBy::Grant) })
                 }
@@ -232,7 +252,7 @@ impl Toolset {
                 None => Ok(Approved { bound: Some(Bound::Input), ..here(plan, ApprovedBy::Grant) }),
             };
         }
-        if self.shared.remembered.contains(&key) {
+        if self.is_remembered(&plan, &key) {
             return Ok(here(plan, ApprovedBy::Session));
         }
         let mut turn = None;
@@ -253,7 +273,7 @@ impl Toolset {
                 if plan.asks.is_empty() {
                     return Ok(Approved { by: None, ..here(plan, ApprovedBy::Session) });
                 }
-                if self.shared.remembered.contains(&key) {
+                if self.is_remembered(&plan, &key) {
                     return Ok(here(plan, ApprovedBy::Session));
                 }
             }
@@ -261,7 +281,8 @@ impl Toolset {
         let request = self.request(prepared, input, plan).await?;
         let Some(approver) = &self.shared.approver else {
             // Whoever gets the request may say yes later: to what it shows.
-            let shown = Shown { key, bindings: plan.bindings.clone(), reader: plan.reader.clone() };
+            let (bindings, reader) = (plan.bindings.clone(), plan.reader.clone());
+            let shown = Shown { key, bindings, reader, is_stale: false };
             self.shared.assessed.lock().insert(prepared.call_id.clone(), shown);
             let details = serde_json::to_value(&request).unwrap_or_default();
             return Err(Error::new(
@@ -319,6 +340,14 @@ fn blocked(error: &Error) -> Assessment {
         code: Some(error.kind().code()),
         request: None,
     }
+}
+
+/// A yes that was given to something else in a session than what reads there now.
+pub(super) fn other_reader(kind: ErrorKind) -> Error {
+    Error::new(
+        kind,
+        "The approval was given to what read in the session then, and that is another program now; ask for it again.",
+    )
 }
 
 fn strict(plan: &Plan) -> Error {

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Toolset;
-use super::approve::{Approved, ApprovedBy, Bound};
+use super::approve::{Approved, ApprovedBy, Bound, other_reader};
 use super::exposed::Exposed;
 use super::guard::CallGuard;
 use super::plan::{self, Judges, Plan};
@@ -258,7 +258,11 @@ impl Toolset {
                 *input = replaced;
                 prepared.call = self.looking(prepared.exposed, options);
                 prepared.decoded = decode(prepared.exposed, prepared.info(), input, &prepared.call.deadline).await?;
+                let shown = plan.reader.take();
                 let replanned = self.plan(&prepared).await;
+                let replanned = replanned.and_then(|plan| {
+                    if plan.is_for(shown.as_ref()) { Ok(plan) } else { Err(other_reader(ErrorKind::Busy)) }
+                });
                 if replanned.is_err() {
                     *verdict = CallVerdict::of(&replanned);
                 }

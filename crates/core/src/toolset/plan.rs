@@ -135,10 +135,21 @@ impl Plan {
         approval_key(tool, input, &json!([self.asks, self.touches, places]))
     }
 
+    /// Whether what it types goes to what runs in a session. Another program may read the same the next time.
+    pub(super) fn is_for_program(&self) -> bool {
+        self.reader.as_ref().is_some_and(|reader| !reader.is_shell())
+    }
+
+    /// Whether what it types goes to that reader, as somebody was shown.
+    pub(super) fn is_for(&self, shown: Option<&Reader>) -> bool {
+        self.reader.as_ref() == shown
+    }
+
     /// Whether all that is asked about is known: a command that takes a part from elsewhere (`rm $X`) is another one the next
     /// time, so that a yes to it holds once (R-AP-3).
     pub(super) fn is_literal(&self) -> bool {
         !self.ends_unknown_line
+            && !self.is_for_program()
             && self.command.as_ref().is_none_or(|command| command.parsed && command.unresolved.is_empty())
     }
 

@@ -90,7 +90,7 @@ async fn a_look_at_more_than_is_kept_counts_what_is_gone_and_names_its_file() {
     let data = look.data.unwrap();
     let facts = (&data["droppedBytes"], &data["spillPath"], &data["spillBytes"]);
     assert_eq!((facts, look.truncated), ((&json!(dropped), &json!(file), &json!(null)), true));
-    assert!(data["output"] == json!(look.text));
+    assert!(data["output"] == json!(look.text.strip_suffix(&behind).unwrap()));
     // All that is left follows, once, and nothing of that is gone.
     let mut left = first.to_owned();
     loop {
@@ -98,13 +98,16 @@ async fn a_look_at_more_than_is_kept_counts_what_is_gone_and_names_its_file() {
         let data = next.data.unwrap();
         assert_eq!((&data["droppedBytes"], &data["spillPath"]), (&json!(0), &json!(null)));
         match next.text.strip_suffix("\n(More output is there: call `shell_view` again.)") {
-            Some(more) => left.push_str(more),
+            // A look ends with a line.
+            Some(more) => left.extend(["\n", more]),
             None => {
-                left.push_str(&next.text);
+                left.extend(["\n", &next.text]);
                 break;
             }
         }
     }
+    let numbers = left.lines().skip(1).map(|line| line.parse::<u64>().unwrap());
+    assert!(numbers.clone().eq((400_001 - numbers.count() as u64)..=400_000), "a line was cut");
     let digits: String = left.split_ascii_whitespace().collect();
     let kept = toolset.scratch().host_path().unwrap().join("output-1.txt");
     let older: String = fs::read_to_string(kept).unwrap().split_ascii_whitespace().collect();
@@ -159,7 +162,8 @@ async fn what_was_printed_before_a_command_is_told_apart_from_what_it_prints() {
     let next = exec(&toolset, "echo mine").await;
     let (before, own) = next.text.split_once("\n\nmine").unwrap();
     assert!(before.starts_with("(Printed in the session before this command:)\n"), "{before}");
-    assert!(before.ends_with("\n60000\nyes\ngot yes"), "{before}");
+    let end = "\n60000\nyes\ngot yes\n(The command before this one ended with exit code 0.)";
+    assert!(before.ends_with(end), "{before}");
     assert_eq!(own, "");
     assert_eq!(next.data.unwrap()["output"], "mine");
 }
