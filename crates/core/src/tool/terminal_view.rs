@@ -105,6 +105,7 @@ impl Tool for ShellView {
 /// New output of a session as a result; the screen of a full-screen program instead. And the code of a command that ended meanwhile: it
 /// is told with the last of its output.
 async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult, Option<i32>) {
+    session.notice_prompt();
     // The end first: what is told to have ended has printed all.
     let end = session.terminal.as_ref().and_then(|terminal| session.untold_end(terminal));
     let fresh = session.fresh_printed(view.limits.output_bytes);

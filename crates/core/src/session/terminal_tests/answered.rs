@@ -6,7 +6,7 @@ use std::sync::{OnceLock, Weak};
 use parking_lot::Mutex;
 
 use super::*;
-use crate::approval::{ApprovalDecision, ApprovalGrant, ApprovalRequest, Approver};
+use crate::approval::{ApprovalDecision, ApprovalGrant, ApprovalRequest, Approver, Remember};
 use crate::backend::BoxFuture;
 use crate::call_info::CallInfo;
 use crate::error::{ErrorKind, Result};
@@ -46,9 +46,10 @@ impl Meanwhile {
     }
 }
 
-/// Says yes when it has happened.
+/// Says yes when it has happened, perhaps to another input.
 #[derive(Default)]
 struct Slow {
+    input: Option<Value>,
     toolset: OnceLock<Weak<Toolset>>,
     go: std::path::PathBuf,
     next: Mutex<VecDeque<Meanwhile>>,
@@ -60,7 +61,7 @@ impl Approver for Slow {
             let toolset = self.toolset.get().and_then(Weak::upgrade).unwrap();
             let next = self.next.lock().pop_front().unwrap();
             next.happens(&toolset, &self.go).await;
-            Ok(ApprovalDecision { approved: true, ..ApprovalDecision::default() })
+            Ok(ApprovalDecision { approved: true, input: self.input.clone(), ..ApprovalDecision::default() })
         })
     }
 }
@@ -106,6 +107,58 @@ async fn what_somebody_said_yes_to_is_typed_into_what_read_when_they_were_asked_
     }
 }
 
+/// A yes for the session to what `cat` reads was one to every program of the session, and to its shell.
+#[tokio::test]
+async fn a_yes_to_what_a_program_reads_is_not_remembered() {
+    let world = World::new();
+    let count = Arc::new(Mutex::new(0));
+    let approver = Arc::new(Remembers(Arc::clone(&count)));
+    let options = json!({ "tools": ["terminal"], "needApproval": ["shell_write_to_process"], "requireExecuteApproval": false,
+        "permissions": "permissive" });
+    let application = Application { approver: Some(approver), ..Application::default() };
+    let backend = Arc::clone(&world.backend) as Arc<dyn Backend>;
+    let toolset = Toolset::new(backend, serde_json::from_value(options).unwrap(), application).unwrap();
+    exec(&toolset, "true").await;
+    let at_prompt = write(&toolset, "echo a").await;
+    assert!(at_prompt.text.starts_with("a\n"), "{}", at_prompt.text);
+    write(&toolset, "echo a").await;
+    assert_eq!(*count.lock(), 1);
+    start(&toolset, "cat").await;
+    for asked in 2..4 {
+        write(&toolset, "echo a").await;
+        assert_eq!(*count.lock(), asked);
+    }
+}
+
+/// Says yes for the session, and counts.
+struct Remembers(Arc<Mutex<usize>>);
+
+impl Approver for Remembers {
+    fn decide<'a>(&'a self, _: CallInfo<'a>, _: &'a ApprovalRequest) -> BoxFuture<'a, Result<ApprovalDecision>> {
+        *self.0.lock() += 1;
+        let decision = ApprovalDecision { approved: true, remember: Remember::Session, ..ApprovalDecision::default() };
+        Box::pin(async move { Ok(decision) })
+    }
+}
+
+/// The input that somebody changed was taken for a question about what reads by then.
+#[tokio::test]
+async fn a_yes_to_another_input_is_one_to_the_same_program() {
+    for meanwhile in [Meanwhile::Nothing, Meanwhile::Ends, Meanwhile::IsReplaced] {
+        let world = World::new();
+        let go = world.directory.path().join("go");
+        let input = Some(json!({ "id": "s", "command": "touch other" }));
+        let approver = Arc::new(Slow { go, input, next: Mutex::new([meanwhile].into()), ..Slow::default() });
+        let toolset = toolset(&world, Some(approver));
+        exec(&toolset, "true").await;
+        start(&toolset, ASKS).await;
+        let answered = write(&toolset, "touch bad").await;
+        let expected = (!matches!(meanwhile, Meanwhile::Nothing)).then_some("BUSY");
+        assert_eq!(answered.code.as_deref(), expected, "{meanwhile:?}: {}", answered.text);
+        assert!(!world.directory.path().join("other").exists(), "{meanwhile:?}");
+    }
+}
+
 /// The same of a yes that comes later, with the call anew.
 #[tokio::test]
 async fn a_yes_that_came_later_holds_for_the_program_that_was_shown() {
@@ -125,6 +178,18 @@ async fn a_yes_that_came_later_holds_for_the_program_that_was_shown() {
             assert!(answered.text.starts_with("yes\ngot [yes]"), "{}", answered.text);
         } else {
             assert_eq!(answered.code.as_deref(), Some("STALE_FILE"), "{meanwhile:?}: {}", answered.text);
+            // Nor does it hold the second time, where nobody was asked anew.
+            let input = json!({ "id": "s", "command": "yes" });
+            let grant = ApprovalGrant { approved: true, reason: None };
+            let again =
+                toolset.call("shell_write_to_process", input.clone(), options(Some(grant.clone()))).await.unwrap();
+            assert_eq!(again.code.as_deref(), Some("STALE_FILE"), "{meanwhile:?}: {}", again.text);
+            if matches!(meanwhile, Meanwhile::IsReplaced) {
+                let asked = toolset.call("shell_write_to_process", input.clone(), options(None)).await.unwrap_err();
+                assert_eq!(asked.kind(), ErrorKind::ApprovalRequired);
+                let answered = toolset.call("shell_write_to_process", input, options(Some(grant))).await.unwrap();
+                assert!(!answered.is_error && answered.text.ends_with("yes\nyes"), "{}", answered.text);
+            }
         }
     }
 }

@@ -33,6 +33,35 @@ async fn a_program_that_prints_the_marks_of_its_shell_has_neither_ended_nor_a_pr
     assert_eq!(told.text, "after");
 }
 
+/// A shell that is at a trap has given its line editor up for a moment, and was said to have none any more.
+#[tokio::test]
+async fn a_shell_that_is_at_a_trap_is_waited_for() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "trap 'sleep 1; echo trapped' INT").await;
+    press(&toolset, &["ctrl-c"]).await;
+    let next = exec(&toolset, "echo next").await;
+    assert!(next.text.ends_with("next") && !next.is_error, "{}", next.text);
+}
+
+/// A session whose errors go nowhere shows no prompt: every look said that its command runs.
+#[tokio::test]
+async fn a_session_that_shows_no_prompt_is_seen_to_wait_for_a_command() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "exec 2>/dev/null").await;
+    start(&toolset, "sleep 0.1; (exit 4)").await;
+    let mut look = call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await;
+    while look.data.as_ref().unwrap()["running"] == json!(true) {
+        look = call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await;
+    }
+    assert_eq!(look.text, "--- COMMAND FINISHED (exit code 4) ---");
+    assert!(call(&toolset, "shell_list", json!({})).await.text.starts_with("s  idle  "));
+    let written = write(&toolset, "echo seen").await;
+    let end = finished(&toolset, written).await;
+    assert!(end.starts_with("seen\n") && end.ends_with("--- COMMAND FINISHED (exit code 0) ---"), "{end}");
+}
+
 /// What a shell waits for within itself is in its own group, and was taken for it: what showed a prompt there was typed the next command.
 #[tokio::test]
 async fn a_program_that_shows_a_prompt_while_the_shell_waits_for_it_is_typed_nothing() {

@@ -168,6 +168,87 @@ async fn what_was_printed_before_a_command_is_told_apart_from_what_it_prints() {
     assert_eq!(next.data.unwrap()["output"], "mine");
 }
 
+/// Output of the command before was told as that of one that goes on, and how that one had ended nobody ever heard.
+#[tokio::test]
+async fn a_command_that_goes_on_is_told_apart_from_what_ended_before_it() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let session = || toolset.sessions().find("s").unwrap();
+    let run = |command: &str, timeout: f64| {
+        call(&toolset, "shell_exec", json!({ "id": "s", "command": command, "timeout": timeout }))
+    };
+    exec(&toolset, "true").await;
+    let ended = async || {
+        let (session, deadline) = (session(), Deadline::default());
+        assert!(
+            session
+                .terminal
+                .as_ref()
+                .unwrap()
+                .prompt(&session.process, Duration::from_secs(60), &deadline)
+                .await
+                .unwrap()
+        );
+    };
+    run("until [ -e go ]; do sleep 0.01; done; rm go; echo FAIL; (exit 5)", 0.0).await;
+    fs::write(world.directory.path().join("go"), "").unwrap();
+    ended().await;
+    let goes_on = run("until [ -e go ]; do sleep 0.01; done; rm go; echo built", 0.1).await;
+    let before = "(Printed in the session before this command:)\nFAIL\n(The command before this one ended with exit code 5.)\n\n";
+    assert!(goes_on.text.starts_with(&format!("{before}Command still runs after 0.1 s")), "{}", goes_on.text);
+    assert!(goes_on.text.ends_with("Output so far:\n(no output)"), "{}", goes_on.text);
+    let data = goes_on.data.unwrap();
+    assert_eq!((&data["before"], &data["beforeExitCode"], &data["output"]), (&json!("FAIL"), &json!(5), &json!("")));
+    fs::write(world.directory.path().join("go"), "").unwrap();
+    ended().await;
+    let next = exec(&toolset, "echo next").await;
+    let before = "(Printed in the session before this command:)\nbuilt\n(The command before this one ended with exit code 0.)\n\n";
+    assert_eq!(next.text, format!("{before}next"));
+    assert_eq!(next.data.unwrap()["beforeExitCode"], json!(0));
+    // What was told is told once.
+    assert_eq!(exec(&toolset, "echo last").await.text, "last");
+}
+
+/// The end stood on the first of five looks, and each of them ended within a line.
+#[tokio::test]
+async fn looks_at_much_output_end_with_lines_and_the_last_of_them_tells_the_end() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "seq -f 'line é %.0f' 1 60000; echo over").await;
+    until_shown(&toolset, "\nover").await;
+    let mut lines = Vec::new();
+    loop {
+        let look = call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await;
+        let data = look.data.unwrap();
+        lines.extend(data["output"].as_str().unwrap().lines().map(str::to_owned));
+        assert_eq!(look.text.contains("--- COMMAND FINISHED (exit code 0) ---"), data["exitCode"] == json!(0));
+        assert_eq!(data["more"], json!(data["exitCode"] != json!(0)));
+        if data["exitCode"] == json!(0) {
+            break;
+        }
+    }
+    assert_eq!(lines.pop().unwrap(), "over");
+    assert!(
+        lines.iter().map(String::as_str).eq((1..=60_000)
+            .map(|number| format!("line é {number}"))
+            .collect::<Vec<_>>()
+            .iter()
+            .map(String::as_str))
+    );
+}
+
+/// A program that prints held Ctrl-C up for two seconds.
+#[tokio::test]
+async fn a_key_that_interrupts_goes_at_once() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "while :; do echo on; sleep 0.02; done").await;
+    until_shown(&toolset, "\non").await;
+    let begin = Instant::now();
+    finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+}
+
 /// Output said what only results say, and a model that reads the text took it for that.
 #[tokio::test]
 async fn output_that_speaks_as_results_do_is_set_off() {
