@@ -137,6 +137,10 @@ impl Tool for ReadOutput {
             let head = match &ended {
                 None => format!("[{}] running", session.id),
                 Some(outcome) => match (outcome.exit_code, &outcome.signal) {
+                    (Some(code), _) if outcome.ceiling.is_some() => {
+                        let why = outcome.ceiling.map_or("", over);
+                        format!("[{}] exited (code {code}), but {why}: those that did were ended", session.id)
+                    }
                     _ if outcome.ceiling.is_some() => {
                         format!("[{}] was ended because {}", session.id, outcome.ceiling.map_or("", over))
                     }
@@ -162,7 +166,7 @@ impl Tool for ReadOutput {
                 "exitCode": ended.as_ref().and_then(|outcome| outcome.exit_code),
                 "signal": ended.as_ref().and_then(|outcome| outcome.signal.clone()),
                 "output": String::from_utf8_lossy(&fresh.bytes), "droppedBytes": fresh.dropped, "more": fresh.more,
-                "durationMs": so_far.duration_ms, "processesLeft": ended.as_ref().and_then(|outcome| outcome.processes_left),
+                "durationMs": so_far.duration_ms, "ceiling": ended.as_ref().and_then(|outcome| outcome.ceiling), "processesLeft": ended.as_ref().and_then(|outcome| outcome.processes_left),
                 "spillPath": so_far.spill_path, "spillBytes": so_far.spill_bytes,
             });
             Ok(ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) })

@@ -182,6 +182,10 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
             "Command timed out after {} s; its processes were ended. Output so far:\n",
             timeout.unwrap_or_default().as_secs_f64()
         ),
+        (None, Some(code)) if outcome.ceiling.is_some() => {
+            let why = outcome.ceiling.map_or("", over);
+            format!("Command ended with exit code {code}, but {why}: those that did were ended. Output:\n")
+        }
         _ if outcome.ceiling.is_some() => {
             format!("Command was ended because {}. Output so far:\n", outcome.ceiling.map_or("", over))
         }

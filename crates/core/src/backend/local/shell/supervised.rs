@@ -27,7 +27,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use self::link::{Link, end_by_force, reap, retire, unusable};
-use self::order::order_of;
+use self::order::{order_of, whole_seconds};
 pub(super) use self::ready::Supervisors;
 use super::awake::Awake;
 use super::blocking;
@@ -48,6 +48,8 @@ const WAKES: u32 = 3;
 /// 256 KiB of an order, which a supervisor holds twice: the memory that it ever had counts as that of each command that it starts,
 /// and no shell has less than this.
 const LARGE_ORDER: usize = 256 << 10;
+/// Two ticks: the kernel counts a process's time against its ceiling by ticks, and tells it more exactly.
+const TICKS: Duration = Duration::from_millis(20);
 
 impl Supervisors {
     /// Starts a command; without pipes where it has a terminal. That its program cannot be run shows at [`Supervised::end`].
@@ -103,7 +105,7 @@ impl Supervisors {
             filled: 0,
             course: Course::Running,
             pid: None,
-            has_cpu_ceiling: launch.limits.cpu_time.is_some(),
+            cpu_ceiling: launch.limits.cpu_time.map(whole_seconds).map(Duration::from_secs),
         };
         command.send(&order[sent..]).await;
         Ok((command, piped.map(|(ours, _)| ours)))
@@ -125,8 +127,8 @@ pub(super) struct Supervised {
     filled: usize,
     course: Course,
     pid: Option<u32>,
-    /// Whether each of its processes may use so much processor time and no more.
-    has_cpu_ceiling: bool,
+    /// The processor time that it may use.
+    cpu_ceiling: Option<Duration>,
 }
 
 /// How far a command is.
@@ -239,7 +241,11 @@ impl Supervised {
         match self.course {
             Course::Ended(ended) => {
                 let status = exit_status(ended.status);
-                let is_spent_alone = self.has_cpu_ceiling && status.signal() == Some(Signal::XCPU.as_raw());
+                // The kernel ends a process alone, and its parent may go on and end well.
+                let spent = Duration::from_micros(ended.cpu_micros) + TICKS;
+                let is_spent = self
+                    .cpu_ceiling
+                    .is_some_and(|most| spent >= most || status.signal() == Some(Signal::XCPU.as_raw()));
                 let (mut others, mut supervisor_lost) = (ended.others, false);
                 if ended.survivors > 0 {
                     let (more, is_lost) = self.end_by_force(socket, process).await?;
@@ -255,7 +261,7 @@ impl Supervised {
                         Some(wire::Ceiling::Processes) => Some(Ceiling::Processes),
                         Some(wire::Ceiling::Memory) => Some(Ceiling::Memory),
                         Some(wire::Ceiling::CpuTime) => Some(Ceiling::CpuTime),
-                        None => is_spent_alone.then_some(Ceiling::CpuTime),
+                        None => is_spent.then_some(Ceiling::CpuTime),
                     },
                     kept: Vec::new(),
                     supervisor_lost,

@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
 
 use gloveport_supervisor::{self as wire, Order, Request};
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
@@ -51,10 +52,15 @@ fn request(launch: &Launch, mark: &str, has_script: bool) -> Result<Request> {
     })
 }
 
+/// The kernel counts a process's time in those, and the next one where it is more.
+pub(super) fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
+
 fn limits(limits: CommandLimits) -> wire::Limits {
     let CommandLimits { memory_bytes, cpu_time, processes, file_bytes, open_files } = limits;
     // Part of a second counts as a whole one: a limit of none at all would end everything.
-    let cpu_seconds = cpu_time.map(|time| time.as_secs() + u64::from(time.subsec_nanos() > 0));
+    let cpu_seconds = cpu_time.map(whole_seconds);
     wire::Limits { memory_bytes, cpu_seconds, processes, file_bytes, open_files }
 }
 

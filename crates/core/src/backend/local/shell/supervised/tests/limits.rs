@@ -85,6 +85,23 @@ async fn processor_time_counts_for_all_processes_together() {
     assert_eq!((outcome.ceiling, outcome.timed_out), (Some(Ceiling::CpuTime), false));
 }
 
+/// The kernel ended each process that had its time, and the command ended well with nothing told.
+#[tokio::test]
+async fn processor_time_of_children_that_were_ended_alone_is_told_with_the_exit_code() {
+    let limits = CommandLimits { cpu_time: Some(Duration::from_secs(1)), ..CommandLimits::default() };
+    let spins = "while :; do :; done";
+    for (command, code) in [
+        (format!("sh -c '{spins}'; echo next"), Some(0)),
+        (format!("({spins}) & wait; exit 3"), Some(3)),
+        (format!("trap '' XCPU; exec sh -c '{spins}'"), None),
+    ] {
+        let outcome = run(ExecuteRequest { limits, ..within(&command, 60_000) }).await;
+        assert_eq!((outcome.exit_code, outcome.ceiling), (code, Some(Ceiling::CpuTime)), "{command}");
+    }
+    let below = run(ExecuteRequest { limits, ..within("sh -c 'exit 3'", 60_000) }).await;
+    assert_eq!((below.exit_code, below.ceiling), (Some(3), None));
+}
+
 /// What a process used whose parent ignores its end is added to nobody.
 #[tokio::test]
 async fn processor_time_of_children_that_nobody_waits_for_counts() {
