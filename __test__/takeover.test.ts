@@ -60,7 +60,7 @@ test('their keys reach the program, what they see is harmless, and they leave wi
   expect(typed).toMatchObject({ code: 'BUSY', isError: true })
   expect(told?.text).toMatch(/^The person worked in session 'h' and gave it back. Output meanwhile:\n/)
   expect(told?.text).toContain('hello Ann\n11 90\n--- COMMAND FINISHED (exit code 0) ---')
-  expect(told?.data).toMatchObject({ tookOver: true, running: true, exitCode: 0 })
+  expect(told?.data).toMatchObject({ tookOver: true, running: false, open: true, exitCode: 0 })
   expect(size?.text).toBe('40 120')
 })
 

@@ -106,7 +106,7 @@ test('sessions keep their shell; the methods are the tools', async () => {
   expect((await terminals.screen('main', { image: true })).parts).toMatchObject([
     { type: 'image', mediaType: 'image/png' },
   ])
-  expect((await terminals.list()).text).toMatch(/^main {2}running/)
+  expect((await terminals.list()).text).toMatch(/^main {2}idle/)
   expect((await terminals.kill('main')).text).toBe("Process in session 'main' has been terminated.")
   await terminals.close()
   await expect(terminals.list()).rejects.toMatchObject({ code: 'CLOSED' })
@@ -140,7 +140,7 @@ test('a person answers for the model, in their own words and with the session be
   await shownUntil(() => toolset.call('shell_view', { id: 'h', wait: 30 }), answered, '7\n--- COMMAND FINISHED')
   expect(seen[2]).toMatchObject({ screen: expect.stringContaining('Password:'), runsAnswer: false })
   // What they answered may be a secret: it is listed nowhere.
-  expect((await toolset.call('shell_list', {})).text).toBe("h  running  (a person's command)")
+  expect((await toolset.call('shell_list', {})).text).toBe("h  idle  (a person's command)")
   await toolset.close()
 })
 

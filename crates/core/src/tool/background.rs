@@ -265,8 +265,8 @@ impl Tool for ListShells {
     const SPEC: Spec = Spec {
         name: "list_shells",
         groups: &[Group::Background],
-        description: "Lists background shells, one a line: id, `running`, `exited(CODE)` or `ended(SIGNAL)`, command. The last \
-                      50 that ended are listed too.",
+        description: "Lists background shells, one a line: id, `running` (`idle` for a terminal at its prompt), `exited(CODE)` or \
+                      `ended(SIGNAL)`, command. The last 50 that ended are listed too.",
         instruction: "`list_shells` lists background commands.",
         operation: Operation::Execute,
         needs: Need::Shell,
