@@ -252,7 +252,7 @@ impl Toolset {
                 None => Ok(Approved { bound: Some(Bound::Input), ..here(plan, ApprovedBy::Grant) }),
             };
         }
-        if self.is_remembered(&plan, &key) {
+        if self.is_remembered(plan, &key) {
             return Ok(here(plan, ApprovedBy::Session));
         }
         let mut turn = None;
@@ -273,7 +273,7 @@ impl Toolset {
                 if plan.asks.is_empty() {
                     return Ok(Approved { by: None, ..here(plan, ApprovedBy::Session) });
                 }
-                if self.is_remembered(&plan, &key) {
+                if self.is_remembered(plan, &key) {
                     return Ok(here(plan, ApprovedBy::Session));
                 }
             }
