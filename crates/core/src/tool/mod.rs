@@ -36,6 +36,7 @@ mod read_file;
 mod read_media;
 mod result;
 mod schemas;
+mod shell_help;
 mod shell_input;
 mod shell_write;
 mod terminal;
@@ -286,7 +287,7 @@ pub static REGISTRY: &[Entry] = &[
     entry!(terminal_view::ShellView),
     entry!(shell_write::ShellWrite),
     entry!(terminal::ShellKill),
-    entry!(terminal::ShellHelp),
+    entry!(shell_help::ShellHelp),
     entry!(terminal_view::ShellScreen),
     entry!(terminal_view::ShellList),
     entry!(terminal_view::ShellResize),
