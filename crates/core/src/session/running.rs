@@ -132,11 +132,11 @@ impl Terminal {
             ShellState::Busy => {}
         }
         let turn = session.turn(deadline).await?;
-        self.reads(session, deadline).await?;
         self.check_editor(session)?;
         // The first prompt of all tells of no command.
         *self.missed.lock() = self.typed_at().and_then(|_| session.untold_end(self)).map(|end| end.code);
         self.calm(session, deadline).await?;
+        self.reads(session, deadline).await?;
         if self.state() != ShellState::AtPrompt {
             let is_silent = self.marks.lock().is_silent();
             return match process.ended() {
@@ -184,9 +184,11 @@ impl Terminal {
         Ok(Ran::Ended(code))
     }
 
-    /// `AlreadyExists` where the shell has lost its line editor: it would take the keys that run a line for a part of one.
+    /// `AlreadyExists` where the shell has lost its line editor: it would take the keys that run a line for a part of one. One that reads
+    /// nothing, such as at a trap, has given it up for a moment.
     pub(crate) fn check_editor(&self, session: &Session) -> Result<()> {
-        if self.state() == ShellState::AtPrompt && !self.is_plain() && session.process.gives_lines() {
+        let reads = || session.process.leader().is_none_or(|leader| reads_a_line(leader) != Some(false));
+        if self.state() == ShellState::AtPrompt && !self.is_plain() && session.process.gives_lines() && reads() {
             let message = format!(
                 "The shell of session '{}' has no line editor any more (`set +o emacs`), so that nothing can be run there. End the \
                  session with `shell_kill_process` and use another.",
@@ -197,8 +199,8 @@ impl Terminal {
         Ok(())
     }
 
-    /// Waits until the shell itself reads at its prompt, where the kernel can tell. `AlreadyExists` where it does not within the time of a
-    /// hand-over: another program showed the prompt, and would have what is typed.
+    /// Waits until the shell itself reads at its prompt, where the kernel can tell, and in its line editor. `AlreadyExists` where it does not
+    /// within the time of a hand-over: another program showed the prompt, and would have what is typed.
     pub(crate) async fn reads(&self, session: &Session, deadline: &Deadline) -> Result<()> {
         let give_up = Instant::now() + BEGIN;
         let Some(leader) = session.process.leader() else { return Ok(()) };
@@ -220,7 +222,7 @@ impl Terminal {
                 stop = deadline.reached() => return Err(stop),
             }
         }
-        Ok(())
+        self.check_editor(session)
     }
 
     /// Waits until the command that was typed behind the first `count` marks has the terminal: a return that is written before that

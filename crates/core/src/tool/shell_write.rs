@@ -290,11 +290,13 @@ impl Tool for ShellWrite {
                 self.check_typed(state)?;
             }
             if let Some(terminal) = session.terminal.as_ref().filter(|_| state == Some(ShellState::AtPrompt)) {
-                terminal.reads(&session, deadline).await?;
                 if self.text().is_some() {
                     terminal.check_editor(&session)?;
                 }
                 terminal.calm(&session, deadline).await?;
+                if self.text().is_some() {
+                    terminal.reads(&session, deadline).await?;
+                }
             }
             let is_at_prompt = state == Some(ShellState::AtPrompt);
             if let Some(terminal) = &session.terminal {

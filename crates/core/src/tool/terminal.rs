@@ -1,6 +1,7 @@
 //! The group `terminal`: shells on real terminals that last from call to call, one a session. What is typed into them is in
 //! `shell_write`, looks at them are in `terminal_view`, persons who help in `shell_help`.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -139,16 +140,7 @@ impl Tool for ShellExec {
                 Err(error) => return Err(error),
             };
             if !blocks && ran == Ran::Running {
-                let id = &session.id;
-                let text = format!(
-                    "Session '{id}' started.\nLook at its output with `shell_view`, write to it with \
-                     `shell_write_to_process`, end it with `shell_kill_process`.{}",
-                    replaced(&session)
-                );
-                return Ok(ToolResult::new(
-                    text,
-                    json!({ "id": id, "running": true, "open": true, "pid": session.process.pid() }),
-                ));
+                return Ok(started(view, &session, terminal));
             }
             let mut result = self.shape(view, &session, ran, waited).await;
             if let Some(last) = last {
@@ -257,30 +249,49 @@ fn is_lost(session: &Session) -> bool {
     session.process.ended().is_some_and(|outcome| outcome.supervisor_lost)
 }
 
+/// What is told of a command for whose end nobody waits.
+fn started(view: &View<'_>, session: &Session, terminal: &Terminal) -> ToolResult {
+    let id = &session.id;
+    let (before, dropped, missed) = before(view, session, terminal);
+    let text = format!(
+        "{}Session '{id}' started.\nLook at its output with `shell_view`, write to it with `shell_write_to_process`, end it with \
+         `shell_kill_process`.{}",
+        said_before(&before, missed),
+        replaced(session)
+    );
+    let data = json!({
+        "id": id, "running": true, "open": true, "pid": session.process.pid(), "before": before, "beforeExitCode": missed,
+        "droppedBytes": dropped,
+    });
+    ToolResult { truncated: dropped > 0, ..ToolResult::new(text, data) }
+}
+
+/// What the session printed before the command that was just typed, how much of it is left out, and how what ran before ended, where nobody
+/// was told. It counts as told.
+fn before(view: &View<'_>, session: &Session, terminal: &Terminal) -> (String, u64, Option<i32>) {
+    let (bytes, dropped) = session.printed_before_command(terminal);
+    let (before, dropped) = before_of(&bytes, dropped, view.limits.output_bytes);
+    (before, dropped, terminal.take_missed())
+}
+
 /// What is told of a command that goes on, or that is not whole.
 async fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
-    let most = view.limits.output_bytes;
-    let (before, before_dropped, missed) = match &session.terminal {
-        Some(terminal) => {
-            let (bytes, dropped) = session.printed_before_command(terminal);
-            let (before, dropped) = before_of(&bytes, dropped, most);
-            (before, dropped, terminal.take_missed())
-        }
-        None => (String::new(), 0, None),
-    };
+    let (before, before_dropped, missed) =
+        session.terminal.as_ref().map_or_else(Default::default, |terminal| before(view, session, terminal));
     let fresh = session.fresh_printed(view.limits.output_bytes);
     session.drawn().await;
     // What draws a screen is not to be read as lines.
     let screen = if session.is_full_screen() { screen_text(session).ok() } else { None };
     let is_full_screen = screen.is_some();
-    let (id, output) = (&session.id, screen.unwrap_or_else(|| set_off(&plain(&fresh)).into_owned()));
+    let (id, output) = (&session.id, screen.unwrap_or_else(|| plain(&fresh)));
+    let shown = if is_full_screen { Cow::Borrowed(output.as_str()) } else { set_off(&output) };
     let replaced = replaced(session);
     let text = if ran == Ran::Silent && replaced.is_empty() {
         format!(
             "The shell of session '{id}' reads a line, and does not say why: the command ended and took the session's prompt \
              away, so that its exit code is not known, or it asks for a line. Answer it with `shell_write_to_process`, or end \
              the session with `shell_kill_process` and use another. Output so far:\n{}{}",
-            or_none(&output),
+            or_none(&shown),
             more_of(&fresh)
         )
     } else if ran == Ran::Incomplete {
@@ -295,7 +306,7 @@ async fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) ->
         format!(
             "Command still runs{time} and goes on in session '{id}'. Look with `shell_view` or `shell_screen`, write to it with \
              `shell_write_to_process`, end it with `shell_kill_process`.{replaced} {what}:\n{}{more}",
-            or_none(&output)
+            or_none(&shown)
         )
     };
     let text = said_before(&before, missed) + &text;

@@ -115,10 +115,10 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
     let at_prompt = session.is_at_prompt();
     let screen = if session.is_full_screen() { screen_text(session).ok() } else { None };
     let is_full_screen = screen.is_some();
-    let output = screen.unwrap_or_else(|| set_off(&plain(&fresh)).into_owned());
+    let output = screen.unwrap_or_else(|| plain(&fresh));
     let mut text = output.clone();
     if !is_full_screen {
-        text.push_str(&more_of(&fresh));
+        text = set_off(&output).into_owned() + &more_of(&fresh);
     }
     if let Some(code) = code {
         if !text.is_empty() {

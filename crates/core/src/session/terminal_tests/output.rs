@@ -207,6 +207,15 @@ async fn a_command_that_goes_on_is_told_apart_from_what_ended_before_it() {
     assert_eq!(next.data.unwrap()["beforeExitCode"], json!(0));
     // What was told is told once.
     assert_eq!(exec(&toolset, "echo last").await.text, "last");
+    // Also by a call that waits for no end.
+    run("until [ -e go ]; do sleep 0.01; done; rm go; echo seen; (exit 6)", 0.0).await;
+    fs::write(world.directory.path().join("go"), "").unwrap();
+    ended().await;
+    let input = json!({ "id": "s", "command": "sleep 300", "block": false });
+    let started = call(&toolset, "shell_exec", input).await;
+    let before = "(Printed in the session before this command:)\nseen\n(The command before this one ended with exit code 6.)\n\n";
+    assert!(started.text.starts_with(&format!("{before}Session 's' started.")), "{}", started.text);
+    assert_eq!(call(&toolset, "shell_view", json!({ "id": "s" })).await.data.unwrap()["output"], json!(""));
 }
 
 /// The end stood on the first of five looks, and each of them ended within a line.
