@@ -189,3 +189,46 @@ test.each([
   await expect(command.signal(signal as never)).rejects.toMatchObject({ code: 'INVALID_INPUT', message })
   await command.kill()
 })
+
+test('what a command in the background left behind and was ended with it is told', async () => {
+  const toolset = createToolset({ backend, tools: ['background'], requireExecuteApproval: false })
+  await toolset.call('run_in_background', { command: 'sleep 66 & echo started' })
+  let ended = await toolset.call('read_output', { shell_id: 'bg_1', wait: 30 })
+  let text = ended.text
+  while ((ended.data as { running: boolean }).running) {
+    ended = await toolset.call('read_output', { shell_id: 'bg_1', wait: 30 })
+    text += `\n${ended.text}`
+  }
+  expect(text).toMatch(/\[bg_1\] exited \(code 0\)/)
+  expect(text).toContain('started')
+  expect(text).toMatch(/\n\n\(1 process\(es\) that the command left behind were ended\.\)$/)
+  expect(ended.data).toMatchObject({ processesLeft: 1, exitCode: 0 })
+  await toolset.close()
+})
+
+test('a command that ended well and used its processor time up is told so by each tool', async () => {
+  const bounded = new LocalBackend({ root, commandLimits: { cpuMs: 1_000 } })
+  const toolset = createToolset({
+    backend: bounded,
+    tools: ['execute', 'background', 'terminal'],
+    requireExecuteApproval: false,
+  })
+  const command = "sh -c 'while :; do :; done'; echo next; exit 3"
+  const spent =
+    'but its processes used up the processor time that they may have, and some of them may have been ended for that'
+  const executed = await toolset.call('execute', { command })
+  expect(executed.text).toContain(`Command ended with exit code 3, ${spent}. Output:\n`)
+  expect(executed.data).toMatchObject({ stdout: 'next\n' })
+  expect(executed.data).toMatchObject({ exitCode: 3, ceiling: 'cpuTime' })
+  const closed = await toolset.call('shell_exec', { id: 's', command, timeout: 60 })
+  expect(closed.text).toContain(`--- SESSION TERMINATED (exit code 3, ${spent}) ---`)
+  await toolset.call('run_in_background', { command })
+  let read = await toolset.call('read_output', { shell_id: 'bg_1', wait: 30 })
+  while ((read.data as { running: boolean }).running) {
+    read = await toolset.call('read_output', { shell_id: 'bg_1', wait: 30 })
+  }
+  expect(read.text).toContain(`[bg_1] exited (code 3), ${spent}\n`)
+  expect(read.data).toMatchObject({ exitCode: 3, ceiling: 'cpuTime' })
+  await toolset.close()
+  await bounded.close()
+})

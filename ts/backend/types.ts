@@ -376,7 +376,10 @@ export interface ExecuteResult {
    * then every second; every 50 ms with a ceiling on memory) showed more.
    */
   readonly peakMemoryBytes?: number
-  /** The ceiling of {@link ExecuteLimits} for which it was ended. */
+  /**
+   * The ceiling of {@link ExecuteLimits} for which it was ended. `'cpuTime'` beside an `exitCode`: it ended by itself, and its
+   * processes used the time up, so that some of them may have been ended.
+   */
   readonly ceiling?: 'processes' | 'memory' | 'cpuTime'
   /**
    * The command ended the program that ends its processes (`kill -9 $PPID`): those that were found were ended, others may

@@ -195,11 +195,9 @@ impl Session {
         let most = usize::try_from(terminal.known_until().saturating_sub(seen)).unwrap_or(usize::MAX);
         let piece = self.process.read(seen, most.min(NEWS_BYTES));
         let start = piece.next - piece.bytes.len() as u64;
-        let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
-        let printed = terminal.printed(start, piece.next).into_iter().map(|(from, to)| &piece.bytes[at(from)..at(to)]);
+        let printed = terminal.printed_of(&piece.bytes, start, start, piece.next);
         // Titles and moves of the cursor are nothing to be read.
-        piece.bytes.len() == NEWS_BYTES
-            || !strip(&String::from_utf8_lossy(&printed.collect::<Vec<_>>().concat())).trim_matches('\n').is_empty()
+        piece.bytes.len() == NEWS_BYTES || !strip(&String::from_utf8_lossy(&printed)).trim_matches('\n').is_empty()
     }
 
     /// Whether a program has taken the place of its shell, and ends the session when it ends.

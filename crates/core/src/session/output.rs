@@ -67,11 +67,9 @@ impl Session {
         }
         *seen = piece.next;
         let start = piece.next - piece.bytes.len() as u64;
-        let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
-        let printed = terminal.printed(start, piece.next).into_iter().map(|(from, to)| &piece.bytes[at(from)..at(to)]);
         let is_of_command = piece.dropped > 0 && terminal.typed_at().is_some_and(|typed| typed < start);
         Fresh {
-            bytes: printed.collect::<Vec<_>>().concat(),
+            bytes: terminal.printed_of(&piece.bytes, start, start, piece.next),
             dropped: piece.dropped,
             older: if is_of_command { terminal.older() } else { None },
             more: more && self.process.goes_on(piece.next),
@@ -86,11 +84,7 @@ impl Session {
         let overflow = terminal.take_overflow();
         let start = piece.next - piece.bytes.len() as u64;
         let border = terminal.typed_at().unwrap_or(*seen).clamp(*seen, piece.next);
-        let between = |from: u64, to: u64| -> Vec<u8> {
-            let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
-            let printed = terminal.printed(from.max(start), to).into_iter();
-            printed.map(|(from, to)| &piece.bytes[at(from)..at(to)]).collect::<Vec<_>>().concat()
-        };
+        let between = |from: u64, to: u64| terminal.printed_of(&piece.bytes, start, from.max(start), to);
         // Of what is gone only what was printed is missed.
         let gone = |from, to: u64| terminal.printed(from, to.min(start)).iter().map(|(from, to)| to - from).sum();
         let own_dropped = gone(border, piece.next);
@@ -112,11 +106,8 @@ impl Session {
         let border = terminal.typed_at().unwrap_or(*seen).max(*seen);
         let piece = self.process.read(*seen, usize::try_from(border - *seen).unwrap_or(usize::MAX));
         let start = (piece.next - piece.bytes.len() as u64).min(border);
-        let end = piece.next.min(border);
-        let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
-        let printed = terminal.printed(start, end).into_iter().map(|(from, to)| &piece.bytes[at(from)..at(to)]);
+        let printed = terminal.printed_of(&piece.bytes, start, start, piece.next.min(border));
         let dropped = terminal.printed(*seen, start).iter().map(|(from, to)| to - from).sum();
-        let printed = printed.collect::<Vec<_>>().concat();
         *seen = border;
         (printed, dropped)
     }

@@ -272,9 +272,9 @@ fn pretended(id: &str) -> Error {
     Error::new(
         ErrorKind::AlreadyExists,
         format!(
-            "The shell of session '{id}' does not read its next line although a prompt was shown: it is at something else, such as a \
-             trap, or a program that it waits for showed the prompt, so that how the command before ended is not known either. Look at it with `shell_view`, end it with \
-             `shell_kill_process`, or use another id."
+            "The shell of session '{id}' does not read its next line although a prompt was shown: it is at something else, such as \
+             a trap, or a program that it waits for showed the prompt, so that how the command before ended is not known either. \
+             Look at it with `shell_view`, end it with `shell_kill_process`, or use another id."
         ),
     )
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
@@ -27,8 +27,13 @@ use crate::backend::tap::Tap;
 use crate::cancel::Deadline;
 use crate::error::Result;
 
+/// How many there were in this process.
+static TERMINALS: AtomicU64 = AtomicU64::new(0);
+
 /// What a session on a terminal has besides its process.
 pub struct Terminal {
+    /// No other of this process has it.
+    number: u64,
     screen: Arc<Canvas>,
     pub(super) marks: Arc<Mutex<Marks>>,
     /// Locked behind the marks.
@@ -53,7 +58,8 @@ pub struct Terminal {
 /// What reads what is typed into a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reader {
-    session: String,
+    /// The number of the terminal.
+    terminal: u64,
     /// How many commands ended before, and whether it is a hook behind the last of them; `None` for the shell at its prompt.
     command: Option<(u64, bool)>,
 }
@@ -119,6 +125,7 @@ impl Terminal {
             interrupted: Arc::default(),
         };
         let terminal = Self {
+            number: TERMINALS.fetch_add(1, Ordering::Relaxed),
             screen,
             marks,
             echo,
@@ -206,7 +213,7 @@ impl Terminal {
         let marks = self.marks.lock();
         let is_hook = marks.last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)));
         let command = (state_of(&marks) != ShellState::AtPrompt).then(|| (marks.ends(), is_hook));
-        Reader { session: marks.word().to_owned(), command }
+        Reader { terminal: self.number, command }
     }
 
     /// The line that was typed into what runs, and not ended yet.
@@ -257,6 +264,13 @@ impl Terminal {
     /// The parts between two positions that commands printed.
     pub fn printed(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         self.marks.lock().printed(from, to)
+    }
+
+    /// What commands printed between two positions, of `bytes` that begin at `start`.
+    pub(super) fn printed_of(&self, bytes: &[u8], start: u64, from: u64, to: u64) -> Vec<u8> {
+        let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
+        let parts = self.printed(from, to).into_iter();
+        parts.map(|(from, to)| &bytes[at(from)..at(to)]).collect::<Vec<_>>().concat()
     }
 
     /// Where the last line was typed.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::access::{Access, Operation};
 use crate::backend::process::{Order, ProcessSignal};
-use crate::backend::{BoxFuture, ExecuteRequest};
+use crate::backend::{BoxFuture, Ceiling, ExecuteRequest};
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning_of_signal;
 use crate::path::VirtualPath;
@@ -18,7 +18,7 @@ use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
 use crate::text::ours::set_off;
 use crate::text::shown::{shown_in_line, shown_to_person};
-use crate::tool::execute::{SUPERVISOR_LOST, command_access, left_behind, over};
+use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, left_behind, over};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 590 s: the longest wait of one look; a whole call may take 600.
@@ -137,9 +137,8 @@ impl Tool for ReadOutput {
             let head = match &ended {
                 None => format!("[{}] running", session.id),
                 Some(outcome) => match (outcome.exit_code, &outcome.signal) {
-                    (Some(code), _) if outcome.ceiling.is_some() => {
-                        let why = outcome.ceiling.map_or("", over);
-                        format!("[{}] exited (code {code}), but {why}: those that did were ended", session.id)
+                    (Some(code), _) if outcome.ceiling == Some(Ceiling::CpuTime) => {
+                        format!("[{}] exited (code {code}), but {SPENT}", session.id)
                     }
                     _ if outcome.ceiling.is_some() => {
                         format!("[{}] was ended because {}", session.id, outcome.ceiling.map_or("", over))

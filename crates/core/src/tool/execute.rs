@@ -139,6 +139,10 @@ impl Tool for Execute {
 pub(super) const SUPERVISOR_LOST: &str = "\n\n(The command ended the program that watches over its processes. Those that could be found were ended; others may \
      still run.)";
 
+/// What is said where a command ended by itself, with an exit code, and its processor time was over: the kernel ends each process alone.
+pub(super) const SPENT: &str =
+    "its processes used up the processor time that they may have, and some of them may have been ended for that";
+
 /// What is said of processes that were ended because their command ended before them.
 pub(super) fn left_behind(count: u32) -> String {
     format!("\n\n({count} process(es) that the command left behind were ended.)")
@@ -182,9 +186,8 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
             "Command timed out after {} s; its processes were ended. Output so far:\n",
             timeout.unwrap_or_default().as_secs_f64()
         ),
-        (None, Some(code)) if outcome.ceiling.is_some() => {
-            let why = outcome.ceiling.map_or("", over);
-            format!("Command ended with exit code {code}, but {why}: those that did were ended. Output:\n")
+        (None, Some(code)) if outcome.ceiling == Some(Ceiling::CpuTime) => {
+            format!("Command ended with exit code {code}, but {SPENT}. Output:\n")
         }
         _ if outcome.ceiling.is_some() => {
             format!("Command was ended because {}. Output so far:\n", outcome.ceiling.map_or("", over))

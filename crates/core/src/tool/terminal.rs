@@ -27,7 +27,7 @@ use crate::text::ours::set_off;
 use crate::text::progress::last_states;
 use crate::text::shown::shown_to_person;
 use crate::tool::command_output::{Told, before_of, said_before, tell};
-use crate::tool::execute::{SUPERVISOR_LOST, command_access, over};
+use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, over};
 use crate::tool::terminal_view::screen_text;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -238,6 +238,7 @@ pub(super) fn has_reason(session: &Session) -> bool {
 fn reason(session: &Session) -> Option<String> {
     let outcome = session.process.ended()?;
     match (outcome.ceiling, outcome.exit_code, outcome.signal) {
+        (Some(Ceiling::CpuTime), Some(code), _) => Some(format!("exit code {code}, but {SPENT}")),
         (Some(ceiling), _, _) => Some(over(ceiling).to_owned()),
         (None, Some(0), _) | (None, None, None) => None,
         (None, Some(code), _) => Some(format!("exit code {code}")),

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
+use super::super::settle::FLUSH;
 use super::*;
 
 fn terminals_and_files(world: &World) -> Toolset {
@@ -251,11 +252,16 @@ async fn looks_at_much_output_end_with_lines_and_the_last_of_them_tells_the_end(
 async fn a_key_that_interrupts_goes_at_once() {
     let world = World::new();
     let toolset = terminals(&world);
-    start(&toolset, "while :; do echo on; sleep 0.02; done").await;
-    until_shown(&toolset, "\non").await;
-    let begin = Instant::now();
-    finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
-    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    let mut took = Vec::new();
+    // One that was held up is never quicker; one that was not may meet a machine that is at something else.
+    while took.iter().all(|took| *took >= FLUSH.most) {
+        assert!(took.len() < 5, "{took:?}");
+        start(&toolset, "while :; do echo on; sleep 0.02; done").await;
+        until_shown(&toolset, "\non").await;
+        let begin = Instant::now();
+        finished(&toolset, press(&toolset, &["ctrl-c"]).await).await;
+        took.push(begin.elapsed());
+    }
 }
 
 /// Output said what only results say, and a model that reads the text took it for that.
