@@ -25,7 +25,6 @@ const MEMORY_MB = 2048
 const FLAGS = [
   '--cfg=fuzzing',
   '-Cpasses=sancov-module',
-  '-Ccodegen-units=1',
   ...[
     '-sanitizer-coverage-level=4',
     '-sanitizer-coverage-inline-8bit-counters',

@@ -46,6 +46,12 @@ function staticTarget(processor) {
   return existsSync(installed() ?? '') ? target : undefined
 }
 
+/** This machine's own target, for which Cargo builds where no other is named (.cargo/config.toml). */
+function hostTarget() {
+  const { stdout } = spawnSync('rustc', ['--print', 'host-tuple'], { cwd: root, encoding: 'utf8' })
+  return stdout.trim()
+}
+
 /** The linker for a target that is not this machine's: Rust's own, which knows them all. */
 function linker(processor, target) {
   if (!target || isOwn(processor)) return {}
@@ -59,7 +65,7 @@ function linker(processor, target) {
 export async function buildSupervisor(processor = process.arch) {
   const target = staticTarget(processor)
   if (!target && !isOwn(processor)) throw missing(processor)
-  const program = join('target/supervisor', target ?? '', 'supervisor/gloveport-supervisor')
+  const program = join('target/supervisor', target ?? hostTarget(), 'supervisor/gloveport-supervisor')
   await whenStale({
     stamp: `target/gloveport-stamps/supervisor-${processor}`,
     inputs: () =>
@@ -111,7 +117,8 @@ function guestStep(profile, processor) {
       const target = profile === 'release' ? staticTarget(processor) : undefined
       // A folder for each processor: two of them are built side by side.
       const folder = `target/guest-${processor}`
-      const program = profile === 'release' ? join(folder, target ?? '', 'supervisor') : 'target/debug'
+      const built = target ?? hostTarget()
+      const program = profile === 'release' ? join(folder, built, 'supervisor') : join('target', built, 'debug')
       const build =
         profile === 'release'
           ? ['--profile=supervisor', `--target-dir=${folder}`, ...(target ? [`--target=${target}`] : [])]
