@@ -56,8 +56,9 @@ export class RunningCommand {
   }
 
   /**
-   * Gives it input; waits while it does not read. Rejects with `ClosedError` when it ended, and with `AbortError`. Where a part of
-   * it was given before, `details.partial.givenBytes` says how much: that part is not to be given again.
+   * Gives it input; resolves when all of that is in the pipe that it reads from, or waits for its terminal. Rejects with `ClosedError`
+   * when it ended or closed its input before, and with `AbortError`. Where a part was given before, `details.partial.givenBytes` says
+   * how much: that part is not to be given again.
    */
   async write(content: string | Uint8Array, options?: CallSignal): Promise<void> {
     await this.invoke('write', {}, options, checkInput(content))

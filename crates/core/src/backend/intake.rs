@@ -1,4 +1,4 @@
-//! Input of a process that waits in no queue: whoever writes it hands it over, on their own thread.
+//! Input of a process that waits in no queue: whoever writes it hands it over, on their own thread; and how far all of it came.
 //!
 //! A line that is typed at a shell reaches it before another thread has woken. Only where nothing is on its way that was told or
 //! given before: then input takes the queue of the driver, so that all of it comes in order.
@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use crate::error::{Error, Result};
 
@@ -39,6 +40,15 @@ pub(super) struct Intake {
     state: Mutex<State>,
     looker: OnceLock<Looker>,
     lines: OnceLock<LineAsker>,
+    /// Told of each piece that its pipe or terminal took, and when it takes no more.
+    moved: Notify,
+}
+
+/// Input that was given: its first byte, and the one behind its last, of all that the process was ever given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Given {
+    pub(super) from: u64,
+    pub(super) to: u64,
 }
 
 #[derive(Default)]
@@ -48,6 +58,19 @@ struct State {
     queued: usize,
     /// Bytes that were given of a line which has not ended.
     open: usize,
+    /// Bytes of input that were given until now.
+    given: u64,
+    /// Those of them that are in its pipe or its terminal.
+    written: u64,
+    /// Whether nobody reads what is given from now on.
+    is_refused: bool,
+}
+
+impl State {
+    /// Where the last bytes are.
+    fn given_last(&self, bytes: usize) -> Given {
+        Given { from: self.given - bytes as u64, to: self.given }
+    }
 }
 
 #[cfg_attr(not(unix), allow(dead_code, reason = "no backend there starts programs itself"))]
@@ -114,24 +137,75 @@ impl Intake {
         }
     }
 
-    /// Whether `bytes` were taken. What there was no room for is handed to `queue`, which holds nothing then.
-    pub(super) fn takes(&self, bytes: &[u8], queue: impl FnOnce(&[u8])) -> bool {
+    /// Takes `bytes`, where nothing is before them; tells where they are. What there was no room for is handed to `queue`, which
+    /// holds nothing then.
+    pub(super) fn takes(&self, bytes: &[u8], queue: impl FnOnce(&[u8])) -> Option<Given> {
         let mut state = self.state.lock();
         // The end of input is the driver's.
-        let (Some(taker), 0, false) = (&state.taker, state.queued, bytes.is_empty()) else { return false };
+        let (Some(taker), 0, false) = (&state.taker, state.queued, bytes.is_empty()) else { return None };
         let taken = taker(bytes);
+        state.given += bytes.len() as u64;
+        state.written += taken as u64;
         if taken < bytes.len() {
             queue(&bytes[taken..]);
             state.queued += 1;
         }
-        true
+        Some(state.given_last(bytes.len()))
     }
 
-    /// Notes what `send` gives to the driver.
+    /// Notes what `send` gives to the driver: an order, or the end of input.
     pub(super) fn queue(&self, send: impl FnOnce()) {
+        self.queue_input(0, send);
+    }
+
+    /// The same for so many bytes of input; tells where they are.
+    pub(super) fn queue_input(&self, bytes: usize, send: impl FnOnce()) -> Given {
         let mut state = self.state.lock();
         send();
         state.queued += 1;
+        state.given += bytes as u64;
+        state.given_last(bytes)
+    }
+
+    /// No bytes, behind all that were given until now.
+    pub(super) fn given_until_now(&self) -> Given {
+        self.state.lock().given_last(0)
+    }
+
+    /// How many of them its pipe or its terminal took.
+    pub(super) fn written(&self) -> u64 {
+        self.state.lock().written
+    }
+
+    /// Whether nobody reads what is given from now on.
+    pub(super) fn is_refused(&self) -> bool {
+        self.state.lock().is_refused
+    }
+
+    /// Notes that so many more bytes were taken.
+    pub(super) fn wrote(&self, bytes: usize) {
+        self.state.lock().written += bytes as u64;
+        self.moved.notify_waiters();
+    }
+
+    /// Notes that nobody reads what is given from now on, nor what was not taken until now.
+    pub(super) fn refuse(&self) {
+        self.state.lock().is_refused = true;
+        self.moved.notify_waiters();
+    }
+
+    /// Ends when so many bytes were taken, or no more will be.
+    pub(super) async fn carried(&self, bytes: u64) {
+        loop {
+            let moved = self.moved.notified();
+            {
+                let state = self.state.lock();
+                if state.written >= bytes || state.is_refused {
+                    return;
+                }
+            }
+            moved.await;
+        }
     }
 
     /// Notes that the driver has carried out an order, or written a piece.
@@ -208,7 +282,7 @@ mod tests {
         let written = Arc::new(Mutex::new(Vec::new()));
         let intake = Intake::default();
         let queued = Mutex::new(Vec::new());
-        let write = |bytes: &[u8]| intake.takes(bytes, |rest| queued.lock().extend_from_slice(rest));
+        let write = |bytes: &[u8]| intake.takes(bytes, |rest| queued.lock().extend_from_slice(rest)).is_some();
         assert!(!write(b"nobody takes it"));
         intake.open(Box::new({
             let written = Arc::clone(&written);

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::capture::Capture;
 use super::intake::Intake;
-pub use super::intake::{LINE_BYTES, line_too_long};
+pub use super::intake::{Given, LINE_BYTES, line_too_long};
 pub use super::kept::{Forgotten, Piece};
 pub use super::orders::{Order, ProcessSignal, TerminalSize};
 use super::outlet::Outlet;
@@ -41,6 +41,7 @@ pub struct Process {
     input: mpsc::Sender<Vec<u8>>,
     intake: Arc<Intake>,
     turns: Turns,
+    is_piped: bool,
 }
 
 /// The backend's half of a process.
@@ -67,13 +68,21 @@ pub struct ProcessOptions {
 
 /// The two halves of a process. `capture` is where the streams of a command with pipes are caught.
 pub(super) fn process(capture: Option<Capture>, options: ProcessOptions) -> (Process, Driver) {
+    let is_piped = capture.is_some();
     let output = Output::of(capture, options.tap);
     let (order, orders) = mpsc::channel(ORDERS);
     let (give, input) = mpsc::channel(INPUTS);
     let intake = Arc::new(Intake::default());
     let recorder = Recorder { output: Arc::clone(&output), outlet: options.sink.map(Outlet::new) };
     let driver = Driver { recorder, orders, input, intake: Arc::clone(&intake) };
-    (Process { output, orders: order, input: give, intake, turns: Turns::default() }, driver)
+    (Process { output, orders: order, input: give, intake, turns: Turns::default(), is_piped }, driver)
+}
+
+impl Given {
+    /// How many bytes it is.
+    pub fn bytes(self) -> usize {
+        usize::try_from(self.to - self.from).unwrap_or(usize::MAX)
+    }
 }
 
 impl Process {
@@ -195,41 +204,98 @@ impl Process {
         self.intake.is_edited()
     }
 
-    /// Gives it input; waits while it does not read. `Closed` when it ended or its input was closed, and what stops the wait:
-    /// both with the bytes that it was given before, which are not to be given again. Else as [`Process::check_lines`].
+    /// Whether it reads from a pipe and not from a terminal.
+    pub fn is_piped(&self) -> bool {
+        self.is_piped
+    }
+
+    /// Waits until all that it was given is in its pipe or its terminal. `Closed` where nobody reads any more.
+    pub async fn reads_on(&self, deadline: &Deadline) -> Result<()> {
+        self.taken(self.intake.given_until_now(), deadline).await
+    }
+
+    /// Gives it input and waits until it is in its pipe or its terminal: [`Process::give`] and [`Process::taken`].
     pub async fn write(&self, bytes: &[u8], deadline: &Deadline) -> Result<()> {
+        let given = self.give(bytes, deadline).await?;
+        self.taken(given, deadline).await
+    }
+
+    /// Gives it input, in pieces of which a few wait until it reads. `Closed` when it ended or reads no more, and what stops the
+    /// wait for room: both with the bytes that it was given before, which are not to be given again. Else as
+    /// [`Process::check_lines`].
+    pub async fn give(&self, bytes: &[u8], deadline: &Deadline) -> Result<Given> {
         // Looked at before, not behind: what it was given last may be what it ends at.
-        let (has_ended, input_is_over) = {
-            let state = self.output.state.lock();
-            (state.ended.is_some(), state.input_is_over)
-        };
-        if has_ended || input_is_over {
-            return Err(if has_ended { over() } else { input_over() });
+        if self.output.state.lock().ended.is_some() || self.input.is_closed() || self.intake.is_refused() {
+            return Err(self.reads_no_more());
         }
-        if self.input.is_closed() {
-            return Err(over());
+        if self.output.state.lock().input_is_over {
+            return Err(input_over());
         }
         self.intake.note(bytes)?;
         let queue = |rest: &[u8]| drop(self.input.try_send(rest.to_vec()));
-        if bytes.len() <= INPUT_BYTES && self.intake.takes(bytes, queue) {
-            return Ok(());
+        let at_once = (bytes.len() <= INPUT_BYTES).then(|| self.intake.takes(bytes, queue)).flatten();
+        if let Some(given) = at_once {
+            return Ok(given);
         }
-        let mut given = 0;
+        // Nothing yet.
+        let mut given = self.intake.given_until_now();
         for piece in bytes.chunks(INPUT_BYTES) {
             let stopped = tokio::select! {
                 room = self.input.reserve() => match room {
                     Ok(room) => {
-                        self.intake.queue(|| room.send(piece.to_vec()));
-                        given += piece.len();
+                        let piece = self.intake.queue_input(piece.len(), || room.send(piece.to_vec()));
+                        let from = if given.bytes() == 0 { piece.from } else { given.from };
+                        given = Given { from, ..piece };
                         continue;
                     }
-                    Err(_) => over(),
+                    Err(_) => {
+                        self.settled(u64::MAX).await;
+                        return Err(self.refused(given, bytes.len()));
+                    }
                 },
                 stop = deadline.reached() => stop,
             };
-            return Err(behind(stopped, given, bytes.len()));
+            return Err(behind(stopped, given.bytes(), bytes.len()));
         }
-        Ok(())
+        Ok(given)
+    }
+
+    /// Waits until that input is in its pipe or its terminal. `Closed` where it ended, or nobody reads any more, before all of it was,
+    /// with the bytes that were; what stops the wait, with all of them: the rest is read when it reads.
+    pub async fn taken(&self, given: Given, deadline: &Deadline) -> Result<()> {
+        tokio::select! {
+            biased;
+            () = self.settled(given.to) => {}
+            stop = deadline.reached() => return Err(behind(stop, given.bytes(), given.bytes())),
+        }
+        // Looked at now: the end may have come between the looks at both.
+        match self.intake.written() >= given.to {
+            true => Ok(()),
+            false => Err(self.refused(given, given.bytes())),
+        }
+    }
+
+    /// Ends when so many bytes of input were taken, or no more will be.
+    async fn settled(&self, bytes: u64) {
+        tokio::select! {
+            () = self.intake.carried(bytes) => {}
+            // What was taken is noted before the end is told.
+            _ = self.over() => {}
+        }
+    }
+
+    /// Why no more than what was taken of `given` reached it, of so many bytes.
+    fn refused(&self, given: Given, all: usize) -> Error {
+        let taken = Given { to: self.intake.written().clamp(given.from, given.to), ..given };
+        behind(self.reads_no_more(), taken.bytes(), all)
+    }
+
+    fn reads_no_more(&self) -> Error {
+        let has_ended = self.output.state.lock().ended.is_some();
+        if self.intake.is_refused() && !has_ended {
+            return Error::new(ErrorKind::Closed, "The process reads no more input: it has closed it.");
+        }
+        over()
     }
 
     /// Takes what its terminal prints on this thread, until `is_over` or for `time`: what comes very soon behind input crosses
@@ -247,10 +313,15 @@ impl Process {
     /// Lets it read to the end of its input.
     pub async fn close_input(&self, deadline: &Deadline) -> Result<()> {
         let room = tokio::select! {
-            room = self.input.reserve() => room.map_err(|_| over())?,
+            room = self.input.reserve() => room,
             stop = deadline.reached() => return Err(stop),
         };
-        self.intake.queue(|| room.send(Vec::new()));
+        match room {
+            Ok(room) => self.intake.queue(|| room.send(Vec::new())),
+            // It has closed it itself.
+            Err(_) if self.intake.is_refused() && self.ended().is_none() => {}
+            Err(_) => return Err(over()),
+        }
         let mut state = self.output.state.lock();
         // On a terminal it is a key.
         state.input_is_over = state.capture.is_some();
@@ -294,11 +365,18 @@ fn behind(stopped: Error, given: usize, all: usize) -> Error {
     if given == 0 {
         return stopped;
     }
-    Error::new(
-        stopped.kind(),
-        format!("{} The first {given} of {all} bytes were given to it before.", stopped.message()),
-    )
-    .with_details(json!({ "partial": { "givenBytes": given } }))
+    let went = match given < all {
+        true => format!("The first {given} of {all} bytes were given to it before."),
+        false => format!("All {all} bytes were given to it before; what it has not read waits for it."),
+    };
+    Error::new(stopped.kind(), format!("{} {went}", stopped.message()))
+        .with_details(json!({ "partial": { "givenBytes": given } }))
+}
+
+/// How many bytes a refused input had given, as its error says.
+pub(super) fn given_bytes(refused: &Error) -> u64 {
+    let partial = refused.details().and_then(|details| details["partial"]["givenBytes"].as_u64());
+    partial.unwrap_or(0)
 }
 
 fn over() -> Error {
@@ -367,15 +445,61 @@ mod tests {
             facts(&slow.write(b"y", &stop).await.unwrap_err()),
             (ErrorKind::Aborted, "The call was aborted.".to_owned(), None)
         );
-        // Where it ends meanwhile that is told as well.
-        let (process, driver) = process(None, ProcessOptions::default());
+    }
+
+    /// What waited was said to be given, though nobody read it any more.
+    #[tokio::test]
+    async fn input_counts_as_given_where_its_pipe_took_it_and_the_rest_is_refused_with_how_much_that_was() {
         let endless = Deadline::default();
-        let (written, ()) = tokio::join!(biased; process.write(&all, &endless), async move { drop(driver) });
-        let error = written.unwrap_err();
-        assert_eq!(
-            (error.kind(), error.details()),
-            (ErrorKind::Closed, Some(&json!({ "partial": { "givenBytes": 1_048_576 } })))
-        );
+        for (input, taken, ends, told) in [
+            (5, 5, true, None),
+            (5, 5, false, None),
+            (5, 0, true, Some("The process has ended; it takes no input any more.")),
+            (
+                5,
+                3,
+                true,
+                Some(
+                    "The process has ended; it takes no input any more. The first 3 of 5 bytes were given to it before.",
+                ),
+            ),
+            (
+                5,
+                3,
+                false,
+                Some(
+                    "The process reads no more input: it has closed it. The first 3 of 5 bytes were given to it before.",
+                ),
+            ),
+            (
+                2 << 20,
+                7,
+                true,
+                Some(
+                    "The process has ended; it takes no input any more. The first 7 of 2097152 bytes were given to it before.",
+                ),
+            ),
+        ] {
+            let (process, driver) = process(None, ProcessOptions::default());
+            let bytes = vec![b'x'; input];
+            let (written, _driver) = tokio::join!(biased; process.write(&bytes, &endless), async {
+                driver.intake.wrote(taken);
+                if ends {
+                    drop(driver);
+                    return None;
+                }
+                driver.intake.refuse();
+                Some(driver)
+            });
+            let error = written.err();
+            assert_eq!(error.as_ref().map(Error::message), told, "{input} {taken} {ends}");
+            let given = error.as_ref().map_or(0, given_bytes);
+            assert_eq!(given, if told.is_some() { taken as u64 } else { 0 });
+            // Nothing waits for a reader that will not come, and the end of input is no error where it is closed.
+            assert_eq!(process.reads_on(&endless).await.is_err(), told.is_some());
+            assert_eq!(process.write(b"x", &endless).await.unwrap_err().kind(), ErrorKind::Closed);
+            assert_eq!(process.close_input(&endless).await.is_ok(), !ends);
+        }
     }
 
     #[tokio::test]

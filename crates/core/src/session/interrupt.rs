@@ -60,7 +60,7 @@ impl Terminal {
         if self.typist().note(bytes) {
             self.taken(process, deadline).await?;
         }
-        process.write(bytes, deadline).await
+        process.give(bytes, deadline).await.map(drop)
     }
 
     /// Waits until what was typed at the prompt has the terminal, where that is on its way.
@@ -86,7 +86,7 @@ impl Terminal {
             self.typist().unread.store(true, Ordering::Release);
             let keys = self.line(NOTHING);
             self.typed_behind_interrupt(NOTHING, &keys);
-            process.write(keys.as_bytes(), deadline).await?;
+            process.give(keys.as_bytes(), deadline).await?;
             self.typed_whole();
             if self.has_run(process, before, deadline).await? {
                 self.typist().interrupted.store(false, Ordering::Release);

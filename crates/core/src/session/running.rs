@@ -151,7 +151,7 @@ impl Terminal {
         self.typed(command);
         self.spill(process);
         let typed = Instant::now();
-        process.write(line.as_bytes(), deadline).await?;
+        process.give(line.as_bytes(), deadline).await?;
         self.typed_whole();
         drop(turn);
         let is_over = || {

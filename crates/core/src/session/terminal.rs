@@ -250,7 +250,7 @@ impl Terminal {
         self.calm(session, deadline).await?;
         let is_at_prompt = matches!(self.state(), ShellState::AtPrompt | ShellState::Continuing);
         if is_at_prompt && self.typist.unread.load(Ordering::Acquire) {
-            session.process.write(shells::cleared(self.is_plain()).as_bytes(), deadline).await?;
+            session.process.give(shells::cleared(self.is_plain()).as_bytes(), deadline).await?;
             self.typed_whole();
         }
         Ok(())

@@ -39,6 +39,7 @@ mod schemas;
 mod shell_help;
 mod shell_input;
 mod shell_write;
+mod taking;
 mod terminal;
 mod terminal_view;
 #[cfg(test)]

@@ -142,7 +142,7 @@ impl Tool for ShellHelp {
                 Error::new(ErrorKind::Busy, text)
             })?;
             let given = session.process.position();
-            session.process.write(&typed, &view.call.deadline).await?;
+            session.process.give(&typed, &view.call.deadline).await?;
             settle(&session.process, COLLECT, Some(given), &view.call.deadline, || false).await?;
             let (shown, code) = look(view, &session).await;
             let text = format!("The person answered; session '{}' went on:\n{}", session.id, shown.text);

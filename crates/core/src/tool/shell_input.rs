@@ -3,8 +3,6 @@
 //! It may be a shell or another interpreter that reads, so each line is judged as a command would be, and so is the text as a
 //! whole. Only whole lines are given: no two calls make up a line that nobody judged.
 
-use std::time::Duration;
-
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,12 +14,11 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
 use crate::text::shown::shown_to_person;
 use crate::tool::background::find;
+use crate::tool::taking::{TAKE, reads_on};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 64 KiB in one call, with the last line end: what a process is given in one piece, so whole or not at all.
 const TEXT_BYTES: usize = 64 << 10;
-/// 5 s for the command to take it: one that reads nothing would hold the call for ever once its pipe is full.
-const TAKE: Duration = Duration::from_secs(5);
 
 /// The input of `shell_input`.
 #[derive(Debug, Deserialize)]
@@ -56,17 +53,27 @@ impl ShellInput {
         let id = Shown(&self.shell_id);
         match error.kind() {
             ErrorKind::Closed => {
-                Error::invalid(format!("Background shell {id} reads no more input: it ended, or its input was ended."))
+                let text = format!("Background shell {id} reads no more input: it ended, or its input was ended.");
+                match error.details().and_then(|details| details["partial"]["givenBytes"].as_u64()) {
+                    None => Error::invalid(text),
+                    Some(given) => Error::invalid(format!("{text} The first {given} bytes were given to it before."))
+                        .with_details(json!({ "partial": { "givenBytes": given } })),
+                }
             }
-            ErrorKind::Timeout => Error::new(
-                ErrorKind::Busy,
-                format!(
-                    "Background shell {id} does not read: what it was given before still waits, and this was not given."
-                ),
-            ),
             _ => error,
         }
     }
+}
+
+fn does_not_read(id: &str) -> Error {
+    Error::new(
+        ErrorKind::Busy,
+        format!(
+            "Background shell {} does not read: what it was given before still waits, and this was not given. Look at it with \
+             `read_output`, give it this again once it reads, or end it with `kill_shell`.",
+            Shown(id)
+        ),
+    )
 }
 
 /// Each line as a command, and all of them together where there are more: a quote may go on from one to the next. What reads them
@@ -137,25 +144,45 @@ impl Tool for ShellInput {
             }
             let lines = self.lines();
             let process = &session.process;
-            let deadline = view.call.deadline.within(TAKE);
-            let given = async {
-                if !lines.is_empty() {
-                    process.write(lines.as_bytes(), &deadline).await?;
-                }
-                if self.closes() { process.close_input(&deadline).await } else { Ok(()) }
-            };
-            tokio::select! {
-                given = given => given,
-                stop = deadline.reached() => Err(stop),
-            }
-            .map_err(|error| self.refused(error))?;
             let id = &session.id;
-            let text = match (lines.is_empty(), self.closes()) {
+            let deadline = view.call.deadline.within(TAKE);
+            let turn = tokio::select! {
+                turn = process.turn().there() => turn,
+                // Somebody before waits for it to read.
+                stop = deadline.reached() => return Err(if stop.kind() == ErrorKind::Timeout { does_not_read(id) } else { stop }),
+            };
+            let given = async {
+                reads_on(process, &deadline, || does_not_read(id)).await?;
+                let given = match lines.is_empty() {
+                    true => None,
+                    false => Some(process.give(lines.as_bytes(), &deadline).await?),
+                };
+                if self.closes() {
+                    process.close_input(&deadline).await?;
+                }
+                Ok(given)
+            };
+            let given = given.await.map_err(|error| self.refused(error))?;
+            drop(turn);
+            let waits = match given {
+                None => false,
+                Some(given) => match process.taken(given, &deadline).await {
+                    Ok(()) => false,
+                    // It was given, and is read when it reads.
+                    Err(error) if error.kind() == ErrorKind::Timeout => true,
+                    Err(error) => return Err(self.refused(error)),
+                },
+            };
+            let mut text = match (lines.is_empty(), self.closes()) {
                 (false, false) => format!("Gave background shell {id} its input."),
                 (false, true) => format!("Gave background shell {id} its input, and ended it."),
                 (true, _) => format!("Ended the input of background shell {id}."),
             };
-            Ok(ToolResult::new(text, json!({ "shellId": id, "bytes": lines.len(), "closed": self.closes() })))
+            if waits {
+                text.push_str(" It has not read all of it: the rest waits until it does.");
+            }
+            let data = json!({ "shellId": id, "bytes": lines.len(), "closed": self.closes(), "waits": waits });
+            Ok(ToolResult::new(text, data))
         })
     }
 }

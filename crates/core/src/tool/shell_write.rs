@@ -24,6 +24,7 @@ use crate::session::terminal::{HOST_KEY, Reader, ShellState, Terminal};
 use crate::session::{Session, Sessions};
 use crate::text::shown::shown_to_person;
 use crate::tool::shell_input::judged_lines;
+use crate::tool::taking::{TAKE, reads_on};
 use crate::tool::terminal_view::look;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -196,6 +197,17 @@ impl ShellWrite {
     }
 }
 
+fn does_not_read(id: &str) -> Error {
+    Error::new(
+        ErrorKind::Busy,
+        format!(
+            "What runs in session '{}' does not read: what was typed before still waits, and nothing was typed now. Look at it \
+             with `shell_view`, or end it with `shell_kill_process`.",
+            Shown(id)
+        ),
+    )
+}
+
 impl Tool for ShellWrite {
     const SPEC: Spec = Spec {
         name: "shell_write_to_process",
@@ -277,6 +289,8 @@ impl Tool for ShellWrite {
             }
             let deadline = &view.call.deadline;
             let turn = session.turn(deadline).await?;
+            // Before anything counts as typed.
+            reads_on(process, &deadline.within(TAKE), || does_not_read(&session.id)).await?;
             // What its keys are depends on what was printed.
             session.drawn().await;
             let mut state = session.terminal.as_ref().map(Terminal::state);
@@ -328,12 +342,12 @@ impl Tool for ShellWrite {
             match &session.terminal {
                 // Keys behind a command are for it.
                 Some(terminal) if is_at_prompt && !text.is_empty() && !keys.is_empty() => {
-                    process.write(&text, deadline).await?;
+                    process.give(&text, deadline).await?;
                     terminal.taken(process, deadline).await?;
                     terminal.write(process, &keys, deadline).await?;
                 }
                 Some(terminal) => terminal.write(process, &[text, keys].concat(), deadline).await?,
-                None => process.write(&[text, keys].concat(), deadline).await?,
+                None => drop(process.give(&[text, keys].concat(), deadline).await?),
             }
             if let Some(terminal) = session.terminal.as_ref().filter(|_| is_at_prompt && self.text().is_some()) {
                 terminal.typed_whole();

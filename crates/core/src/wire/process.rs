@@ -157,7 +157,11 @@ async fn answer(running: &Running, request: Request, call: &Call) -> Result<Repl
                 Some(typist) => typist.of_person(typed),
                 None => typed,
             };
-            process.write(&typed, &call.deadline).await?;
+            let given = process.give(&typed, &call.deadline).await?;
+            // Whoever types at a terminal waits for nobody who reads: the key that ends the program may come next.
+            if process.is_piped() {
+                process.taken(given, &call.deadline).await?;
+            }
             Ok(Reply::default())
         }
         "closeInput" => {

@@ -191,7 +191,7 @@ async fn a_command_of_a_guest_is_told_and_ended() {
     let process = shell.start(ExecuteRequest::new(command), &Call::default()).await.unwrap();
     printed(&process, "ready").await;
     // Input that nobody reads does not hold up an order behind it.
-    process.write(&b"x".repeat(1 << 20), &Call::default().deadline).await.unwrap();
+    process.give(&b"x".repeat(1 << 20), &Call::default().deadline).await.unwrap();
     process.order(Order::Signal(ProcessSignal::User1)).await.unwrap();
     let said = printed(&process, "told\n").await;
     assert!(said.contains("told\n"), "{said}");
@@ -207,6 +207,30 @@ async fn a_command_of_a_guest_is_told_and_ended() {
     while lives(&place.base) {
         tokio::task::yield_now().await;
     }
+}
+
+/// What a program did not read was said to be given.
+#[tokio::test(flavor = "multi_thread")]
+async fn input_that_a_command_of_a_guest_does_not_read_is_refused_with_what_was_taken_of_it() {
+    let place = guest();
+    let shell = place.backend.shell().unwrap();
+    let endless = Deadline::default();
+    let start = async |command: &str| shell.start(ExecuteRequest::new(command), &Call::default()).await.unwrap();
+    // Many times: what became of the input is said before the end, however close they are.
+    for _ in 0..50 {
+        let process = start("read -r line; exit 0").await;
+        process.write(b"read\n", &endless).await.unwrap();
+        assert_eq!(process.over().await.exit_code, Some(0));
+    }
+    let process = start("exec head -c 10").await;
+    let refused = process.write(&b"x".repeat(1 << 20), &endless).await.unwrap_err();
+    let given = refused.details().unwrap()["partial"]["givenBytes"].as_u64().unwrap();
+    assert!(refused.kind() == ErrorKind::Closed && (10..1 << 20).contains(&given), "{refused}");
+    let process = start("exec <&-; echo closed; exec sleep 1000").await;
+    printed(&process, "closed").await;
+    let refused = process.write(b"x", &endless).await.unwrap_err();
+    assert_eq!((refused.kind(), refused.details()), (ErrorKind::Closed, None));
+    assert!(process.end().await);
 }
 
 /// Memory is bounded on both sides, and the rest was lost.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Mutex;
 use tokio::sync::mpsc::{Receiver, channel};
 
 use super::message::ToHost;
 use super::serve::Line;
 use crate::backend::ExecuteOutcome;
-use crate::backend::process::{Order, Process};
+use crate::backend::process::{Order, Process, given_bytes};
 use crate::cancel::Deadline;
 use crate::error::{Error, Result};
 
@@ -23,6 +24,8 @@ pub(super) async fn attend(line: &Arc<Line>, process: Process) -> Result<Execute
     line.say(ToHost::Began { pid: process.pid() }).await;
     // One piece of input is under way at most: the next comes when this one was taken.
     let (give, inputs) = channel(1);
+    // Held from when a piece came until the outside knows what became of it.
+    let giving = Mutex::new(());
     let orders = async {
         let mut told = told;
         while let Some(told) = told.recv().await {
@@ -37,25 +40,36 @@ pub(super) async fn attend(line: &Arc<Line>, process: Process) -> Result<Execute
             }
         }
     };
+    // What became of its input is said before its end.
+    let over = async {
+        let outcome = process.over().await;
+        drop(giving.lock().await);
+        outcome
+    };
     let outcome = tokio::select! {
-        outcome = process.over() => outcome,
+        outcome = over => outcome,
         () = line.cancel.cancelled() => {
             process.end().await;
             process.over().await
         }
-        outcome = async { tokio::join!(orders, feed(line, &process, inputs)); process.over().await } => outcome,
+        outcome = async { tokio::join!(orders, feed(line, &process, inputs, &giving)); process.over().await } => outcome,
     };
     // The outside has all of it.
     Ok(ExecuteOutcome { output: String::new(), stdout: String::new(), stderr: String::new(), ..outcome })
 }
 
-async fn feed(line: &Line, process: &Process, mut inputs: Receiver<Vec<u8>>) {
+async fn feed(line: &Line, process: &Process, mut inputs: Receiver<Vec<u8>>, giving: &Mutex<()>) {
+    let endless = Deadline::default();
     while let Some(bytes) = inputs.recv().await {
-        // Nobody reads what is given to one that has ended.
-        let _ = match bytes.is_empty() {
-            true => process.close_input(&Deadline::default()).await,
-            false => process.write(&bytes, &Deadline::default()).await,
+        let _giving = giving.lock().await;
+        let taken = match bytes.is_empty() {
+            true => process.close_input(&endless).await,
+            false => process.write(&bytes, &endless).await,
         };
-        line.say(ToHost::Taken).await;
+        let said = match taken {
+            Ok(()) => ToHost::Taken,
+            Err(error) => ToHost::Refused { bytes: given_bytes(&error) },
+        };
+        line.say(said).await;
     }
 }

@@ -74,8 +74,10 @@ pub(super) async fn start(
 
 async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, driver: Driver) {
     // Input goes by the queue alone.
-    let Driver { mut recorder, mut orders, mut input, .. } = driver;
-    let (mut input_is_pending, mut input_is_open) = (false, true);
+    let Driver { mut recorder, mut orders, mut input, intake } = driver;
+    let mut input_is_open = true;
+    // The bytes of the input that the guest has not taken.
+    let mut pending: Option<usize> = None;
     // Input that waits for an order that was given before it, and for room.
     let mut held: Option<Vec<u8>> = None;
     // The next order, which waits until the guest obeys the last one.
@@ -109,12 +111,12 @@ async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, dri
             }
             room = shared.room(), if input_may_go => {
                 let (Ok(room), Some(bytes)) = (room, held.take()) else { return };
-                input_is_pending = true;
+                pending = Some(bytes.len());
                 if shared.send_in(room, running.id, &ToGuest::Input, &bytes).is_err() {
                     return;
                 }
             }
-            bytes = input.recv(), if input_is_open && held.is_none() && !input_is_pending => {
+            bytes = input.recv(), if input_is_open && held.is_none() && pending.is_none() => {
                 input_is_open = bytes.is_some();
                 held = bytes;
             }
@@ -125,7 +127,15 @@ async fn drive(shared: &Arc<Shared>, mut running: Running, mut inbox: Inbox, dri
                     }
                 }
                 Some((ToHost::Obeyed, _)) => obeyed_by = None,
-                Some((ToHost::Taken, _)) => input_is_pending = false,
+                Some((ToHost::Taken, _)) => intake.wrote(pending.take().unwrap_or(0)),
+                Some((ToHost::Refused { bytes }, _)) => {
+                    // It is no more than what it was given, whatever the guest says.
+                    let most = pending.take().unwrap_or(0);
+                    intake.wrote(usize::try_from(bytes).unwrap_or(most).min(most));
+                    intake.refuse();
+                    input.close();
+                    input_is_open = false;
+                }
                 Some((ToHost::Done { json }, body)) => {
                     running.over = true;
                     return finish(recorder, json, &body, shared).await;

@@ -239,6 +239,7 @@ impl Connection {
                         | ToHost::Began { .. }
                         | ToHost::Obeyed
                         | ToHost::Taken
+                        | ToHost::Refused { .. }
                         | ToHost::Here,
                         _,
                     ))

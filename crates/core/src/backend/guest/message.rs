@@ -20,7 +20,7 @@ use crate::search::{FindQuery, GlobQuery, GrepQuery, OutlineQuery};
 
 /// Which protocol this is; raised with every change of what is said, as a container may hold a guest of another release.
 /// `Start`, `Unusable` and [`Failure`] stay as they are in all of them.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 /// 4 KiB: no message of ours, and no facts beside it, are longer; what a guest sends is cut there.
 const MESSAGE_BYTES: usize = 4 << 10;
 /// 1 MiB of output goes with one question at most.
@@ -111,8 +111,10 @@ pub(super) enum ToHost {
     },
     /// It was told the last order.
     Obeyed,
-    /// It read the last input, or nobody will.
+    /// The last input is in its pipe or its terminal.
     Taken,
+    /// So many bytes of the last input are, and nobody reads any more.
+    Refused { bytes: u64 },
     /// Ends a call; the body is content that was read, and behind it so many bytes of JSON: the answer. Nobody decodes it
     /// but who waits for it.
     Done { json: usize },

@@ -34,6 +34,7 @@ mod reading;
 mod replaced;
 mod stopped;
 mod typed_ahead;
+mod unread;
 mod whereabouts;
 mod whole;
 

@@ -46,7 +46,7 @@ async fn a_background_shell_is_answered_line_by_line_and_its_input_ended() {
     call(&toolset, "run_in_background", json!({ "command": command })).await;
     let given = give(json!({ "shell_id": "bg_1", "text": "one" })).await;
     assert_eq!(given.text, "Gave background shell bg_1 its input.");
-    assert_eq!(given.data, Some(json!({ "shellId": "bg_1", "bytes": 4, "closed": false })));
+    assert_eq!(given.data, Some(json!({ "shellId": "bg_1", "bytes": 4, "closed": false, "waits": false })));
     give(json!({ "shell_id": "bg_1", "text": "two\nthree\n" })).await;
     let last = give(json!({ "shell_id": "bg_1", "text": "é", "close_stdin": true })).await;
     assert_eq!(last.text, "Gave background shell bg_1 its input, and ended it.");
@@ -78,13 +78,19 @@ async fn a_command_that_never_reads_holds_no_call_for_ever_and_takes_lines_whole
     let line = "x".repeat((64 << 10) - 1);
     let give = json!({ "shell_id": "bg_1", "text": line });
     let mut bytes = 0;
+    let mut waits = Vec::new();
     let refused = loop {
         let given = call(&toolset, "shell_input", give.clone()).await;
         if given.is_error {
             break given;
         }
         bytes += 64 << 10;
+        waits.push(given.data.unwrap()["waits"].as_bool().unwrap());
+        let says = given.text.ends_with("It has not read all of it: the rest waits until it does.");
+        assert_eq!(Some(&says), waits.last(), "{}", given.text);
     };
+    // One piece at most waits beside what the pipe holds, and each call said whether its own does.
+    assert_eq!((waits.iter().filter(|waits| **waits).count(), waits.last()), (1, Some(&true)));
     assert_eq!(refused.code.as_deref(), Some("BUSY"), "{}", refused.text);
     fs::write(world.directory.path().join("go"), "").unwrap();
     let ended = call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "close_stdin": true })).await;

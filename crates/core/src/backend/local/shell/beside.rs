@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use rustix::process::Signal;
 use tokio::task::JoinSet;
 
-use super::pipes::Pipes;
+use super::pipes::{Input, Pipes};
 use super::running::{Ended, Launch, Running};
 use super::{CommandRunner, GRACE, signal_name};
 use crate::backend::capture::Capture;
@@ -47,8 +47,14 @@ pub(super) trait Channel: Send {
     fn carry(&mut self, recorder: &mut Recorder) -> impl Future<Output = bool> + Send;
     /// Takes what is there, without waiting for more.
     fn drain(&mut self, recorder: &mut Recorder);
-    /// Whether all input so far was read.
+    /// Whether all input so far was read, or nobody reads it.
     fn wants_input(&self) -> bool;
+    /// How many bytes of the last input were not written.
+    fn unwritten(&self) -> usize;
+    /// Whether nobody reads input any more.
+    fn refuses_input(&self) -> bool {
+        false
+    }
     /// Takes the next input; nothing more comes after an empty piece.
     fn give(&mut self, bytes: Vec<u8>);
     /// Has another size, if it is a terminal.
@@ -151,11 +157,19 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
     }
     let mut output_is_open = true;
     let mut input_is_open = true;
-    let mut was_given = false;
+    // The bytes of the input that is being written.
+    let mut given: Option<usize> = None;
     let is_told_to_end = 'driving: loop {
         let wants_input = channel.wants_input();
-        if wants_input && std::mem::take(&mut was_given) {
+        if let Some(bytes) = given.take_if(|_| wants_input) {
+            intake.wrote(bytes.saturating_sub(channel.unwritten()));
             intake.done();
+            if channel.refuses_input() {
+                intake.refuse();
+                // What waits is read by nobody either.
+                input.close();
+                input_is_open = false;
+            }
         }
         tokio::select! {
             () = running.ended() => break false,
@@ -172,7 +186,7 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
                     }
                     intake.done();
                 }
-                was_given = bytes.is_some();
+                given = bytes.as_ref().map(Vec::len);
                 match bytes {
                     Some(bytes) => channel.give(bytes),
                     None => input_is_open = false,
@@ -194,6 +208,9 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
     }
     let ended = running.end().await.unwrap_or(Ended::UNKNOWN);
     channel.drain(&mut recorder);
+    if let Some(bytes) = given {
+        intake.wrote(bytes.saturating_sub(channel.unwritten()));
+    }
     orders.close();
     let complete = |outcome| ExecuteOutcome {
         exit_code: ended.status.and_then(|status| status.code()),
@@ -248,8 +265,15 @@ impl Channel for Pipes {
     }
 
     fn wants_input(&self) -> bool {
-        // Input for a closed pipe is taken and goes nowhere, as a shell's would.
         self.stdin.as_ref().is_none_or(|input| !input.has_more())
+    }
+
+    fn unwritten(&self) -> usize {
+        self.refused.unwrap_or_else(|| self.stdin.as_ref().map_or(0, Input::left))
+    }
+
+    fn refuses_input(&self) -> bool {
+        self.refused.is_some()
     }
 
     fn give(&mut self, bytes: Vec<u8>) {

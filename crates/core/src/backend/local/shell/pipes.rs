@@ -28,6 +28,8 @@ pub(super) struct Pipes {
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
     pub(super) stdin: Option<Input>,
+    /// What was left of the input when nobody read it any more.
+    pub(super) refused: Option<usize>,
     buffer: Vec<u8>,
     /// Whether the pipe of the first stream that filled a buffer was made larger.
     is_wide: bool,
@@ -46,7 +48,12 @@ pub(super) struct Input {
 
 impl Input {
     pub(super) fn has_more(&self) -> bool {
-        self.written < self.bytes.len()
+        self.left() > 0
+    }
+
+    /// How many bytes are not written.
+    pub(super) fn left(&self) -> usize {
+        self.bytes.len() - self.written
     }
 }
 
@@ -85,6 +92,7 @@ impl Pipes {
             stdout: Some(receiver(ends.stdout)?),
             stderr: Some(receiver(ends.stderr)?),
             stdin: stdin.transpose()?,
+            refused: None,
             buffer: vec![0; READ_BYTES],
             is_wide: false,
             carried: 0,
@@ -115,7 +123,7 @@ impl Pipes {
         };
         tokio::select! {
             () = output => {}
-            () = writable(self.stdin.as_ref()) => return give(&mut self.stdin),
+            () = writable(self.stdin.as_ref()) => return self.give_more(),
         }
         // Both, whichever woke us: what is there at once comes in a fixed order, and neither starves the other.
         for (pipe, stream) in [(&mut self.stdout, Stream::Stdout), (&mut self.stderr, Stream::Stderr)] {
@@ -129,6 +137,28 @@ impl Pipes {
         if self.carried >= TURN_BYTES {
             self.carried = 0;
             tokio::task::yield_now().await;
+        }
+    }
+
+    /// Writes what the pipe takes; closes it at the end of the input, or when nobody reads any more.
+    fn give_more(&mut self) {
+        let Some(open) = &mut self.stdin else { return };
+        let written = match open.has_more() {
+            true => open.pipe.try_write(&open.bytes[open.written..]),
+            false => Ok(0),
+        };
+        match written {
+            Ok(count) => {
+                open.written += count;
+                if !open.has_more() && !open.stays_open {
+                    self.stdin = None;
+                }
+            }
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) => {}
+            Err(_) => {
+                self.refused = Some(open.left());
+                self.stdin = None;
+            }
         }
     }
 
@@ -193,26 +223,4 @@ fn widen(pipe: Option<&Receiver>) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = pipe;
-}
-
-/// Writes what the pipe takes; closes it at the end of the input, or when nobody reads any more.
-fn give(input: &mut Option<Input>) {
-    let Some(open) = input else { return };
-    let rest = &open.bytes[open.written..];
-    if rest.is_empty() {
-        if !open.stays_open {
-            *input = None;
-        }
-        return;
-    }
-    match open.pipe.try_write(rest) {
-        Ok(count) => {
-            open.written += count;
-            if !open.has_more() && !open.stays_open {
-                *input = None;
-            }
-        }
-        Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) => {}
-        Err(_) => *input = None,
-    }
 }

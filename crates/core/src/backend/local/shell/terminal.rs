@@ -214,6 +214,10 @@ impl Channel for Terminal {
         self.written == self.input.len()
     }
 
+    fn unwritten(&self) -> usize {
+        self.input.len() - self.written
+    }
+
     fn give(&mut self, bytes: Vec<u8>) {
         // A terminal has no end of input but the key for it.
         self.input = if bytes.is_empty() { vec![END_OF_INPUT] } else { bytes };

@@ -40,6 +40,7 @@ both_ways! {
     names_the_signal_that_ended_the_shell,
     reads_nothing_unless_input_is_given,
     a_command_that_was_given_its_input_takes_no_more,
+    input_that_a_command_does_not_read_is_refused_with_what_was_taken_of_it,
     runs_in_the_opened_directory_whatever_its_name_became,
     says_that_the_working_directory_is_gone,
     gives_variables_by_name_only,
@@ -224,6 +225,26 @@ async fn a_command_that_was_given_its_input_takes_no_more() {
     process.changed(0).await;
     process.end().await;
     assert_eq!(process.read(0, 100).bytes, b"first-\n");
+}
+
+/// It was said to be given, and nobody knew that it was lost.
+async fn input_that_a_command_does_not_read_is_refused_with_what_was_taken_of_it() {
+    let runner = runner();
+    let endless = Deadline::default();
+    let start = async |command| runner.start_beside(request(command), open(&std::env::temp_dir())).await.unwrap();
+    let process = start("read -r line; exit 0").await;
+    process.write(b"read\n", &endless).await.unwrap();
+    assert_eq!(process.over().await.exit_code, Some(0));
+    let process = start("exec head -c 10").await;
+    let refused = process.write(&b"x".repeat(1 << 20), &endless).await.unwrap_err();
+    let given = refused.details().unwrap()["partial"]["givenBytes"].as_u64().unwrap();
+    assert!(refused.kind() == ErrorKind::Closed && (10..1 << 20).contains(&given), "{refused}");
+    let process = start("exec <&-; echo closed; exec sleep 1000").await;
+    process.changed(0).await;
+    let refused = process.write(b"x", &endless).await.unwrap_err();
+    assert_eq!(refused.message(), "The process reads no more input: it has closed it.");
+    process.close_input(&endless).await.unwrap();
+    process.end().await;
 }
 
 async fn runs_in_the_opened_directory_whatever_its_name_became() {
