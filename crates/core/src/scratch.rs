@@ -1,14 +1,17 @@
 //! A private folder of one toolset for what is too long to be told: whole outputs of commands, and what the application
 //! keeps there for the agent.
 //!
-//! The folder is made when the first file is (readable by this user alone) and goes with the toolset. The agent sees it as
+//! The folder is made when the first file is (readable by this user alone) and goes with the toolset, or with the next process where this
+//! one is killed. The agent sees it as
 //! [`MOUNT_POINT`], read-only: the backend of the toolset is then one with a route more, so that every tool that reads
 //! works there as anywhere else. Commands do not see it.
 
+mod directory;
+
 use std::collections::VecDeque;
-use std::fs::{DirBuilder, File};
-use std::hash::{BuildHasher, RandomState};
+use std::fs::File;
 use std::io::Write as _;
+#[cfg(test)]
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -16,6 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use self::directory::Directory;
 use crate::backend::composite::{CompositeBackend, Strip};
 use crate::backend::local::{LocalBackend, LocalOptions};
 use crate::backend::{Backend, Spill, SpillFile, SpillRoom};
@@ -95,7 +99,7 @@ impl SpillRoom for Room {
 }
 
 struct Folder {
-    path: PathBuf,
+    directory: Directory,
     /// The toolset's backend with the folder in it.
     with_folder: Arc<dyn Backend>,
 }
@@ -151,14 +155,14 @@ impl Scratch {
     /// Where the folder lies, once there is one.
     #[cfg(test)]
     pub(crate) fn host_path(&self) -> Option<PathBuf> {
-        self.0.folder.get().map(|folder| folder.path.clone())
+        self.0.folder.get().map(|folder| folder.directory.path().to_owned())
     }
 
     /// Removes the folder with all that is in it; none is made any more.
     pub fn close(&self) {
         self.0.files.lock().closed = true;
         if let Some(folder) = self.0.folder.get() {
-            folder.remove();
+            folder.directory.remove();
         }
     }
 
@@ -186,12 +190,12 @@ impl Scratch {
                 && let Some(note) = files.notes.pop_front()
             {
                 // Best effort: it goes with the folder otherwise.
-                let _ = std::fs::remove_file(folder.path.join(note));
+                let _ = std::fs::remove_file(folder.directory.path().join(note));
             }
         }
         files.made += 1;
         let name = format!("{stem}-{}.{suffix}", files.made);
-        let file = File::options().write(true).create_new(true).open(folder.path.join(&name)).ok()?;
+        let file = File::options().write(true).create_new(true).open(folder.directory.path().join(&name)).ok()?;
         let path = format!("{MOUNT_POINT}/{name}");
         let room = Arc::new(Room {
             left: AtomicU64::new(file_bytes),
@@ -212,22 +216,17 @@ fn is_plain(part: &str, most: usize) -> bool {
 
 impl Folder {
     fn new(backend: &Arc<dyn Backend>) -> Option<Self> {
-        let path = std::env::temp_dir().join(format!("gloveport-{:016x}", RandomState::new().hash_one(())));
-        #[cfg_attr(not(unix), expect(unused_mut, reason = "modes are Unix'"))]
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path).ok()?;
-        let options = LocalOptions { root: Some(path.clone()), read_only: true, ..LocalOptions::default() };
+        let directory = Directory::new()?;
+        let root = Some(directory.path().to_owned());
+        let options = LocalOptions { root, read_only: true, ..LocalOptions::default() };
         let with_folder = LocalBackend::new(options).and_then(|files| {
             let routes = vec![(MOUNT_POINT.to_owned(), Arc::new(files) as Arc<dyn Backend>)];
             CompositeBackend::new(Arc::clone(backend), routes, &Strip::All(true), Limits::default())
         });
         match with_folder {
-            Ok(with_folder) => Some(Self { path, with_folder: Arc::new(with_folder) }),
+            Ok(with_folder) => Some(Self { directory, with_folder: Arc::new(with_folder) }),
             Err(_) => {
-                // Nothing is in it.
-                let _ = std::fs::remove_dir(&path);
+                directory.remove();
                 None
             }
         }
@@ -237,21 +236,16 @@ impl Folder {
 impl Folder {
     /// Puts the note in the place of a file. Best effort: without it the name is unknown.
     fn note(&self, name: &str) {
-        let path = self.path.join(name);
+        let path = self.directory.path().join(name);
         // Whoever still writes it writes into what nobody sees, and stops.
         let _ = std::fs::remove_file(&path);
         let _ = std::fs::write(&path, NOTE);
-    }
-
-    fn remove(&self) {
-        // Best effort: it lies in the system's temporary directory.
-        let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        self.remove();
+        self.directory.remove();
     }
 }
 

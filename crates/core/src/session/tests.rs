@@ -139,6 +139,12 @@ async fn output_comes_once_in_order_and_what_was_dropped_is_counted() {
     let dropped = first.data.as_ref().unwrap()["droppedBytes"].as_u64().unwrap();
     assert_eq!(dropped, 3_000_005 - (1 << 20));
     assert!(first.text.contains(&format!("[{dropped} bytes of older output left out]")), "{}", &first.text[..200]);
+    // Only the data told where the rest is.
+    let path = first.data.as_ref().unwrap()["spillPath"].as_str().unwrap();
+    let file = format!("(The whole output is in {path}; look into it with `read_file` or `grep`.)");
+    assert!(first.text.ends_with(&file), "{}", &first.text[first.text.len() - 200..]);
+    let second = call(&toolset, "read_output", json!({ "shell_id": "bg_2" })).await;
+    assert!(!second.text.contains(&file), "what is left out is told once");
     let (rest, _) = read_to_end(&toolset, "bg_2").await;
     assert!(rest.ends_with("y\nlast\n"));
 }

@@ -18,7 +18,7 @@ use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
 use crate::text::ours::set_off;
 use crate::text::shown::{shown_in_line, shown_to_person};
-use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, left_behind, over};
+use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, left_behind, output_file, over};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 590 s: the longest wait of one look; a whole call may take 600.
@@ -160,6 +160,9 @@ impl Tool for ReadOutput {
                 text.push_str("\n(More output is there: call `read_output` again.)");
             }
             let so_far = session.process.so_far();
+            if let Some(file) = output_file(&so_far).filter(|_| fresh.dropped > 0) {
+                text.push_str(&format!("\n{file}"));
+            }
             let data = json!({
                 "shellId": session.id, "running": ended.is_none(),
                 "exitCode": ended.as_ref().and_then(|outcome| outcome.exit_code),

@@ -207,12 +207,8 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
     if outcome.supervisor_lost {
         text.push_str(SUPERVISOR_LOST);
     }
-    if let Some(path) = &outcome.spill_path {
-        let what = match outcome.spill_bytes {
-            Some(bytes) => format!("The first {bytes} bytes of the output are"),
-            None => "The whole output is".to_owned(),
-        };
-        text.push_str(&format!("\n\n({what} in {path}; look into it with `read_file` or `grep`.)"));
+    if let Some(file) = output_file(&outcome) {
+        text.push_str(&format!("\n\n{file}"));
     }
     let code = if outcome.aborted { Some(ErrorKind::Aborted) } else { outcome.timed_out.then_some(ErrorKind::Timeout) };
     ToolResult {
@@ -223,4 +219,14 @@ fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
         text,
         parts: Vec::new(),
     }
+}
+
+/// Which file has the output of a command that is not told whole.
+pub(super) fn output_file(outcome: &ExecuteOutcome) -> Option<String> {
+    let path = outcome.spill_path.as_ref()?;
+    let what = match outcome.spill_bytes {
+        Some(bytes) => format!("The first {bytes} bytes of the output are"),
+        None => "The whole output is".to_owned(),
+    };
+    Some(format!("({what} in {path}; look into it with `read_file` or `grep`.)"))
 }
