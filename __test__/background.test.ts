@@ -67,6 +67,26 @@ test('input that nobody waits for in between is read in the order of the calls, 
   await terminal.kill()
 })
 
+test('input that nobody reads is refused, with how much of it was given', async () => {
+  const { process } = await backend.execute('exec head -c 10', { timeout: 50, onTimeout: 'background' })
+  const command = process as RunningCommand
+  await command.write('12345')
+  const refused = await command.write('x'.repeat(1 << 20)).catch((error: unknown) => error)
+  expect(refused).toBeInstanceOf(ClosedError)
+  const { partial } = (refused as ClosedError).details as { partial: { givenBytes: number } }
+  expect(partial.givenBytes).toBeGreaterThanOrEqual(5)
+  expect(partial.givenBytes).toBeLessThan(1 << 20)
+  expect((await command.wait()).output).toBe('12345xxxxx')
+
+  const closed = await backend.execute('exec <&-; echo closed; exec sleep 60', {
+    timeout: 500,
+    onTimeout: 'background',
+  })
+  await expect(closed.process?.write('x')).rejects.toThrow('The process reads no more input: it has closed it.')
+  await closed.process?.closeInput()
+  await closed.process?.kill()
+})
+
 test('a command in time is a result like any other', async () => {
   const ended = await backend.execute('echo done; exit 3', { onTimeout: 'background' })
   expect(ended).toMatchObject({ output: 'done\n', exitCode: 3, timedOut: false })
