@@ -15,8 +15,8 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::exit_code::meaning_of_signal;
 use crate::path::VirtualPath;
 use crate::session::{Fresh, Session};
-use crate::text::ansi::strip;
 use crate::text::ours::set_off;
+use crate::text::progress::readable;
 use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, left_behind, over};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -175,7 +175,7 @@ impl Tool for ReadOutput {
 
 /// New output as text for a model.
 pub(super) fn shown(fresh: &Fresh) -> String {
-    let text = strip(&String::from_utf8_lossy(&fresh.bytes));
+    let text = readable(&String::from_utf8_lossy(&fresh.bytes));
     let text = text.trim_end_matches('\n');
     let marker = match fresh.dropped {
         0 => String::new(),
