@@ -62,7 +62,7 @@ pub struct Marks {
     found: VecDeque<Mark>,
     /// How many were found before those that are remembered.
     forgotten: u64,
-    /// How many of all of them are ends.
+    /// How many commands ended, also such that only the prompt behind them tells of.
     ends: u64,
     /// A line was typed and its command has not begun: a prompt is the old one, drawn again.
     is_typed: bool,
@@ -237,6 +237,9 @@ impl Marks {
                 if let Some(end) = self.doubted.take() {
                     self.remember(end);
                 }
+                // What read in that command reads no more.
+                let is_untold = self.last().is_some_and(|mark| matches!(mark.kind, Kind::Begin | Kind::Accepted));
+                self.ends += u64::from(is_untold);
             }
             Kind::Begin | Kind::End(_) | Kind::Continuation | Kind::Accepted | Kind::Typed | Kind::Redrawn => {
                 self.doubted = None
