@@ -67,6 +67,29 @@ fn is_line_editor(call: &str) -> bool {
     }
 }
 
+/// Whether a process that the leader started is stopped, as by Ctrl-Z. `None` where that cannot be known.
+#[cfg(target_os = "linux")]
+pub(super) fn has_stopped_child(leader: u32) -> Option<bool> {
+    Stat::of(leader)?;
+    Some(children_of(leader).into_iter().any(|child| is_stopped(&read(format!("/proc/{child}/stat")))))
+}
+
+/// `T` behind a name that may hold anything.
+#[cfg(target_os = "linux")]
+fn is_stopped(stat: &str) -> bool {
+    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T'))
+}
+
+#[cfg(target_os = "linux")]
+fn children_of(pid: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let children = |thread: std::fs::DirEntry| read(format!("{}/children", thread.path().display()));
+    let numbers = |children: String| -> Vec<u32> {
+        children.split_ascii_whitespace().filter_map(|child| child.parse().ok()).collect()
+    };
+    threads.take(PROCESSES).map(children).flat_map(numbers).collect()
+}
+
 /// The words that the program of the leader was started with, each with a NUL behind it; none where that cannot be known.
 pub(super) fn words_of(leader: u32) -> Vec<u8> {
     std::fs::read(format!("/proc/{leader}/cmdline")).unwrap_or_default()
@@ -75,6 +98,11 @@ pub(super) fn words_of(leader: u32) -> Vec<u8> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn waits_for_input(_leader: u32) -> bool {
     false
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn has_stopped_child(_leader: u32) -> Option<bool> {
+    None
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -136,11 +164,7 @@ impl Stat {
             if !found.contains(&pid) && Self::of(pid).is_some_and(|stat| stat.group == self.foreground) {
                 found.push(pid);
             }
-            let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-            for thread in threads.take(PROCESSES) {
-                let children = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-                next.extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
-            }
+            next.extend(children_of(pid));
         }
         found
     }
@@ -247,6 +271,19 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_line_editor(call), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn knows_what_is_stopped_whatever_its_name_is() {
+        for (stat, expected) in [
+            ("7 (sleep) T 1 7 7", true),
+            ("7 (a) T) S 1 7 7", false),
+            ("7 (a) (S) T 1 7 7", true),
+            ("7 (sleep) t 1 7 7", false),
+            ("", false),
+        ] {
+            assert_eq!(is_stopped(stat), expected, "{stat}");
         }
     }
 

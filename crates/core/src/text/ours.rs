@@ -9,8 +9,9 @@ use crate::error::is_deceptive;
 
 /// How lines begin by which a model is told of commands and sessions. What is said of parts that are left out (`... [`) stands in
 /// output itself when it comes here, and is not told from it.
-const OURS: [&str; 35] = [
+const OURS: [&str; 38] = [
     "--- COMMAND FINISHED",
+    "--- COMMAND STOPPED",
     "--- SESSION TERMINATED",
     "(The whole output is in",
     "(The first ",
@@ -29,6 +30,8 @@ const OURS: [&str; 35] = [
     "Command still runs",
     "Command executed successfully",
     "The command is not whole",
+    "The command waits for input",
+    "The command ended",
     "The call was aborted",
     "The person ",
     "The person's answer",

@@ -27,6 +27,7 @@ mod edit_file;
 mod execute;
 mod find_files;
 mod glob;
+mod going_on;
 mod grep;
 mod ignored;
 mod ls;

@@ -11,7 +11,8 @@ use serde_json::json;
 
 use super::background::list;
 use super::terminal::{
-    MAX_WAIT_S, ceiling, has_reason, is_open, more_of, older_of, plain, signal, terminal_of, terminated,
+    MAX_WAIT_S, ceiling, has_reason, is_open, more_of, older_of, plain, signal, stop_of, stopped_as, terminal_of,
+    terminated,
 };
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
@@ -120,17 +121,21 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
     if !is_full_screen {
         text = set_off(&output).into_owned() + &more_of(&fresh);
     }
+    let stop = code.and_then(|code| stop_of(session, code));
     if let Some(code) = code {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&format!("--- COMMAND FINISHED (exit code {code}) ---"));
+        text.push_str(&match stop {
+            Some(stop) => format!("--- COMMAND STOPPED ({} ---", stopped_as(code, stop)),
+            None => format!("--- COMMAND FINISHED (exit code {code}) ---"),
+        });
     }
     let (file, file_bytes) = older_of(&fresh);
     let exit_code = code.or_else(|| session.process.ended()?.exit_code);
     let data = json!({
         "id": session.id, "running": is_open && !at_prompt, "open": is_open, "atPrompt": at_prompt, "exitCode": exit_code,
-        "signal": signal(session),
+        "stopped": stop.is_some(), "signal": signal(session),
         "fullScreen": is_full_screen, "output": output, "droppedBytes": fresh.dropped, "more": fresh.more,
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });

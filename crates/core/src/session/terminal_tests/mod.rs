@@ -19,6 +19,7 @@ use crate::tool::{Part, ToolResult};
 use crate::toolset::{Application, CallOptions, Toolset};
 
 mod answered;
+mod asking;
 mod between;
 mod ceilings;
 mod echoes;
@@ -33,6 +34,7 @@ mod programs;
 mod reading;
 mod replaced;
 mod stopped;
+mod suspended;
 mod typed_ahead;
 mod whereabouts;
 mod whole;
@@ -298,8 +300,12 @@ async fn keys_stop_and_resume_jobs_and_the_end_of_a_session_is_the_end_of_all_of
     exec(&toolset, "clear").await;
     start(&toolset, sleeps).await;
     until_shown(&toolset, "\nready").await;
-    let suspended = finished(&toolset, press(&toolset, &["ctrl-z"]).await).await;
+    let mut suspended = press(&toolset, &["ctrl-z"]).await.text;
+    while !suspended.contains("---") {
+        suspended.push_str(&call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await.text);
+    }
     assert!(suspended.contains("Stopped"), "{suspended}");
+    assert!(suspended.contains("--- COMMAND STOPPED ("), "{suspended}");
     assert!(exec(&toolset, "jobs").await.text.contains("sleep 300"));
     let over = exec(&toolset, "kill %1; wait; echo over").await.text;
     assert!(over.lines().any(|line| line == "over"), "{over}");
@@ -493,6 +499,10 @@ async fn of_a_line_of_progress_the_first_and_the_last_state_are_told() {
     let bar = "for i in $(seq 1 100); do printf \"\\r$i%%\"; done; echo; echo end";
     let told = exec(&toolset, bar).await.text;
     assert_eq!(told, "1%\n... [98 more state(s) of this line left out] ...\n100%\nend");
+    // As npm draws, and as `man` prints.
+    let spinner = "for i in $(seq 1 9); do printf \"\\033[1G\\033[0K$i%%\"; done; echo; printf 'N\\bNa\\ba _\\bx\\n'";
+    let told = exec(&toolset, spinner).await.text;
+    assert_eq!(told, "1%\n... [7 more state(s) of this line left out] ...\n9%\nNa x");
 }
 
 #[tokio::test]
