@@ -33,6 +33,7 @@ mod ignored;
 mod ls;
 mod mkdir;
 mod move_file;
+mod no_session;
 mod read_file;
 mod read_media;
 mod result;

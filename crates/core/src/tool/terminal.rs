@@ -27,6 +27,7 @@ use crate::text::shown::shown_to_person;
 use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, over};
 use crate::tool::going_on::{going_on, started};
+use crate::tool::no_session::not_open;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 20 s: as TT-10.
@@ -60,7 +61,7 @@ impl Tool for ShellExec {
         groups: &[Group::Terminal],
         description: "Runs a command in a shell on a terminal. The shell of a session lasts: directory, variables and history \
                       stay for the next call with the same `id`. A command that takes longer than `timeout` seconds (20, at most \
-                      590), or with `block: false`, is not ended but goes on there: look with `shell_view` or `shell_screen`, write to it with \
+                      590), that asks for input (told after 2 s), or with `block: false`, is not ended but goes on there: look with `shell_view` or `shell_screen`, write to it with \
                       `shell_write_to_process`, end the session with `shell_kill_process`. Interactive programs work.",
         instruction: "`shell_exec` runs a command in a terminal session that keeps its directory and variables; use it for \
                       interactive programs and for work in several steps.",
@@ -396,7 +397,7 @@ impl Tool for ShellKill {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
             let Some(session) = session else {
-                return Err(Error::invalid(format!("No active session found with ID '{}'.", Shown(&self.id))));
+                return Err(not_open(view, &self.id));
             };
             // What they do in it is theirs to end.
             session.check_free()?;

@@ -17,7 +17,7 @@ use super::terminal::{
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::backend::process::{Order, TerminalSize};
-use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::error::{Error, ErrorKind, Result};
 use crate::media::image::Format;
 use crate::media::{terminal, too_large};
 use crate::path::VirtualPath;
@@ -26,6 +26,7 @@ use crate::session::screen::ScreenView;
 use crate::session::terminal::ShellState;
 use crate::text::ours::set_off;
 use crate::text::shown::shown_to_person;
+use crate::tool::no_session::unknown;
 use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
 
 /// The input of `shell_view`.
@@ -68,7 +69,7 @@ impl Tool for ShellView {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(view, &self.id))?;
             let terminal = terminal_of(&session)?;
             session.notice_prompt();
             // An end whose output was shown already is news too.
@@ -213,7 +214,7 @@ impl Tool for ShellScreen {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(view, &self.id))?;
             session.drawn().await;
             let (look, still) = {
                 let mut screen = terminal_of(&session)?.screen().lock();
@@ -324,7 +325,7 @@ impl Tool for ShellResize {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(view, &self.id))?;
             let size = TerminalSize::new(self.columns, self.rows)?;
             session.check_free()?;
             let terminal = terminal_of(&session)?;
@@ -338,8 +339,4 @@ impl Tool for ShellResize {
             Ok(ToolResult::new(text, json!({ "id": session.id, "columns": size.columns, "rows": size.rows })))
         })
     }
-}
-
-fn unknown(id: &str) -> Error {
-    Error::invalid(format!("No session found with ID '{}'. `shell_list` lists those there are.", Shown(id)))
 }

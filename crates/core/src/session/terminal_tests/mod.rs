@@ -387,6 +387,31 @@ async fn a_screen_comes_as_a_picture_too_where_images_are_shown() {
     assert_eq!(refused.code.as_deref(), Some("UNSUPPORTED"), "{}", refused.text);
 }
 
+/// Text and keys stood side by side, and whether a return followed was not said: `y enter` were a line and a key, or a line.
+#[tokio::test]
+async fn whoever_is_asked_about_what_is_typed_sees_text_and_keys_apart() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "tools": ["terminal"], "requireExecuteApproval": true }));
+    for (input, expected) in [
+        (json!({ "command": "yes" }), "Type into terminal session s; text with a return: yes"),
+        (
+            json!({ "command": "y enter", "enter": false }),
+            "Type into terminal session s; text without a return: y enter",
+        ),
+        (
+            json!({ "command": "y", "enter": false, "keys": ["enter", " ", "ctrl-c"] }),
+            "Type into terminal session s, then press enter space ctrl-c; text without a return: y",
+        ),
+        (json!({ "command": "", "keys": ["up"] }), "Type into terminal session s, then press up; text with a return: "),
+        (json!({ "keys": ["up", "enter"] }), "Press keys in terminal session s: up enter"),
+    ] {
+        let mut input = input;
+        input["id"] = json!("s");
+        let error = toolset.call("shell_write_to_process", input, CallOptions::default()).await.unwrap_err();
+        assert_eq!(error.details().unwrap()["description"], json!(expected));
+    }
+}
+
 /// Whoever was asked about a command did not see where it would run, and in an open session it ran elsewhere than asked.
 #[tokio::test]
 async fn the_directory_of_a_session_is_shown_to_whoever_is_asked_and_is_that_of_its_beginning() {
