@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::foreground::waits_for_input;
+use super::foreground::listens_for_input;
 use super::marks::Kind;
 use super::terminal::Terminal;
 use crate::backend::process::Process;
@@ -43,7 +43,7 @@ impl Terminal {
         let position = process.position();
         let has_begun = self.marks.lock().since(count).any(|mark| mark.kind == Kind::Begin);
         let is_asking =
-            has_begun && self.line_is_open(process, position) && process.leader().is_some_and(waits_for_input);
+            has_begun && self.line_is_open(process, position) && process.leader().is_some_and(listens_for_input);
         is_asking.then_some(position)
     }
 

@@ -11,6 +11,11 @@ async fn a_command_that_asks_is_told_long_before_its_time_is_over() {
         ("read -p 'Name: ' x; echo \"got $x\"", "got yes"),
         ("python3 -c \"print('got ' + input('? '))\"", "got yes"),
         ("printf 'begun\\nPassword: '; stty -echo; read x; stty echo; echo \"got $x\"", "got yes"),
+        // As the event loops of Node and others wait.
+        (
+            "python3 -c \"import select; print('? ', end='', flush=True); p = select.epoll(); p.register(0, 1); p.poll(); print('got', input())\"",
+            "got yes",
+        ),
         ("touch f; rm -i f; [ -e f ] || echo gone", "gone"),
         // It reads when its question stands there for long.
         ("printf '%s ' on?; sleep 2.5; read x; echo \"got $x\"", "got yes"),
