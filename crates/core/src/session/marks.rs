@@ -197,6 +197,11 @@ impl Marks {
                 self.begin = self.position;
                 return;
             }
+            // A prompt without a code begins, such as one that expands nothing.
+            "A" => {
+                self.redrawn = self.redrawn.or(Some(from).filter(|_| self.shows_a_prompt()));
+                return;
+            }
             "B" => {
                 if let Some(from) = self.redrawn.take() {
                     self.remember(Mark { kind: Kind::Redrawn, from, to: self.position });

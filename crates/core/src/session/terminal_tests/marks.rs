@@ -187,6 +187,17 @@ async fn where_prompts_expand_nothing_the_exit_code_is_the_true_one_or_none() {
         let ended = exec(&toolset, command).await;
         assert_eq!(ended.data.unwrap()["exitCode"], json!(code), "{command}: {}", ended.text);
     }
+    // A prompt that is drawn again is no output then either.
+    exec(&toolset, "PS1=\"(venv) $PS1\"").await;
+    for rows in 10..20 {
+        call(&toolset, "shell_resize", json!({ "id": "s", "columns": 60, "rows": rows })).await;
+        assert_eq!(exec(&toolset, "stty size").await.text, format!("{rows} 60"));
+    }
+    assert_eq!(
+        exec(&toolset, "shopt -s promptvars; (exit 3)").await.text,
+        "Command ended with exit code 3.\n(no output)"
+    );
+    until_shown(&toolset, "(venv) mine> shopt -s").await;
     // Nothing is left that could say it.
     for command in ["unset PROMPT_COMMAND; (exit 7)", "shopt -u promptvars; unset PROMPT_COMMAND; (exit 7)"] {
         let input = json!({ "id": command.len().to_string(), "command": "shopt -u promptvars" });
