@@ -55,13 +55,14 @@ impl ShellInput {
     fn refused(&self, error: Error) -> Error {
         let id = Shown(&self.shell_id);
         match error.kind() {
-            ErrorKind::Closed => {
-                Error::invalid(format!("Background shell {id} reads no more input: it ended, or its input was ended."))
-            }
+            ErrorKind::Closed => Error::invalid(format!(
+                "Background shell {id} reads no more input: it ended, or its input was ended. `read_output` shows which."
+            )),
             ErrorKind::Timeout => Error::new(
                 ErrorKind::Busy,
                 format!(
-                    "Background shell {id} does not read: what it was given before still waits, and this was not given."
+                    "Background shell {id} does not read: what it was given before still waits, and this was not given. See with \
+                     `read_output` what it is at, and give it then."
                 ),
             ),
             _ => error,
