@@ -1,6 +1,6 @@
 // Terminals through the package.
 
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -110,6 +110,22 @@ test('sessions keep their shell; the methods are the tools', async () => {
   expect((await terminals.kill('main')).text).toBe("Process in session 'main' has been terminated.")
   await terminals.close()
   await expect(terminals.list()).rejects.toMatchObject({ code: 'CLOSED' })
+})
+
+test('a program of Node that asks is told of before the time of the call is over', async () => {
+  const terminals = new Terminals({ backend, requireExecuteApproval: false })
+  const program = [
+    "const lines = require('node:readline').createInterface(process.stdin, process.stdout)",
+    "lines.question('Name: ', (name) => { console.log(`got ${name}`); lines.close() })",
+  ].join('\n')
+  writeFileSync(join(root, 'asks.cjs'), program)
+  const asked = await terminals.exec('n', `${process.execPath} asks.cjs`, { timeout: 120_000 })
+  expect(asked.text).toMatch(/^The command waits for input in session 'n'/)
+  expect(asked.data).toMatchObject({ waitsForInput: true, running: true, timedOut: false, exitCode: null })
+  const answered = await terminals.write('n', 'Ada')
+  const finished = await shownUntil(() => terminals.view('n', { wait: 30_000 }), answered, 'COMMAND FINISHED')
+  expect(finished).toContain('got Ada\n--- COMMAND FINISHED (exit code 0) ---')
+  await terminals.close()
 })
 
 test('a person answers for the model, in their own words and with the session before their eyes', async () => {

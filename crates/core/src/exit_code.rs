@@ -46,6 +46,19 @@ pub fn meaning(command: &str, code: i32) -> Option<&'static str> {
     }
 }
 
+/// What stopped a command of a terminal session whose shell told this code: it has not ended. A program may end with such a code itself.
+pub fn stop(code: i32) -> Option<&'static str> {
+    match code {
+        145 if cfg!(target_os = "macos") => Some("SIGSTOP"),
+        146 if cfg!(target_os = "macos") => Some("Ctrl-Z, SIGTSTP"),
+        147 => Some("SIGSTOP"),
+        148 => Some("Ctrl-Z, SIGTSTP"),
+        149 => Some("SIGTTIN: it read the terminal in the background"),
+        150 => Some("SIGTTOU: it wrote to the terminal in the background"),
+        _ => None,
+    }
+}
+
 /// What it means that a signal ended a command, in brackets, where the signal stands for a ceiling.
 pub fn meaning_of_signal(signal: &str) -> &'static str {
     if signal == "SIGXFSZ" { " (a larger file than it may write)" } else { "" }

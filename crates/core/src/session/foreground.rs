@@ -24,6 +24,19 @@ pub(super) fn waits_for_input(leader: u32) -> bool {
     session.foreground_group(leader).into_iter().any(|pid| wait_of(pid, session.terminal).is_some())
 }
 
+/// The same, or in an event loop that listens to the terminal too, as those of Node: such a program may be at work as well.
+#[cfg(target_os = "linux")]
+pub(super) fn listens_for_input(leader: u32) -> bool {
+    let Some(session) = Stat::of(leader) else { return false };
+    let listens = |pid: u32| {
+        let Some(events) = event_loop_of(&read(format!("/proc/{pid}/syscall"))) else { return false };
+        let known = read(format!("/proc/{pid}/fdinfo/{events}"));
+        listened_to(&known).any(|descriptor| is_terminal(pid, descriptor, session.terminal))
+    };
+    let group = session.foreground_group(leader);
+    group.into_iter().any(|pid| wait_of(pid, session.terminal).is_some() || listens(pid))
+}
+
 /// Whether the leader itself has the terminal and waits in a line editor: a shell such as bash does so at its prompt, and not for
 /// a `read` of its own.
 #[cfg(target_os = "linux")]
@@ -67,6 +80,29 @@ fn is_line_editor(call: &str) -> bool {
     }
 }
 
+/// Whether a process that the leader started is stopped, as by Ctrl-Z. `None` where that cannot be known.
+#[cfg(target_os = "linux")]
+pub(super) fn has_stopped_child(leader: u32) -> Option<bool> {
+    Stat::of(leader)?;
+    Some(children_of(leader).into_iter().any(|child| is_stopped(&read(format!("/proc/{child}/stat")))))
+}
+
+/// `T` behind a name that may hold anything.
+#[cfg(target_os = "linux")]
+fn is_stopped(stat: &str) -> bool {
+    stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T'))
+}
+
+#[cfg(target_os = "linux")]
+fn children_of(pid: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let children = |thread: std::fs::DirEntry| read(format!("{}/children", thread.path().display()));
+    let numbers = |children: String| -> Vec<u32> {
+        children.split_ascii_whitespace().filter_map(|child| child.parse().ok()).collect()
+    };
+    threads.take(PROCESSES).map(children).flat_map(numbers).collect()
+}
+
 /// The words that the program of the leader was started with, each with a NUL behind it; none where that cannot be known.
 pub(super) fn words_of(leader: u32) -> Vec<u8> {
     std::fs::read(format!("/proc/{leader}/cmdline")).unwrap_or_default()
@@ -78,12 +114,22 @@ pub(super) fn waits_for_input(_leader: u32) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
+pub(super) fn has_stopped_child(_leader: u32) -> Option<bool> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
 pub(super) fn reads_a_line(_leader: u32) -> Option<bool> {
     None
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn edits_a_line(_leader: u32) -> bool {
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn listens_for_input(_leader: u32) -> bool {
     false
 }
 
@@ -136,11 +182,7 @@ impl Stat {
             if !found.contains(&pid) && Self::of(pid).is_some_and(|stat| stat.group == self.foreground) {
                 found.push(pid);
             }
-            let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-            for thread in threads.take(PROCESSES) {
-                let children = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-                next.extend(children.split_ascii_whitespace().filter_map(|child| child.parse::<u32>().ok()));
-            }
+            next.extend(children_of(pid));
         }
         found
     }
@@ -203,6 +245,31 @@ fn waited_for(call: &str, memory: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Opt
     }
 }
 
+/// The descriptor by which a call (`number first …`) waits for events: `epoll_wait` and its kin.
+#[cfg(target_os = "linux")]
+fn event_loop_of(call: &str) -> Option<u64> {
+    let mut words = call.split_ascii_whitespace();
+    match (std::env::consts::ARCH, words.next()?) {
+        ("x86_64", "232" | "281" | "441") | ("aarch64", "22" | "441") => {
+            u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()
+        }
+        _ => None,
+    }
+}
+
+/// The descriptors that such a one waits to read, of what the kernel tells of it: lines `tfd: number events: bits data: …`.
+#[cfg(target_os = "linux")]
+fn listened_to(known: &str) -> impl Iterator<Item = u64> + '_ {
+    let reads = |line: &str| {
+        let mut words = line.strip_prefix("tfd:")?.split_ascii_whitespace();
+        let descriptor = words.next()?.parse().ok()?;
+        let events = u32::from_str_radix(words.nth(1)?, 16).ok()?;
+        // EPOLLIN
+        (events & 1 != 0).then_some(descriptor)
+    };
+    known.lines().filter_map(reads).take(DESCRIPTORS)
+}
+
 #[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
 mod tests {
     use super::*;
@@ -247,6 +314,29 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(is_line_editor(call), expected, "{call}");
+        }
+    }
+
+    #[test]
+    fn knows_what_an_event_loop_listens_to() {
+        assert_eq!(event_loop_of("281 0xd 0x7ffe 0x400 0xffffffffffffffff 0x0 0x8 0x7ffe 0x7f3a\n"), Some(13));
+        assert_eq!(event_loop_of("0 0xd 0x7ffe\n"), None);
+        assert_eq!(event_loop_of("running\n"), None);
+        let known = "pos:\t0\nflags:\t02000002\nino:\t17\ntfd:       16 events:       19 data:               10  pos:0 ino:e sdev:9\n\
+                     tfd:       17 events:        4 data:               11  pos:0\ntfd:       x events: 1\n";
+        assert_eq!(listened_to(known).collect::<Vec<_>>(), [16]);
+    }
+
+    #[test]
+    fn knows_what_is_stopped_whatever_its_name_is() {
+        for (stat, expected) in [
+            ("7 (sleep) T 1 7 7", true),
+            ("7 (a) T) S 1 7 7", false),
+            ("7 (a) (S) T 1 7 7", true),
+            ("7 (sleep) t 1 7 7", false),
+            ("", false),
+        ] {
+            assert_eq!(is_stopped(stat), expected, "{stat}");
         }
     }
 

@@ -62,7 +62,7 @@ pub struct Marks {
     found: VecDeque<Mark>,
     /// How many were found before those that are remembered.
     forgotten: u64,
-    /// How many of all of them are ends.
+    /// How many commands ended, also such that only the prompt behind them tells of.
     ends: u64,
     /// A line was typed and its command has not begun: a prompt is the old one, drawn again.
     is_typed: bool,
@@ -197,6 +197,11 @@ impl Marks {
                 self.begin = self.position;
                 return;
             }
+            // A prompt without a code begins, such as one that expands nothing.
+            "A" => {
+                self.redrawn = self.redrawn.or(Some(from).filter(|_| self.shows_a_prompt()));
+                return;
+            }
             "B" => {
                 if let Some(from) = self.redrawn.take() {
                     self.remember(Mark { kind: Kind::Redrawn, from, to: self.position });
@@ -237,6 +242,9 @@ impl Marks {
                 if let Some(end) = self.doubted.take() {
                     self.remember(end);
                 }
+                // What read in that command reads no more.
+                let is_untold = self.last().is_some_and(|mark| matches!(mark.kind, Kind::Begin | Kind::Accepted));
+                self.ends += u64::from(is_untold);
             }
             Kind::Begin | Kind::End(_) | Kind::Continuation | Kind::Accepted | Kind::Typed | Kind::Redrawn => {
                 self.doubted = None

@@ -17,6 +17,7 @@ use crate::cancel::Deadline;
 use crate::error::Result;
 use crate::text::ansi::strip;
 
+mod asking;
 pub mod canvas;
 mod echo;
 mod foreground;
@@ -204,6 +205,11 @@ impl Session {
     pub fn is_replaced(&self) -> bool {
         self.terminal.is_some()
             && self.process.leader().is_some_and(|leader| shells::is_none(&foreground::words_of(leader)))
+    }
+
+    /// Whether something that its shell started is stopped, as by Ctrl-Z. `None` where that cannot be known.
+    pub fn has_stopped_job(&self) -> Option<bool> {
+        self.process.leader().and_then(foreground::has_stopped_child)
     }
 
     /// What is typed to a command, for whoever reads it: where its shell itself does (`read -e`) another key than the return ends a line in

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::backend::{Spill, Spilling};
 use crate::text::ansi::AnsiStripper;
 use crate::text::head_tail::HeadTail;
-use crate::text::progress::last_states;
+use crate::text::progress::{last_states, printed_once};
 
 /// The output of one command that memory does not hold, until now.
 pub struct Overflow {
@@ -92,7 +92,7 @@ impl Overflow {
     /// Takes the last bytes. Of a line in them that was drawn again and again only some states are told, as of shorter output.
     pub fn finish(mut self, bytes: &[u8]) -> Finished {
         let lossy = String::from_utf8_lossy(bytes);
-        let shown = match last_states(&lossy) {
+        let shown = match last_states(&printed_once(&lossy)) {
             states if states == lossy => None,
             states => {
                 let mut shown = String::new();

@@ -54,14 +54,19 @@ impl Sessions {
         if let Some(id) = id.as_deref().filter(|id| state.is_used(id)) {
             return Err(Error::new(
                 ErrorKind::AlreadyExists,
-                format!("Session '{id}' already exists and is running. Use another id, or end it first."),
+                format!(
+                    "Session '{id}' already exists and is running. Use another id, or end it first with `shell_kill_process`."
+                ),
             ));
         }
         let running = state.sessions.iter().filter(|session| session.process.ended().is_none()).count();
         if running + state.starting.len() >= RUNNING {
             return Err(Error::new(
                 ErrorKind::Busy,
-                format!("{RUNNING} commands run in the background already; end one of them first."),
+                format!(
+                    "{RUNNING} sessions and background commands are open already, and no more may be: end one that is not needed with \
+                     `shell_kill_process` or `kill_shell`; `shell_list` or `list_shells` lists them."
+                ),
             ));
         }
         state.starting.push(id.clone());
@@ -173,6 +178,8 @@ mod tests {
         let mut places: Vec<_> = (0..RUNNING).map(|_| sessions.numbered_place().unwrap()).collect();
         assert_eq!(kind(sessions.numbered_place()), Some(ErrorKind::Busy));
         assert_eq!(kind(sessions.place("a")), Some(ErrorKind::Busy));
+        let full = sessions.numbered_place().err().unwrap().to_string();
+        assert!(full.contains("100 sessions") && full.contains("`shell_kill_process`"), "{full}");
         drop(places.pop());
         places.push(sessions.place("a").unwrap());
         let mut drivers = Vec::new();

@@ -40,8 +40,12 @@ pub(super) const LOOK: Duration = Duration::from_millis(300);
 pub enum Ran {
     /// It ended with this code.
     Ended(i32),
+    /// It ended, and the shell did not say with which code.
+    Untold,
     /// It still runs.
     Running,
+    /// It still runs, and waits for what it asked for ([`super::asking`]).
+    Asks,
     /// It is not whole: the shell waits for the rest.
     Incomplete,
     /// The shell reads a line itself, and does not say why: it ended, or asks for something.
@@ -158,8 +162,8 @@ impl Terminal {
             let marks = self.marks.lock();
             // A plain shell asks for the rest of every line that was typed in parts.
             let asks_for_more = !marks.is_plain() && marks.since(before).any(|mark| mark.kind == Kind::Continuation);
-            // An end is told together with the prompt behind it: one wake-up for both.
-            let has_ended = marks.since(before).any(|mark| matches!(mark.kind, Kind::End(_)));
+            // An end is told together with the prompt behind it: one wake-up for both. A prompt that expands nothing may come without one.
+            let has_ended = marks.since(before).any(|mark| matches!(mark.kind, Kind::End(_) | Kind::Begin));
             marks.is_silent()
                 || asks_for_more
                 || (has_ended && marks.last().is_some_and(|mark| mark.kind == Kind::Prompt))
@@ -169,7 +173,11 @@ impl Terminal {
             process.look_on(LOOK_ON, &is_over);
         }
         let is_seen = looks_on && is_over();
-        let is_over = self.wait(process, time, deadline, is_over).await?;
+        let is_over = tokio::select! {
+            biased;
+            is_over = self.wait(process, time, deadline, is_over) => is_over?,
+            () = self.asks(process, before) => return Ok(Ran::Asks),
+        };
         self.is_quick.store(is_seen || !looks_on && is_over && typed.elapsed() < QUICK, Ordering::Relaxed);
         let code = self.ended_since(before);
         if !is_over && code.is_none() {
@@ -178,7 +186,11 @@ impl Terminal {
         }
         let Some(code) = code else {
             let is_silent = self.marks.lock().is_silent();
-            return Ok(if is_silent { Ran::Silent } else { Ran::Incomplete });
+            return Ok(match self.state() {
+                ShellState::AtPrompt => Ran::Untold,
+                ShellState::Starting | ShellState::Continuing | ShellState::Busy if is_silent => Ran::Silent,
+                ShellState::Starting | ShellState::Continuing | ShellState::Busy => Ran::Incomplete,
+            });
         };
         self.prompt(process, PROMPT, deadline).await?;
         Ok(Ran::Ended(code))

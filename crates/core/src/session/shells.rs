@@ -24,6 +24,8 @@ const PASTE_END: &str = "\x1b[201~";
 /// The number of the next prompt, in bash; it may be below zero where the session set the last one. The first is another than that
 /// behind an `unset` of it.
 const NEXT: &str = "$((_gloveport=(10#0${_gloveport+${_gloveport//[^0-9]}}+1)%1000000007))";
+/// Whether prompts of bash expand what stands in them; its options are its own to set.
+const EXPANDS: &str = "${BASHOPTS-promptvars} == *promptvars*";
 /// Ctrl-^: the first byte of the keys that only the host presses.
 pub const HOST_KEY: u8 = 0x1E;
 /// Runs the line at a prompt of bash.
@@ -46,11 +48,12 @@ pub(super) fn start(word: &str) -> String {
 /// prompt has a number, so that one that is drawn again is no news.
 ///
 /// The hook behind a command stands second in a list, so that a file of settings that sets the first leaves it alone, and marks
-/// the prompts again where such a file set others. A bash older than 5.1 has no such list. Where the prompt goes nowhere the hook
-/// itself says how a command ended, on the terminal. It says nothing of itself where commands are traced: traces go nowhere while
-/// it runs, and where nothing is traced nothing is sent elsewhere, which would cost more than the rest of it. Nor does it look at
-/// each prompt where all of them are as it left them. Of its variables, which the session can set, nothing but digits is taken for a
-/// number, and its key is one (`00`, `0x0`): bash runs what stands in a subscript of a number.
+/// the prompts again where such a file set others. A bash older than 5.1 has no such list. Where the prompt goes nowhere, or expands
+/// nothing (`shopt -u promptvars`) and so only says that it begins, the hook itself says how a command ended, on the terminal. It says
+/// nothing of itself where commands are traced: traces go nowhere while it runs, and where nothing is traced nothing is sent
+/// elsewhere, which would cost more than the rest of it. Nor does it look at each prompt where all of them are as it left them. Of its
+/// variables, which the session can set, nothing but digits is taken for a number, and its key is one (`00`, `0x0`): bash runs what
+/// stands in a subscript of a number.
 fn start_bash(word: &str) -> String {
     format!(
         r#"exec /bin/bash --noprofile --rcfile /dev/fd/3 -i 3<<'{word}'
@@ -74,16 +77,18 @@ unset _m _f
 declare -A _gloveport_to=([0x0]=-)
 }} 2>/dev/null
 _gloveport() {{
-builtin set -- '\[\e]133;D;$?;{NEXT};{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" "$1"
-case $3 in "$1"*"$2") ;; *) PS1=${{3//"$1"}}; PS1=$1${{PS1//"$2"}}$2 ;; esac
+builtin set -- '\[\e]133;D;$?;{NEXT};{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" "$1" '\[\e]133;A;{word}\a\]'
+[[ {EXPANDS} ]] || builtin set -- "$5" "$2" "$3" "$4" "$1"
+case $3 in "$1"*"$2") ;; *) PS1=${{3//"$1"}}; PS1=${{PS1//"$5"}}; PS1=$1${{PS1//"$2"}}$2 ;; esac
 case ${{PS2-}} in '\[\e]133;P;{word}\a\]'*) ;; *) PS2='\[\e]133;P;{word}\a\]'${{PS2-}} ;; esac
 case ${{PS0-}} in *'\e]133;C;{word}\a') ;; *) PS0=${{PS0-}}'\e]133;C;{word}\a' ;; esac
 _gloveport_set=$PS1$PS2$PS0
-[[ -t 3 ]] || builtin printf '\e]133;D;%s;%s;{word}\a' "$4" {NEXT} >/dev/tty
+[[ {EXPANDS} ]] || _gloveport_set=$1
+[[ -t 3 && {EXPANDS} ]] || builtin printf '\e]133;D;%s;%s;{word}\a' "$4" {NEXT} >/dev/tty
 }}
 PS1='\$ '
 PS2='> '
-PROMPT_COMMAND=('' '{{ [[ -t 3 && ${{PS1-}}${{PS2-}}${{PS0-}} == "${{_gloveport_set-}}" || -z $((_gloveport_code=$?)) ]] ||
+PROMPT_COMMAND=('' '{{ [[ -t 3 && {EXPANDS} && ${{PS1-}}${{PS2-}}${{PS0-}} == "${{_gloveport_set-}}" || -z $((_gloveport_code=$?)) ]] ||
 _gloveport "$_gloveport_code" 2>/dev/null; }} 3>&2 2>&"${{_gloveport_to[0${{-//[^x]}}0]:-2}}"')
 ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) || PROMPT_COMMAND=("${{PROMPT_COMMAND[1]}}")
 {word}"#

@@ -107,13 +107,19 @@ async fn a_background_shell_is_started_read_listed_and_killed() {
     assert!(!is_alive(&pid));
     assert_eq!(
         call(&toolset, "kill_shell", json!({ "shell_id": "bg_1" })).await.text,
-        "Background shell bg_1 was already finished or unknown."
+        "Background shell bg_1 had ended already: ended(SIGTERM). Read what it printed last with `read_output`."
     );
     let ended = call(&toolset, "read_output", json!({ "shell_id": "bg_1" })).await.text;
     assert_eq!(ended, "[bg_1] ended by SIGTERM\n(no new output)");
     assert!(call(&toolset, "list_shells", json!({})).await.text.starts_with("bg_1  ended(SIGTERM)  "));
     let unknown = call(&toolset, "read_output", json!({ "shell_id": "bg_9" })).await;
-    assert!(unknown.is_error && unknown.text.contains("No such background shell: bg_9"), "{}", unknown.text);
+    assert!(
+        unknown.is_error && unknown.text.contains("No such background shell: bg_9. None runs."),
+        "{}",
+        unknown.text
+    );
+    let unknown = call(&toolset, "kill_shell", json!({ "shell_id": "bg_9" })).await;
+    assert_eq!(unknown.text, "Background shell bg_9 is not there. None runs. `list_shells` lists those there are.");
 }
 
 /// D83: only the newest 200 lines were kept, and nothing said so.
@@ -164,6 +170,27 @@ async fn a_signal_reaches_the_group_and_ends_nothing_by_itself() {
     assert_eq!(data["exitCode"], json!(7));
     let wrong = call(&toolset, "kill_shell", json!({ "shell_id": "bg_1", "signal": "SIGNOSUCH" })).await;
     assert_eq!(wrong.code.as_deref(), Some("INVALID_INPUT"));
+}
+
+/// Each state of a line of progress was told, and a letter that was printed over itself twice.
+#[tokio::test]
+async fn of_a_line_of_progress_commands_without_a_terminal_too_tell_the_first_and_the_last_state() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    let command = "for i in $(seq 1 9); do printf \"\\033[1G\\033[0K$i%%\"; done; echo; printf 'N\\bNa\\ba\\n'";
+    let expected = "1%\n... [7 more state(s) of this line left out] ...\n9%\nNa";
+    let told = call(&toolset, "execute", json!({ "command": command })).await;
+    assert_eq!(told.text, expected);
+    // Programs get it as it came.
+    assert!(told.data.unwrap()["output"].as_str().unwrap().contains("\u{1b}[1G\u{1b}[0K5%"));
+    call(&toolset, "run_in_background", json!({ "command": command })).await;
+    toolset.sessions().find("bg_1").unwrap().process.over().await;
+    let read = call(&toolset, "read_output", json!({ "shell_id": "bg_1" })).await;
+    assert_eq!(read.text, format!("[bg_1] exited (code 0)\n{expected}"));
+    assert!(read.data.unwrap()["output"].as_str().unwrap().contains("\u{1b}[1G\u{1b}[0K5%"));
+    let input = json!({ "command": format!("{command}; exec sleep 300"), "on_timeout": "background", "timeout": 2 });
+    let left = call(&toolset, "execute", input).await;
+    assert!(left.text.ends_with(expected), "{}", left.text);
 }
 
 /// What ran on then nobody could read or end: the tools for it are in another group.

@@ -9,8 +9,9 @@ use crate::error::is_deceptive;
 
 /// How lines begin by which a model is told of commands and sessions. What is said of parts that are left out (`... [`) stands in
 /// output itself when it comes here, and is not told from it.
-const OURS: [&str; 35] = [
+const OURS: [&str; 38] = [
     "--- COMMAND FINISHED",
+    "--- COMMAND STOPPED",
     "--- SESSION TERMINATED",
     "(The whole output is in",
     "(The first ",
@@ -29,6 +30,8 @@ const OURS: [&str; 35] = [
     "Command still runs",
     "Command executed successfully",
     "The command is not whole",
+    "The command waits for input",
+    "The command ended",
     "The call was aborted",
     "The person ",
     "The person's answer",
@@ -126,7 +129,7 @@ mod tests {
             "Input sent to session 's' successfully (no output).",
             "[bg_1] exited (code 0)",
             "Started background shell bg_1 (pid 7). Read its output with `read_output` (shell_id 'bg_1'), end it",
-            "Background shell bg_1 was already finished or unknown.",
+            "Background shell bg_1 had ended already: exited(0).",
             "Killed background shell bg_1.",
             "Sent SIGTERM to background shell bg_1.",
             "[Nothing changed]",

@@ -11,14 +11,15 @@ use serde_json::json;
 use crate::access::{Access, Operation};
 use crate::backend::process::{Order, ProcessSignal};
 use crate::backend::{BoxFuture, Ceiling, ExecuteRequest};
-use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::error::{Error, Result, Shown};
 use crate::exit_code::meaning_of_signal;
 use crate::path::VirtualPath;
 use crate::session::{Fresh, Session};
-use crate::text::ansi::strip;
 use crate::text::ours::set_off;
+use crate::text::progress::readable;
 use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, left_behind, output_file, over};
+use crate::tool::no_session::{backgrounds, unknown_background};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 590 s: the longest wait of one look; a whole call may take 600.
@@ -178,7 +179,7 @@ impl Tool for ReadOutput {
 
 /// New output as text for a model.
 pub(super) fn shown(fresh: &Fresh) -> String {
-    let text = strip(&String::from_utf8_lossy(&fresh.bytes));
+    let text = readable(&String::from_utf8_lossy(&fresh.bytes));
     let text = text.trim_end_matches('\n');
     let marker = match fresh.dropped {
         0 => String::new(),
@@ -236,7 +237,14 @@ impl Tool for KillShell {
             let id = &self.shell_id;
             let session = view.sessions.find(id);
             let finished = || {
-                let text = format!("Background shell {} was already finished or unknown.", Shown(id));
+                let text = match view.sessions.find(id) {
+                    Some(ended) => format!(
+                        "Background shell {} had ended already: {}. Read what it printed last with `read_output`.",
+                        ended.id,
+                        ended.state()
+                    ),
+                    None => format!("Background shell {} is not there. {}", Shown(id), backgrounds(view)),
+                };
                 ToolResult::new(text, json!({ "shellId": id, "killed": false }))
             };
             let Some(session) = session.filter(|session| session.process.ended().is_none()) else {
@@ -311,10 +319,5 @@ pub(super) fn list(sessions: &[Arc<Session>], none: &str) -> ToolResult {
 }
 
 pub(super) fn find(view: &View<'_>, id: &str) -> Result<Arc<Session>> {
-    view.sessions.find(id).ok_or_else(|| {
-        Error::new(
-            ErrorKind::InvalidInput,
-            format!("No such background shell: {}. `list_shells` lists those there are.", Shown(id)),
-        )
-    })
+    view.sessions.find(id).ok_or_else(|| unknown_background(view, id))
 }

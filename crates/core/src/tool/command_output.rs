@@ -3,12 +3,13 @@
 
 use crate::backend::{Spill, Spilling};
 use crate::blocking::blocking;
+use crate::exit_code::stop;
 use crate::session::CommandOutput;
 use crate::session::overflow::Finished;
 use crate::text::ansi::strip;
 use crate::text::head_tail::HeadTail;
 use crate::text::ours::set_off;
-use crate::text::progress::last_states;
+use crate::text::progress::{printed_once, readable};
 
 /// A quarter of what a call may tell is for what was printed before its command.
 const SHARE_OF_BEFORE: usize = 4;
@@ -64,7 +65,11 @@ pub(super) fn said_before(before: &str, missed: Option<i32>) -> String {
         text.push_str(&format!("(Printed in the session before this command:)\n{}\n", set_off(before)));
     }
     if let Some(code) = missed {
-        text.push_str(&format!("(The command before this one ended with exit code {code}.)\n"));
+        let how = match stop(code) {
+            Some(stop) => format!("ended, or was stopped, with exit code {code}: {stop}; `jobs` lists what is stopped"),
+            None => format!("ended with exit code {code}"),
+        };
+        text.push_str(&format!("(The command before this one {how}.)\n"));
     }
     if !text.is_empty() {
         text.push('\n');
@@ -90,11 +95,11 @@ impl Told {
 }
 
 fn text_of(bytes: &[u8]) -> String {
-    strip(&last_states(&String::from_utf8_lossy(bytes))).trim_matches('\n').to_owned()
+    readable(&String::from_utf8_lossy(bytes)).trim_matches('\n').to_owned()
 }
 
 fn whole_text_of(bytes: &[u8]) -> String {
-    strip(&String::from_utf8_lossy(bytes)).trim_matches('\n').to_owned()
+    strip(&printed_once(&String::from_utf8_lossy(bytes))).trim_matches('\n').to_owned()
 }
 
 /// Both ends of a text of which `dropped` bytes before it are gone already, and how many bytes are left out in all.

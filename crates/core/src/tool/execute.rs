@@ -14,8 +14,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::exit_code::{meaning, meaning_of_signal};
 use crate::path::VirtualPath;
 use crate::session::Session;
-use crate::text::ansi::strip;
 use crate::text::ours::set_off;
+use crate::text::progress::readable;
 use crate::text::shown::shown_to_person;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -160,7 +160,7 @@ pub(super) fn over(ceiling: Ceiling) -> &'static str {
 /// What is said of a command that runs on.
 fn shape_left(outcome: &ExecuteOutcome, timeout: Option<Duration>, session: &Session) -> ToolResult {
     let id = &session.id;
-    let output = strip(&outcome.output);
+    let output = readable(&outcome.output);
     let output = set_off(output.trim_end_matches('\n'));
     let text = format!(
         "Command still runs after {} s and goes on as background shell {id}. Read what it prints with `read_output` \
@@ -175,7 +175,7 @@ fn shape_left(outcome: &ExecuteOutcome, timeout: Option<Duration>, session: &Ses
 }
 
 fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
-    let output = strip(&outcome.output);
+    let output = readable(&outcome.output);
     let output = set_off(output.trim_end_matches('\n'));
     let mut text = match (&outcome.signal, outcome.exit_code) {
         _ if outcome.aborted => "Command was aborted; its processes were ended. Output so far:\n".to_owned(),

@@ -53,7 +53,9 @@ impl ShellInput {
         let id = Shown(&self.shell_id);
         match error.kind() {
             ErrorKind::Closed => {
-                let text = format!("Background shell {id} reads no more input: it ended, or its input was ended.");
+                let text = format!(
+                    "Background shell {id} reads no more input: it ended, or its input was ended. `read_output` shows which."
+                );
                 match error.details().and_then(|details| details["partial"]["givenBytes"].as_u64()) {
                     None => Error::invalid(text),
                     Some(given) => Error::invalid(format!("{text} The first {given} bytes were given to it before."))

@@ -22,7 +22,8 @@ use crate::session::line::{EndedLine, Line};
 use crate::session::settle::{COLLECT, FLUSH, Settled, settle};
 use crate::session::terminal::{HOST_KEY, Reader, ShellState, Terminal};
 use crate::session::{Session, Sessions};
-use crate::text::shown::shown_to_person;
+use crate::text::shown::{shown_in_line, shown_to_person};
+use crate::tool::no_session::not_open;
 use crate::tool::shell_input::judged_lines;
 use crate::tool::taking::{TAKE, reads_on};
 use crate::tool::terminal_view::look;
@@ -268,25 +269,22 @@ impl Tool for ShellWrite {
     }
 
     fn describe(&self) -> String {
-        let keys = self.keys.as_deref().unwrap_or_default().join(" ");
-        let text = self.text().unwrap_or_default();
-        format!(
-            "Type into terminal session {}: {} {}",
-            shown_to_person(&self.id),
-            shown_to_person(text),
-            shown_to_person(&keys)
-        )
+        let id = shown_in_line(&self.id);
+        let names =
+            self.keys.iter().flatten().map(|key| if key == " " { "space".to_owned() } else { shown_in_line(key) });
+        let keys = names.collect::<Vec<_>>().join(" ");
+        let Some(text) = self.text() else { return format!("Press keys in terminal session {id}: {keys}") };
+        let ends = if self.enter.unwrap_or(true) { "with a return" } else { "without a return" };
+        let behind = if keys.is_empty() { String::new() } else { format!(", then press {keys}") };
+        // The text stands last: nothing in it looks like what is said of it.
+        format!("Type into terminal session {id}{behind}; text {ends}: {}", shown_to_person(text))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            let none =
-                || Error::invalid(format!("No active non-blocking session found with ID '{}'.", Shown(&self.id)));
-            let session = view.sessions.find(&self.id).ok_or_else(none)?;
+            let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
+            let session = session.ok_or_else(|| not_open(view, &self.id))?;
             let process = &session.process;
-            if process.ended().is_some() {
-                return Err(none());
-            }
             let deadline = &view.call.deadline;
             let turn = session.turn(deadline).await?;
             // Before anything counts as typed.

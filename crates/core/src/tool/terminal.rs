@@ -1,7 +1,6 @@
 //! The group `terminal`: shells on real terminals that last from call to call, one a session. What is typed into them is in
 //! `shell_write`, looks at them are in `terminal_view`, persons who help in `shell_help`.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +12,7 @@ use serde_json::json;
 use crate::access::{Access, Operation};
 use crate::backend::{BoxFuture, Ceiling, CommandLimits, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result, Shown};
-use crate::exit_code::meaning;
+use crate::exit_code::{meaning, stop};
 use crate::lent;
 use crate::path::VirtualPath;
 use crate::session::interrupt::Stopped;
@@ -22,13 +21,13 @@ use crate::session::overflow::Older;
 use crate::session::running::Ran;
 use crate::session::terminal::Terminal;
 use crate::session::{Fresh, Opening, Session};
-use crate::text::ansi::strip;
 use crate::text::ours::set_off;
-use crate::text::progress::last_states;
+use crate::text::progress::readable;
 use crate::text::shown::shown_to_person;
-use crate::tool::command_output::{Told, before_of, said_before, tell};
+use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, over};
-use crate::tool::terminal_view::screen_text;
+use crate::tool::going_on::{going_on, started};
+use crate::tool::no_session::not_open;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 20 s: as TT-10.
@@ -62,7 +61,7 @@ impl Tool for ShellExec {
         groups: &[Group::Terminal],
         description: "Runs a command in a shell on a terminal. The shell of a session lasts: directory, variables and history \
                       stay for the next call with the same `id`. A command that takes longer than `timeout` seconds (20, at most \
-                      590), or with `block: false`, is not ended but goes on there: look with `shell_view` or `shell_screen`, write to it with \
+                      590), that asks for input (told after 2 s), or with `block: false`, is not ended but goes on there: look with `shell_view` or `shell_screen`, write to it with \
                       `shell_write_to_process`, end the session with `shell_kill_process`. Interactive programs work.",
         instruction: "`shell_exec` runs a command in a terminal session that keeps its directory and variables; use it for \
                       interactive programs and for work in several steps.",
@@ -174,7 +173,10 @@ impl ShellExec {
         let code = match ran {
             Ran::Ended(code) => Some(code),
             Ran::ShellEnded => session.process.ended().and_then(|outcome| outcome.exit_code),
-            Ran::Running | Ran::Incomplete | Ran::Silent => return going_on(view, session, ran, seconds).await,
+            Ran::Untold => None,
+            Ran::Running | Ran::Asks | Ran::Incomplete | Ran::Silent => {
+                return going_on(view, session, ran, seconds).await;
+            }
         };
         let told = match &session.terminal {
             Some(terminal) => {
@@ -186,24 +188,31 @@ impl ShellExec {
             }
             None => Told::default(),
         };
-        let exit_meaning = code.and_then(|code| meaning(&self.command, code));
-        let text = told.text(|output| match code {
+        let stop = code.filter(|_| ran != Ran::ShellEnded).and_then(|code| stop_of(session, code));
+        let exit_meaning = code.filter(|_| stop.is_none()).and_then(|code| meaning(&self.command, code));
+        let text = told.text(|output| match (code, stop) {
             _ if ran == Ran::ShellEnded => {
                 session.tells_end();
                 format!("{output}\n{}", terminated(session))
             }
-            Some(0) if output.is_empty() => "Command executed successfully (no output).".to_owned(),
-            Some(0) => output.to_owned(),
-            Some(code) => {
+            (Some(0), _) if output.is_empty() => "Command executed successfully (no output).".to_owned(),
+            (Some(0), _) => output.to_owned(),
+            (Some(code), Some(stop)) => {
+                format!("Command was stopped ({}.\n{}", stopped_as(code, stop), or_none(output))
+            }
+            (Some(code), None) => {
                 let reason = exit_meaning.map_or_else(String::new, |meaning| format!(": {meaning}"));
                 format!("Command ended with exit code {code}{reason}.\n{}", or_none(output))
             }
-            None => output.to_owned(),
+            (None, _) => format!(
+                "The command ended, and the shell of session '{id}' did not say with which exit code: its prompt was changed.\n{}",
+                or_none(output)
+            ),
         });
         let data = json!({
             "id": id, "running": false, "open": is_open(session), "exitCode": code, "signal": signal(session), "exitMeaning": exit_meaning, "output": told.output,
             "before": told.before, "beforeExitCode": told.missed, "droppedBytes": told.dropped, "more": false, "spillPath": told.file, "spillBytes": told.file_bytes,
-            "timedOut": false, "ceiling": ceiling(session),
+            "timedOut": false, "waitsForInput": false, "stopped": stop.is_some(), "ceiling": ceiling(session),
         });
         ToolResult { truncated: told.dropped > 0, ..ToolResult::new(text, data) }
     }
@@ -217,6 +226,16 @@ pub(super) fn is_open(session: &Session) -> bool {
 /// The signal by which a session ended.
 pub(super) fn signal(session: &Session) -> Option<String> {
     session.process.ended().and_then(|outcome| outcome.signal)
+}
+
+/// What stopped the command that a session's shell told this code of, where it is stopped and has not ended.
+pub(super) fn stop_of(session: &Session, code: i32) -> Option<&'static str> {
+    stop(code).filter(|_| session.has_stopped_job().unwrap_or(true))
+}
+
+/// How a command is told to be stopped, behind an opening bracket.
+pub(super) fn stopped_as(code: i32, stop: &str) -> String {
+    format!("exit code {code}, {stop}): it has not ended; `fg` goes on with it, `kill %%` ends it")
 }
 
 /// The ceiling for which a session was ended.
@@ -248,86 +267,6 @@ fn reason(session: &Session) -> Option<String> {
 
 fn is_lost(session: &Session) -> bool {
     session.process.ended().is_some_and(|outcome| outcome.supervisor_lost)
-}
-
-/// What is told of a command for whose end nobody waits.
-fn started(view: &View<'_>, session: &Session, terminal: &Terminal) -> ToolResult {
-    let id = &session.id;
-    let (before, dropped, missed) = before(view, session, terminal);
-    let text = format!(
-        "{}Session '{id}' started.\nLook at its output with `shell_view`, write to it with `shell_write_to_process`, end it with \
-         `shell_kill_process`.{}",
-        said_before(&before, missed),
-        replaced(session)
-    );
-    let data = json!({
-        "id": id, "running": true, "open": true, "pid": session.process.pid(), "before": before, "beforeExitCode": missed,
-        "droppedBytes": dropped,
-    });
-    ToolResult { truncated: dropped > 0, ..ToolResult::new(text, data) }
-}
-
-/// What the session printed before the command that was just typed, how much of it is left out, and how what ran before ended, where nobody
-/// was told. It counts as told.
-fn before(view: &View<'_>, session: &Session, terminal: &Terminal) -> (String, u64, Option<i32>) {
-    let (bytes, dropped) = session.printed_before_command(terminal);
-    let (before, dropped) = before_of(&bytes, dropped, view.limits.output_bytes);
-    (before, dropped, terminal.take_missed())
-}
-
-/// What is told of a command that goes on, or that is not whole.
-async fn going_on(view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
-    let (before, before_dropped, missed) =
-        session.terminal.as_ref().map_or_else(Default::default, |terminal| before(view, session, terminal));
-    let fresh = session.fresh_printed(view.limits.output_bytes);
-    session.drawn().await;
-    // What draws a screen is not to be read as lines.
-    let screen = if session.is_full_screen() { screen_text(session).ok() } else { None };
-    let is_full_screen = screen.is_some();
-    let (id, output) = (&session.id, screen.unwrap_or_else(|| plain(&fresh)));
-    let shown = if is_full_screen { Cow::Borrowed(output.as_str()) } else { set_off(&output) };
-    let replaced = replaced(session);
-    let text = if ran == Ran::Silent && replaced.is_empty() {
-        format!(
-            "The shell of session '{id}' reads a line, and does not say why: the command ended and took the session's prompt \
-             away, so that its exit code is not known, or it asks for a line. Answer it with `shell_write_to_process`, or end \
-             the session with `shell_kill_process` and use another. Output so far:\n{}{}",
-            or_none(&shown),
-            more_of(&fresh)
-        )
-    } else if ran == Ran::Incomplete {
-        format!(
-            "The command is not whole: the shell of session '{id}' waits for the rest, such as a closing quote. Give it up \
-             with `shell_write_to_process` and `keys: ['ctrl-c']`, and run the whole."
-        )
-    } else {
-        let time = if ran == Ran::Silent { String::new() } else { format!(" after {seconds} s") };
-        let (what, more) =
-            if is_full_screen { ("It shows", String::new()) } else { ("Output so far", more_of(&fresh)) };
-        format!(
-            "Command still runs{time} and goes on in session '{id}'. Look with `shell_view` or `shell_screen`, write to it with \
-             `shell_write_to_process`, end it with `shell_kill_process`.{replaced} {what}:\n{}{more}",
-            or_none(&shown)
-        )
-    };
-    let text = said_before(&before, missed) + &text;
-    let (file, file_bytes) = older_of(&fresh);
-    let dropped = fresh.dropped + before_dropped;
-    let data = json!({
-        "id": id, "running": true, "open": is_open(session), "exitCode": null, "exitMeaning": null, "fullScreen": is_full_screen, "output": output,
-        "before": before, "beforeExitCode": missed, "droppedBytes": dropped,
-        "more": fresh.more, "spillPath": file, "spillBytes": file_bytes, "timedOut": ran == Ran::Running,
-    });
-    ToolResult { truncated: dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
-}
-
-/// What is said of a session without a shell.
-fn replaced(session: &Session) -> &'static str {
-    if session.is_replaced() {
-        " It took the place of the session's shell (`exec`): when it ends the session ends."
-    } else {
-        ""
-    }
 }
 
 /// Ends what an aborted call had started: nobody waits for it, and whoever stopped the call believes it stopped.
@@ -416,7 +355,7 @@ pub(super) fn terminal_of(session: &Session) -> Result<&Terminal> {
 
 /// Printed output as text for a model.
 pub(super) fn plain(fresh: &Fresh) -> String {
-    let text = strip(&last_states(&String::from_utf8_lossy(&fresh.bytes)));
+    let text = readable(&String::from_utf8_lossy(&fresh.bytes));
     let text = text.trim_matches('\n');
     match fresh.dropped {
         0 => text.to_owned(),
@@ -458,7 +397,7 @@ impl Tool for ShellKill {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
             let Some(session) = session else {
-                return Err(Error::invalid(format!("No active session found with ID '{}'.", Shown(&self.id))));
+                return Err(not_open(view, &self.id));
             };
             // What they do in it is theirs to end.
             session.check_free()?;

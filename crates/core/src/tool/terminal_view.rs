@@ -11,12 +11,13 @@ use serde_json::json;
 
 use super::background::list;
 use super::terminal::{
-    MAX_WAIT_S, ceiling, has_reason, is_open, more_of, older_of, plain, signal, terminal_of, terminated,
+    MAX_WAIT_S, ceiling, has_reason, is_open, more_of, older_of, plain, signal, stop_of, stopped_as, terminal_of,
+    terminated,
 };
 use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::backend::process::{Order, TerminalSize};
-use crate::error::{Error, ErrorKind, Result, Shown};
+use crate::error::{Error, ErrorKind, Result};
 use crate::media::image::Format;
 use crate::media::{terminal, too_large};
 use crate::path::VirtualPath;
@@ -25,6 +26,7 @@ use crate::session::screen::ScreenView;
 use crate::session::terminal::ShellState;
 use crate::text::ours::set_off;
 use crate::text::shown::shown_to_person;
+use crate::tool::no_session::unknown;
 use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
 
 /// The input of `shell_view`.
@@ -67,7 +69,7 @@ impl Tool for ShellView {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(view, &self.id))?;
             let terminal = terminal_of(&session)?;
             session.notice_prompt();
             // An end whose output was shown already is news too.
@@ -120,17 +122,21 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
     if !is_full_screen {
         text = set_off(&output).into_owned() + &more_of(&fresh);
     }
+    let stop = code.and_then(|code| stop_of(session, code));
     if let Some(code) = code {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&format!("--- COMMAND FINISHED (exit code {code}) ---"));
+        text.push_str(&match stop {
+            Some(stop) => format!("--- COMMAND STOPPED ({} ---", stopped_as(code, stop)),
+            None => format!("--- COMMAND FINISHED (exit code {code}) ---"),
+        });
     }
     let (file, file_bytes) = older_of(&fresh);
     let exit_code = code.or_else(|| session.process.ended()?.exit_code);
     let data = json!({
         "id": session.id, "running": is_open && !at_prompt, "open": is_open, "atPrompt": at_prompt, "exitCode": exit_code,
-        "signal": signal(session),
+        "stopped": stop.is_some(), "signal": signal(session),
         "fullScreen": is_full_screen, "output": output, "droppedBytes": fresh.dropped, "more": fresh.more,
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });
@@ -208,7 +214,7 @@ impl Tool for ShellScreen {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(view, &self.id))?;
             session.drawn().await;
             let (look, still) = {
                 let mut screen = terminal_of(&session)?.screen().lock();
@@ -319,7 +325,7 @@ impl Tool for ShellResize {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(&self.id))?;
+            let session = view.sessions.find(&self.id).ok_or_else(|| unknown(view, &self.id))?;
             let size = TerminalSize::new(self.columns, self.rows)?;
             session.check_free()?;
             let terminal = terminal_of(&session)?;
@@ -333,8 +339,4 @@ impl Tool for ShellResize {
             Ok(ToolResult::new(text, json!({ "id": session.id, "columns": size.columns, "rows": size.rows })))
         })
     }
-}
-
-fn unknown(id: &str) -> Error {
-    Error::invalid(format!("No session found with ID '{}'. `shell_list` lists those there are.", Shown(id)))
 }

@@ -346,7 +346,8 @@ fn blocked(error: &Error) -> Assessment {
 pub(super) fn other_reader(kind: ErrorKind) -> Error {
     Error::new(
         kind,
-        "The approval was given to what read in the session then, and that is another program now; ask for it again.",
+        "The approval was given to what read in the session then, and that is another program now. Look with `shell_view` what reads there, \
+         and ask for it again where it still fits.",
     )
 }
 

@@ -81,6 +81,43 @@ async fn a_look_tells_once_why_a_session_ended_also_where_nothing_was_printed() 
     }
 }
 
+/// A model that named a session which had ended, or none, was told no more than that.
+#[tokio::test]
+async fn whoever_names_a_session_that_is_not_open_is_told_which_are() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let looked = call(&toolset, "shell_view", json!({ "id": "x" })).await;
+    assert_eq!(
+        looked.text,
+        "Error: No session found with ID 'x'. None is open: `shell_exec` opens one. `shell_list` lists them."
+    );
+    exec(&toolset, "exit 3").await;
+    for id in ["a", "b"] {
+        call(&toolset, "shell_exec", json!({ "id": id, "command": "true" })).await;
+    }
+    for (tool, input) in [
+        ("shell_view", json!({ "id": "x" })),
+        ("shell_screen", json!({ "id": "x" })),
+        ("shell_resize", json!({ "id": "x", "columns": 80, "rows": 24 })),
+        ("shell_write_to_process", json!({ "id": "x", "command": "y" })),
+        ("shell_kill_process", json!({ "id": "x" })),
+    ] {
+        let refused = call(&toolset, tool, input).await;
+        assert_eq!(refused.text, "Error: No session found with ID 'x'. Open: b, a. `shell_list` lists them.", "{tool}");
+    }
+    for (tool, input) in
+        [("shell_write_to_process", json!({ "id": "s", "command": "y" })), ("shell_kill_process", json!({ "id": "s" }))]
+    {
+        let refused = call(&toolset, tool, input).await;
+        assert_eq!(
+            refused.text,
+            "Error: Session 's' has ended: exited(3). `shell_view` shows what it printed last; `shell_exec` with this id opens a \
+             new one.",
+            "{tool}"
+        );
+    }
+}
+
 /// The end was told by the next look alone, which a model that had its answer did not take.
 #[tokio::test]
 async fn a_write_that_ends_the_session_tells_it() {

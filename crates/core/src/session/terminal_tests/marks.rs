@@ -122,6 +122,10 @@ async fn nothing_that_a_session_does_to_its_shell_costs_it_the_ends_of_its_comma
         ("_gloveport=9223372036854775807", "out"),
         ("_gloveport=99999999999999999999", "out"),
         ("_gloveport=-08", "out"),
+        ("shopt -u promptvars", "out"),
+        ("shopt -u promptvars; PS1='mine> '", "out"),
+        ("shopt -u promptvars; exec 2>/dev/null", "out"),
+        ("shopt -u promptvars; PS1=\"(venv) $PS1\"; set -x", "+ sh -c 'echo out; exit 7'\nout"),
     ]
     .into_iter()
     .enumerate()
@@ -162,6 +166,50 @@ async fn lines_that_are_not_whole_end_with_a_code_of_their_own_and_so_do_those_b
     ] {
         let ended = exec(&toolset, command).await.data.unwrap();
         assert_eq!(ended["exitCode"], json!(code), "{command}");
+    }
+}
+
+/// Prompts that expand nothing had no code in them, or that of a command before.
+#[tokio::test]
+async fn where_prompts_expand_nothing_the_exit_code_is_the_true_one_or_none() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for (command, code) in [
+        ("shopt -u promptvars; (exit 4)", 4),
+        ("echo out", 0),
+        ("(exit 9)", 9),
+        ("PS1='mine> '; (exit 3)", 3),
+        ("(exit 8)", 8),
+        ("shopt -s promptvars; (exit 5)", 5),
+        ("true", 0),
+        ("shopt -u promptvars; (exit 6)", 6),
+    ] {
+        let ended = exec(&toolset, command).await;
+        assert_eq!(ended.data.unwrap()["exitCode"], json!(code), "{command}: {}", ended.text);
+    }
+    // A prompt that is drawn again is no output then either.
+    exec(&toolset, "PS1=\"(venv) $PS1\"").await;
+    for rows in 10..20 {
+        call(&toolset, "shell_resize", json!({ "id": "s", "columns": 60, "rows": rows })).await;
+        assert_eq!(exec(&toolset, "stty size").await.text, format!("{rows} 60"));
+    }
+    assert_eq!(
+        exec(&toolset, "shopt -s promptvars; (exit 3)").await.text,
+        "Command ended with exit code 3.\n(no output)"
+    );
+    until_shown(&toolset, "(venv) mine> shopt -s").await;
+    // Nothing is left that could say it.
+    for command in ["unset PROMPT_COMMAND; (exit 7)", "shopt -u promptvars; unset PROMPT_COMMAND; (exit 7)"] {
+        let input = json!({ "id": command.len().to_string(), "command": "shopt -u promptvars" });
+        call(&toolset, "shell_exec", input).await;
+        let input = json!({ "id": command.len().to_string(), "command": command, "timeout": 60 });
+        let ended = call(&toolset, "shell_exec", input).await;
+        let code = &ended.data.unwrap()["exitCode"];
+        assert!(
+            code.is_null() && ended.text.contains("did not say with which exit code"),
+            "{command}: {code} {}",
+            ended.text
+        );
     }
 }
 

@@ -19,6 +19,7 @@ use crate::tool::{Part, ToolResult};
 use crate::toolset::{Application, CallOptions, Toolset};
 
 mod answered;
+mod asking;
 mod between;
 mod ceilings;
 mod echoes;
@@ -33,6 +34,7 @@ mod programs;
 mod reading;
 mod replaced;
 mod stopped;
+mod suspended;
 mod typed_ahead;
 mod unread;
 mod whereabouts;
@@ -299,8 +301,12 @@ async fn keys_stop_and_resume_jobs_and_the_end_of_a_session_is_the_end_of_all_of
     exec(&toolset, "clear").await;
     start(&toolset, sleeps).await;
     until_shown(&toolset, "\nready").await;
-    let suspended = finished(&toolset, press(&toolset, &["ctrl-z"]).await).await;
+    let mut suspended = press(&toolset, &["ctrl-z"]).await.text;
+    while !suspended.contains("---") {
+        suspended.push_str(&call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await.text);
+    }
     assert!(suspended.contains("Stopped"), "{suspended}");
+    assert!(suspended.contains("--- COMMAND STOPPED ("), "{suspended}");
     assert!(exec(&toolset, "jobs").await.text.contains("sleep 300"));
     let over = exec(&toolset, "kill %1; wait; echo over").await.text;
     assert!(over.lines().any(|line| line == "over"), "{over}");
@@ -380,6 +386,31 @@ async fn a_screen_comes_as_a_picture_too_where_images_are_shown() {
     exec(&blind, "true").await;
     let refused = call(&blind, "shell_screen", json!({ "id": "s", "image": true })).await;
     assert_eq!(refused.code.as_deref(), Some("UNSUPPORTED"), "{}", refused.text);
+}
+
+/// Text and keys stood side by side, and whether a return followed was not said: `y enter` were a line and a key, or a line.
+#[tokio::test]
+async fn whoever_is_asked_about_what_is_typed_sees_text_and_keys_apart() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "tools": ["terminal"], "requireExecuteApproval": true }));
+    for (input, expected) in [
+        (json!({ "command": "yes" }), "Type into terminal session s; text with a return: yes"),
+        (
+            json!({ "command": "y enter", "enter": false }),
+            "Type into terminal session s; text without a return: y enter",
+        ),
+        (
+            json!({ "command": "y", "enter": false, "keys": ["enter", " ", "ctrl-c"] }),
+            "Type into terminal session s, then press enter space ctrl-c; text without a return: y",
+        ),
+        (json!({ "command": "", "keys": ["up"] }), "Type into terminal session s, then press up; text with a return: "),
+        (json!({ "keys": ["up", "enter"] }), "Press keys in terminal session s: up enter"),
+    ] {
+        let mut input = input;
+        input["id"] = json!("s");
+        let error = toolset.call("shell_write_to_process", input, CallOptions::default()).await.unwrap_err();
+        assert_eq!(error.details().unwrap()["description"], json!(expected));
+    }
 }
 
 /// Whoever was asked about a command did not see where it would run, and in an open session it ran elsewhere than asked.
@@ -494,6 +525,10 @@ async fn of_a_line_of_progress_the_first_and_the_last_state_are_told() {
     let bar = "for i in $(seq 1 100); do printf \"\\r$i%%\"; done; echo; echo end";
     let told = exec(&toolset, bar).await.text;
     assert_eq!(told, "1%\n... [98 more state(s) of this line left out] ...\n100%\nend");
+    // As npm draws, and as `man` prints.
+    let spinner = "for i in $(seq 1 9); do printf \"\\033[1G\\033[0K$i%%\"; done; echo; printf 'N\\bNa\\ba _\\bx\\n'";
+    let told = exec(&toolset, spinner).await.text;
+    assert_eq!(told, "1%\n... [7 more state(s) of this line left out] ...\n9%\nNa x");
 }
 
 #[tokio::test]

@@ -51,7 +51,11 @@ async fn a_background_shell_is_answered_line_by_line_and_its_input_ended() {
     let last = give(json!({ "shell_id": "bg_1", "text": "é", "close_stdin": true })).await;
     assert_eq!(last.text, "Gave background shell bg_1 its input, and ended it.");
     let late = give(json!({ "shell_id": "bg_1", "text": "late" })).await;
-    assert!(late.is_error && late.text.contains("bg_1 reads no more input"), "{}", late.text);
+    assert!(
+        late.is_error && late.text.contains("bg_1 reads no more input") && late.text.contains("`read_output`"),
+        "{}",
+        late.text
+    );
     assert_eq!(read_to_end(&toolset, "bg_1").await.0, "one|two\nthree\né\nover\n");
     assert_eq!(give(json!({ "shell_id": "bg_1", "close_stdin": true })).await.code.as_deref(), Some("INVALID_INPUT"));
 
