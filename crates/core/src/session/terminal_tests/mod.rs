@@ -32,6 +32,7 @@ mod plain;
 mod programs;
 mod reading;
 mod replaced;
+mod spelled;
 mod stopped;
 mod typed_ahead;
 mod whereabouts;
