@@ -53,6 +53,10 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "stty" if !arguments.iter().all(is_harmless_setting) => {
             Some("'stty' changes what keys and lines on the terminal are".to_owned())
         }
+        // By themselves they put the terminal in order.
+        "tset" | "reset" if !arguments.is_empty() => {
+            Some(format!("'{name}' changes what keys on the terminal are, or prints commands for a shell"))
+        }
         "mapfile" | "readarray" if arguments.iter().any(|word| word.has_letter('C')) => {
             Some(format!("'{name}' runs a command for its lines"))
         }
