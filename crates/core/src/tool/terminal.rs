@@ -21,7 +21,7 @@ use crate::session::keys::check_typed;
 use crate::session::overflow::Older;
 use crate::session::running::Ran;
 use crate::session::terminal::Terminal;
-use crate::session::{Fresh, Opening, Session};
+use crate::session::{Fresh, Session};
 use crate::text::ansi::strip;
 use crate::text::ours::set_off;
 use crate::text::progress::last_states;

@@ -6,6 +6,7 @@ use super::builtins::EVALUATORS;
 use super::deny::{has_option, operands};
 use super::modes;
 use super::paths::{Places, normalised};
+use super::shells::is_input;
 use super::variables::may_become_poison;
 use super::wrappers::WRAPPERS;
 
@@ -74,6 +75,7 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "dd" if arguments.iter().any(|word| word.is_dynamic() && !word.marked().starts_with("if=")) => {
             Some("what 'dd' writes to is known only when it runs".to_owned())
         }
+        "ln" if operands(arguments).any(is_input) => Some("'ln' gives another name to what is read there".to_owned()),
         "ln" => operands(arguments)
             .find_map(|word| places.whole(word))
             .map(|what| format!("'ln' gives another name to {what}")),

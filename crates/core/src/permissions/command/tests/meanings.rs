@@ -89,6 +89,8 @@ const STOPPED: &[&str] = &[
     "bash --rcfile /dev/tty",
     "bash --init-file /dev/tty x",
     "make -f /dev/tty",
+    "ln -s /dev/tty x; sh x",
+    "ln -s /proc/self/fd/0 x && . ./x",
     // Programs that start a shell.
     "script",
     "script x",
@@ -168,6 +170,7 @@ const PASSED: &[&str] = &[
     "script -c 'ls' x",
     "script -qec ls /dev/null",
     "linux64 ls",
+    "ln -s ../x y",
     "linux32 -- ls",
     "reset",
     "tset",
