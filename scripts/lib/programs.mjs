@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 /** By program, the tests that need it; no other test has these names in its own. */
 const DRIVEN = {
   vim: ['drives_vim', 'drives_an_interactive_rebase'],
-  less: ['drives_less'],
+  less: ['drives_less', 'less_runs_no_commands'],
   top: ['drives_top'],
   python3: ['drives_python'],
   busybox: [

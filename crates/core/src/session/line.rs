@@ -5,31 +5,50 @@
 //! what it is then only its reader knows. A key that interrupts takes away what was not read yet, and a shell drops its line at
 //! it, or does not: what the line may be then is told beside it, so that what is denied stays denied. So is the line without the
 //! letter behind the key: a shell that reads it while the signal arrives drops it.
+//!
+//! What is a key to a line editor is a letter to a program that has whole lines of the kernel ([`reading`]): there an escape and a
+//! return end a line, and Ctrl-L joins a `#` to the word before it. A line with such a key in it is asked about, and judged both ways.
+
+mod reading;
+#[cfg(test)]
+mod tests;
+
+use reading::{Reading, runs_behind_escape, runs_in_command_mode, runs_of_letter};
 
 /// 64 KiB of one line are remembered; of a longer one it is not known what it is.
 const LINE_BYTES: usize = 64 << 10;
-/// 16 more texts that a line may be, of 4 KiB each. All are judged, in each line of a call; of a longer one it is only not known
+/// 16 more readings that a line may have, of 4 KiB each. All are judged, in each line of a call; of a longer one it is only not known
 /// what it is.
 const OTHERS: usize = 16;
 const OTHER_BYTES: usize = 4 << 10;
+/// The key `insert`, behind which a line editor takes the next one for a letter, as it does behind Ctrl-V and Ctrl-Q.
+const INSERT: &[u8] = b"\x1b[2~";
 
 /// A line that was not ended yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
     /// Its characters, in the order in which they were typed.
-    text: String,
+    typed: Reading,
     /// What it may be besides, where keys took some of them away.
-    others: Vec<String>,
+    others: Vec<Reading>,
     /// Whether it is nothing but its characters.
     is_known: bool,
+    /// Whether a key in it is a letter to some readers, and changes nothing for others.
+    is_read_otherwise: bool,
     /// What it was, or may have been, when the call began that types now: its reader may have that.
-    before: Vec<String>,
+    before: Vec<Reading>,
     /// Whether that call ended a line.
     has_ended: bool,
     /// Whether that call interrupted. A reader may still be at that, and lose what the call types behind it.
     has_interrupted: bool,
     /// Whether something interrupted and no letter was typed since: the signal may arrive when its reader has the next one.
     may_be_cut: bool,
+    /// Whether its reader may take letters for commands: an escape was typed in it, or a letter whose bytes may be one.
+    is_commanded: bool,
+    /// Whether the last key was an escape, of which the next one may be a part.
+    is_escaped: bool,
+    /// Whether the last key may have made a letter of the next one.
+    is_quoted: bool,
 }
 
 /// A line at its end.
@@ -37,22 +56,36 @@ pub struct Line {
 pub struct EndedLine {
     /// Its characters.
     pub text: String,
-    /// What it may be besides, where keys took some of them away.
+    /// What it may be besides, where keys took some of them away, or are letters to its reader.
     pub others: Vec<String>,
     /// Whether it is nothing but its characters.
     pub is_known: bool,
 }
 
+/// What a key did.
+enum Taken {
+    /// It ran nothing.
+    Nothing,
+    /// It may have run what there is of the line, which may go on.
+    MayRun,
+    /// It ended this line, or may have; `None` for an empty one.
+    Ended(Option<EndedLine>),
+}
+
 impl Default for Line {
     fn default() -> Self {
         Self {
-            text: String::new(),
+            typed: Reading::default(),
             others: Vec::new(),
             is_known: true,
+            is_read_otherwise: false,
             before: Vec::new(),
             has_ended: false,
             has_interrupted: false,
             may_be_cut: false,
+            is_commanded: false,
+            is_escaped: false,
+            is_quoted: false,
         }
     }
 }
@@ -60,107 +93,188 @@ impl Default for Line {
 impl Line {
     /// Whether nothing was typed.
     pub fn is_empty(&self) -> bool {
-        self.text.is_empty() && self.is_known
+        self.typed.edited.is_empty() && self.is_known && !self.is_read_otherwise
     }
 
     /// Whether characters were typed.
     pub fn has_text(&self) -> bool {
-        !self.text.is_empty()
+        !self.typed.edited.is_empty()
     }
 
-    /// The bytes of its characters.
+    /// The bytes of its characters, or more.
     pub fn bytes(&self) -> usize {
-        self.text.len()
+        self.typed.bytes()
     }
 
     /// Notes that another call types now: what was typed so far may have been read.
     pub fn begin_call(&mut self) {
         if self.has_interrupted {
-            self.may_be(String::new());
+            self.may_be(Reading::default());
         }
-        self.before = self.texts();
+        self.before = self.readings();
         self.has_ended = false;
         self.has_interrupted = false;
     }
 
-    /// Takes text, whose line ends are returns. The lines that end in it.
+    /// Takes text, whose line ends are returns. The lines that end in it, and what some letter of the last one may have run.
     pub fn write(&mut self, text: &str) -> Vec<EndedLine> {
         let mut buffer = [0; 4];
-        text.chars().filter_map(|character| self.press(character.encode_utf8(&mut buffer).as_bytes())).collect()
+        let mut ended = Vec::new();
+        let mut may_run = false;
+        for character in text.chars() {
+            match self.take(character.encode_utf8(&mut buffer).as_bytes()) {
+                Taken::Nothing => {}
+                // Told once: each time would cost the square of a long text.
+                Taken::MayRun => may_run = true,
+                Taken::Ended(line) => {
+                    may_run = false;
+                    ended.extend(line);
+                }
+            }
+        }
+        if may_run {
+            ended.extend(self.so_far());
+        }
+        ended
     }
 
     /// Takes the bytes of one key. The line, where the key may end it, or may run some of it.
     pub fn press(&mut self, key: &[u8]) -> Option<EndedLine> {
+        // A letter that is a command is no part of what it runs.
+        let before = if self.is_commanded { self.so_far() } else { None };
+        match self.take(key) {
+            Taken::Nothing => None,
+            Taken::MayRun => before.or_else(|| self.so_far()),
+            Taken::Ended(line) => line,
+        }
+    }
+
+    fn take(&mut self, key: &[u8]) -> Taken {
+        let was_quoted = std::mem::replace(&mut self.is_quoted, matches!(key, [0x11 | 0x16]) || key == INSERT);
+        let was_escaped = std::mem::replace(&mut self.is_escaped, key == [0x1B]);
         match key {
-            b"\r" | b"\n" => self.end(),
+            // Behind an escape a line editor changes its mode at it, and behind Ctrl-V it is a letter.
+            b"\r" | b"\n" if was_escaped || was_quoted => self.may_end(key),
+            b"\r" | b"\n" => Taken::Ended(self.end()),
             // Ctrl-O ends it too, and recalls the next one of the history.
             [0x0F] => {
-                let ended = self.end();
+                let ended = self.may_end(key);
                 self.is_known = false;
                 ended
             }
-            // Ctrl-D is the end of input: a shell runs what it has, and a line editor deletes.
-            [0x04] => self.so_far(),
+            // Ctrl-D is the end of input: a shell runs what it has, and a line editor deletes, or ends the line.
+            [0x04] => {
+                if !self.is_empty() {
+                    self.may_be(Reading::default());
+                }
+                Taken::MayRun
+            }
             // Ctrl-X and another key open a line in an editor, to be run, or type again what was typed before.
             [0x18] => {
+                // What was typed before it is what it was.
                 let line = self.so_far();
+                self.press_key(key);
                 self.is_known = false;
-                line
+                Taken::Ended(line)
             }
             // Ctrl-E goes to the end of a line; behind an escape it expands the commands in it.
-            [0x05] if self.is_known => None,
-            [0x05] => self.so_far(),
+            [0x05] => {
+                self.press_key(key);
+                self.is_read_otherwise = true;
+                if self.is_known { Taken::Nothing } else { Taken::MayRun }
+            }
             // Ctrl-C, Ctrl-Z and Ctrl-\.
             [0x03 | 0x1A | 0x1C] => {
                 self.interrupt();
-                None
+                Taken::Nothing
             }
-            // Ctrl-L: whatever it does, it adds nothing to a line.
-            [0x0C] => None,
-            // Backspace, Ctrl-U and Ctrl-W find nothing to delete.
-            [0x08 | 0x15 | 0x17 | 0x7F] if self.is_empty() => None,
-            [0x1B, rest @ ..] => {
-                self.is_known = false;
-                if rest.iter().any(|byte| matches!(byte, 0x03 | 0x1A | 0x1C)) {
-                    self.interrupt();
-                }
-                if rest.contains(&0x05) { self.so_far() } else { None }
-            }
+            // Ctrl-L draws a line again, and Ctrl-H finds nothing to delete.
+            [0x0C] => self.may_be_letter(key),
+            [0x08] if self.is_empty() => self.may_be_letter(key),
+            // Neither do backspace, Ctrl-U and Ctrl-W, to the kernel neither.
+            [0x15 | 0x17 | 0x7F] if self.is_empty() => Taken::Nothing,
+            [0x1B, rest @ ..] => self.escape(rest),
             [0..=0x1F | 0x7F, ..] => {
+                self.press_key(key);
                 self.is_known = false;
-                None
+                Taken::Nothing
             }
-            character => {
-                // Where the locale has no such letters their bytes are keys: `ü` capitalizes a word and goes back in history.
-                self.is_known &= character.is_ascii();
-                if self.has_interrupted {
-                    self.is_known = false;
-                    self.may_be(String::new());
-                }
-                let character = String::from_utf8_lossy(character);
-                let without = if std::mem::take(&mut self.may_be_cut) { self.texts() } else { Vec::new() };
-                if self.text.len() + character.len() > LINE_BYTES {
-                    self.is_known = false;
-                } else {
-                    self.text.push_str(&character);
-                }
-                self.others.retain_mut(|text| {
-                    text.push_str(&character);
-                    text.len() <= OTHER_BYTES
-                });
-                for text in without {
-                    self.may_be(text);
-                }
-                None
-            }
+            letter => self.letter(letter, was_escaped),
         }
+    }
+
+    /// Takes an escape, and the key with which it was sent.
+    fn escape(&mut self, rest: &[u8]) -> Taken {
+        self.is_known = false;
+        self.is_commanded = true;
+        if rest.iter().any(|byte| matches!(byte, 0x03 | 0x1A | 0x1C)) {
+            self.interrupt();
+            return Taken::Nothing;
+        }
+        self.press_key(&[0x1B]);
+        if matches!(rest, [0x0A | 0x0D | 0x0F]) {
+            return self.may_end(rest);
+        }
+        self.press_key(rest);
+        if !runs_behind_escape(rest) {
+            return Taken::Nothing;
+        }
+        self.may_be(Reading::default());
+        Taken::MayRun
+    }
+
+    /// Takes one character.
+    fn letter(&mut self, bytes: &[u8], was_escaped: bool) -> Taken {
+        let letter = String::from_utf8_lossy(bytes);
+        // Where the locale has no such letters their bytes are keys: `ü` capitalizes a word and goes back in history.
+        let is_ascii = letter.is_ascii();
+        self.is_known &= is_ascii;
+        if self.has_interrupted {
+            self.is_known = false;
+            self.may_be(Reading::default());
+        }
+        let may_run = (was_escaped && runs_behind_escape(bytes))
+            || (self.is_commanded && runs_in_command_mode(bytes))
+            || (!is_ascii && runs_of_letter(bytes));
+        self.is_commanded |= !is_ascii;
+        let without = if std::mem::take(&mut self.may_be_cut) { self.readings() } else { Vec::new() };
+        if self.typed.bytes() + letter.len() > LINE_BYTES {
+            self.is_known = false;
+        } else {
+            self.typed.push(&letter);
+        }
+        self.others.retain_mut(|other| {
+            other.push(&letter);
+            other.bytes() <= OTHER_BYTES
+        });
+        for reading in without {
+            self.may_be(reading);
+        }
+        if may_run { Taken::MayRun } else { Taken::Nothing }
+    }
+
+    /// A key that does nothing to a line, and is a letter to who reads whole lines.
+    fn may_be_letter(&mut self, key: &[u8]) -> Taken {
+        self.press_key(key);
+        self.is_read_otherwise = true;
+        Taken::Nothing
+    }
+
+    /// Notes a key for who reads whole lines.
+    fn press_key(&mut self, key: &[u8]) {
+        if self.typed.bytes() + key.len() > LINE_BYTES {
+            self.is_known = false;
+        } else {
+            self.typed.press(key);
+        }
+        self.others.iter_mut().filter(|other| other.bytes() <= OTHER_BYTES).for_each(|other| other.press(key));
     }
 
     /// The terminal takes away what was not read yet, line ends too, and its reader drops what it has of a line, or keeps it.
     fn interrupt(&mut self) {
         if self.has_ended || !self.is_empty() {
             self.is_known = false;
-            self.may_be(String::new());
+            self.may_be(Reading::default());
             for before in self.before.clone() {
                 self.may_be(before);
             }
@@ -169,14 +283,14 @@ impl Line {
     }
 
     /// All that it may be.
-    fn texts(&self) -> Vec<String> {
-        [std::slice::from_ref(&self.text), &self.others].concat()
+    fn readings(&self) -> Vec<Reading> {
+        [std::slice::from_ref(&self.typed), &self.others].concat()
     }
 
-    fn may_be(&mut self, text: String) {
-        let has_room = self.others.len() < OTHERS && text.len() <= OTHER_BYTES;
-        if has_room && text != self.text && !self.others.contains(&text) {
-            self.others.push(text);
+    fn may_be(&mut self, reading: Reading) {
+        let has_room = self.others.len() < OTHERS && reading.bytes() <= OTHER_BYTES;
+        if has_room && reading != self.typed && !self.others.contains(&reading) {
+            self.others.push(reading);
         }
     }
 
@@ -194,131 +308,35 @@ impl Line {
         line
     }
 
+    /// The end of a line for some readers, and for others a letter or another key: what is typed next begins another line, or goes on
+    /// with this one.
+    fn may_end(&mut self, key: &[u8]) -> Taken {
+        let mut going_on = self.clone();
+        going_on.press_key(key);
+        let ended = self.end();
+        if ended.is_some() {
+            (self.is_known, self.is_commanded) = (false, going_on.is_commanded);
+            going_on.readings().into_iter().for_each(|reading| self.may_be(reading));
+        }
+        Taken::Ended(ended)
+    }
+
     fn so_far(&self) -> Option<EndedLine> {
         if self.is_empty() {
             return None;
         }
-        let Self { text, others, is_known, .. } = self;
-        let mut others = others.clone();
+        let readings = || std::iter::once(&self.typed).chain(&self.others);
+        let mut others: Vec<String> = self.others.iter().map(|other| other.edited.clone()).collect();
         // Letters that are keys may do nothing.
-        for text in std::iter::once(text).chain(&self.others).filter(|text| !text.is_ascii()) {
-            let rest = text.chars().filter(char::is_ascii).collect();
-            if !others.contains(&rest) {
-                others.push(rest);
+        let without = readings().filter(|reading| !reading.edited.is_ascii());
+        let without = without.map(|reading| reading.edited.chars().filter(char::is_ascii).collect());
+        let whole = readings().filter_map(Reading::otherwise);
+        for text in without.chain(whole) {
+            if !others.contains(&text) {
+                others.push(text);
             }
         }
-        Some(EndedLine { text: text.clone(), others, is_known: *is_known })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::session::keys::{CursorKeys, bytes_of};
-
-    #[test]
-    fn lines_end_where_a_reader_may_end_them_and_are_known_while_only_characters_were_typed() {
-        type Case<'a> = (&'a [&'a str], &'a [(&'a str, bool)]);
-        let table: [Case<'_>; 20] = [
-            (&["r", "m", " ", "x", "enter"], &[("rm x", true)]),
-            (&["enter", "enter"], &[]),
-            (&["r", "m", "ctrl-j", "é", "ctrl-m", "e", "enter"], &[("rm", true), ("é", false), ("e", true)]),
-            (&["ctrl-c", "ctrl-l", "ctrl-z", "ctrl-\\", "b", "enter"], &[("b", true)]),
-            (&["a", "ctrl-c", "b", "enter", "c", "enter"], &[("ab", false), ("c", true)]),
-            (&["a", "ctrl-z", "b", "enter"], &[("ab", false)]),
-            (&["a", "ctrl-\\", "b", "enter"], &[("ab", false)]),
-            (&["a", "enter", "ctrl-c", "b", "enter"], &[("a", true), ("b", true)]),
-            (&["ctrl-u", "backspace", "ctrl-w", "a", "enter"], &[("a", true)]),
-            (&["a", "backspace", "enter", "b", "enter"], &[("a", false), ("b", true)]),
-            (&["a", "ctrl-u", "b", "enter"], &[("ab", false)]),
-            (&["up", "enter"], &[("", false)]),
-            (&["s", "tab", "enter"], &[("s", false)]),
-            (&["ctrl-r", "r", "m", "enter"], &[("rm", false)]),
-            (&["alt-.", "enter"], &[("", false)]),
-            (&["ctrl-d", "a", "ctrl-d", "ctrl-d"], &[("a", true), ("a", true)]),
-            (&["ctrl-o", "a", "ctrl-o", "enter"], &[("a", false), ("", false)]),
-            (&["a", "ctrl-e", "escape", "ctrl-e", "alt-ctrl-e"], &[("a", false), ("a", false)]),
-            (&["a", "ctrl-x", "ctrl-e", "enter"], &[("a", true), ("a", false), ("a", false)]),
-            (&["escape", ":", "w", "enter"], &[(":w", false)]),
-        ];
-        for (keys, expected) in table {
-            let mut line = Line::default();
-            let ended = keys.iter().filter_map(|key| {
-                line.begin_call();
-                line.press(&bytes_of(key, CursorKeys::Normal).unwrap())
-            });
-            let ended: Vec<_> = ended.map(|line| (line.text, line.is_known)).collect();
-            let expected: Vec<_> = expected.iter().map(|(text, is_known)| ((*text).to_owned(), *is_known)).collect();
-            assert_eq!(ended, expected, "{keys:?}");
-        }
-    }
-
-    /// A program within a session had another line than the one that was judged.
-    #[test]
-    fn behind_an_interrupt_a_line_may_be_what_was_typed_before_it_or_behind_it_or_both() {
-        type Case<'a> = (&'a [&'a [&'a str]], &'a [&'a [&'a str]]);
-        let table: [Case<'_>; 11] = [
-            (&[&["a", "ctrl-c"], &["b", "enter"]], &[&["ab", "b", "a", ""]]),
-            (&[&["a"], &["b", "ctrl-z"], &["c", "enter"]], &[&["abc", "c", "ac", "ab", "", "a"]]),
-            (
-                &[&["a"], &["b", "ctrl-z", "c", "ctrl-z"], &["d", "enter"]],
-                &[&["abcd", "cd", "acd", "abd", "d", "ad", "abc", "c", "ac", "ab", "", "a"]],
-            ),
-            (&[&["a"], &["enter", "ctrl-\\"], &["b", "enter"]], &[&["a"], &["b", "ab", "", "a"]]),
-            (&[&["a", "enter", "ctrl-c"], &["b", "enter"]], &[&["a"], &["b", ""]]),
-            (
-                &[&["a", "ctrl-c", "b", "ctrl-z", "c"], &["d", "enter"]],
-                &[&["abcd", "bcd", "acd", "cd", "abd", "bd", "ad", "d"]],
-            ),
-            (&[&["ctrl-c", "a", "b"], &["c", "enter"]], &[&["abc", "bc", "c"]]),
-            (&[&["ctrl-c", "a", "enter"], &["b", "enter"]], &[&["a", ""], &["b"]]),
-            (&[&["a", "alt-ctrl-c"], &["b", "enter"]], &[&["ab", "b", "a", ""]]),
-            (&[&["a", "é", "b", "ctrl-c"], &["é", "enter"]], &[&["aébé", "é", "aéb", "", "ab"]]),
-            (&[&["a", "ctrl-c"], &["ctrl-c"], &["enter"]], &[&["a", ""]]),
-        ];
-        for (calls, expected) in table {
-            let mut line = Line::default();
-            let mut ended = Vec::new();
-            for keys in calls {
-                line.begin_call();
-                ended.extend(keys.iter().filter_map(|key| line.press(&bytes_of(key, CursorKeys::Normal).unwrap())));
-            }
-            assert!(!ended.last().unwrap().is_known, "{calls:?}");
-            let ended: Vec<_> = ended.into_iter().map(|line| [vec![line.text], line.others].concat()).collect();
-            assert_eq!(ended, expected, "{calls:?}");
-        }
-        // bash lost the first letter of a line behind a key that ended no line of it.
-        let mut line = Line::default();
-        line.begin_call();
-        line.press(&[0x03]);
-        line.begin_call();
-        line.press(&[0x0C]);
-        let cut = EndedLine { text: "ab".to_owned(), others: vec!["b".to_owned()], is_known: true };
-        let whole = EndedLine { text: "c".to_owned(), others: Vec::new(), is_known: true };
-        assert_eq!(line.write("ab\nc\n"), [cut, whole]);
-        let mut line = Line::default();
-        line.begin_call();
-        for _ in 0..100 {
-            line.write("ab");
-            line.press(&[0x03]);
-        }
-        assert_eq!(line.clone().press(b"\r").unwrap().others.len(), OTHERS);
-        line.begin_call();
-        line.write(&"a".repeat(OTHER_BYTES + 1));
-        let ended = line.press(b"\r").unwrap();
-        assert_eq!((ended.others.len(), ended.is_known), (0, false));
-    }
-
-    #[test]
-    fn text_goes_on_with_what_was_typed_before() {
-        let known = |text: &str| EndedLine { text: text.to_owned(), others: Vec::new(), is_known: true };
-        let mut line = Line::default();
-        assert_eq!(line.write("r"), []);
-        assert_eq!(line.write("m x\nsecond\rthi"), [known("rm x"), known("second")]);
-        assert_eq!(line.write("rd\n\n"), [known("third")]);
-        assert!(line.is_empty());
-        assert_eq!(line.write(&"x".repeat(LINE_BYTES + 1)), []);
-        let ended = line.write("\n");
-        assert_eq!((ended[0].text.len(), ended[0].is_known), (LINE_BYTES, false));
+        let is_known = self.is_known && !self.is_read_otherwise;
+        Some(EndedLine { text: self.typed.edited.clone(), others, is_known })
     }
 }

@@ -9,10 +9,13 @@ use crate::error::{Error, Result};
 /// 120 columns and 40 rows: what is comfortable to read as text.
 const SIZE: TerminalSize = TerminalSize { columns: 120, rows: 40 };
 
+/// What the shell of a session begins with: `less` runs no commands at its keys, which end no line, so that nobody judges them.
+const DEFAULTS: [(&str, &str); 1] = [("LESSSECURE", "1")];
+
 /// What is absent is as ever.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Opening {
-    /// Variables on top of the backend's.
+    /// Variables on top of the backend's and of those that every session begins with.
     pub env: Option<BTreeMap<String, String>>,
     /// Columns of the terminal; 120.
     pub columns: Option<u16>,
@@ -21,6 +24,12 @@ pub struct Opening {
 }
 
 impl Opening {
+    /// The variables that its shell begins with, on top of the backend's.
+    pub fn environment(&self) -> Vec<(String, String)> {
+        let own = self.env.iter().flatten().map(|(name, value)| (name.clone(), value.clone()));
+        DEFAULTS.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().chain(own).collect()
+    }
+
     /// The size of the terminal.
     pub fn size(&self) -> Result<TerminalSize> {
         TerminalSize::new(self.columns.unwrap_or(SIZE.columns), self.rows.unwrap_or(SIZE.rows))

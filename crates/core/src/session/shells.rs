@@ -3,7 +3,8 @@
 //!
 //! At the prompt of bash a return runs nothing: what was typed while a command ran, and not read by it, must not become a
 //! command that nobody judged. It runs a line at a key that only the host presses ([`ACCEPT`]). The keys and functions of its
-//! line editor that run something in another way, or that would take that key for text, are gone.
+//! line editor that run something in another way, or that would take that key for text, are gone; so is the mode of vi that replaces, in
+//! which a return runs the line whatever it is elsewhere.
 //!
 //! bash is told by its own means. A plain `sh` (dash, busybox) has no hook before a command and takes no paste, so that what
 //! is typed at it is one line that says where the command begins, and holds the command as a text to evaluate.
@@ -68,7 +69,7 @@ bind 'set enable-active-region off'
 for _m in emacs vi-insert vi-command; do
 for _f in accept-line operate-and-get-next edit-and-execute-command vi-edit-and-execute-command \
 execute-named-command shell-expand-line insert-comment vi-eof-maybe quoted-insert start-kbd-macro end-kbd-macro \
-call-last-kbd-macro vi-redo re-read-init-file; do bind -m $_m -u $_f; done
+call-last-kbd-macro vi-redo vi-replace re-read-init-file; do bind -m $_m -u $_f; done
 bind -m $_m '"\C-m": kill-whole-line' '"\C-j": kill-whole-line' '"\e[201~": kill-whole-line'
 bind -m $_m '"\C-^a": accept-line' '"\C-^k": kill-whole-line' '"\C-^i": kill-whole-line'
 done

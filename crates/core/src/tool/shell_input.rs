@@ -20,6 +20,9 @@ use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 /// 64 KiB in one call, with the last line end: what a process is given in one piece, so whole or not at all.
 const TEXT_BYTES: usize = 64 << 10;
 
+/// What a shell skips between words.
+const BLANKS: [char; 2] = [' ', '\t'];
+
 /// The input of `shell_input`.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
@@ -79,14 +82,15 @@ fn does_not_read(id: &str) -> Error {
 }
 
 /// Each line as a command, and all of them together where there are more: a quote may go on from one to the next. What reads them
-/// may take a carriage return for a line end, or for a character.
+/// may take a carriage return for a line end, or for a character. Only blanks and tabs are nothing to a shell: a line of other blanks is a
+/// command.
 pub(super) fn judged_lines(text: &str, session: &str, working_directory: &VirtualPath) -> Vec<Access> {
     let access = |command: &str| Access::Command {
         command: command.to_owned(),
         working_directory: working_directory.clone(),
         session: Some(session.to_owned()),
     };
-    let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.trim_matches(BLANKS).is_empty()).collect();
     let whole = (lines.len() > 1 || (!lines.is_empty() && text.contains('\r'))).then(|| access(text));
     lines.into_iter().map(access).chain(whole).collect()
 }

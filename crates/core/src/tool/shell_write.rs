@@ -135,6 +135,14 @@ impl ShellWrite {
         })
     }
 
+    /// The line that its keys alone leave open.
+    fn keys_alone(&self) -> Result<Line> {
+        let mut line = Line::default();
+        let Typed { keys, .. } = self.parts(CursorKeys::Normal)?;
+        Typed { text: String::new(), keys }.behind(&mut line);
+        Ok(line)
+    }
+
     /// Whether nothing but keys that interrupt what runs is typed.
     fn interrupts(&self) -> bool {
         let mut keys = self.keys.iter().flatten();
@@ -337,6 +345,7 @@ impl Tool for ShellWrite {
                 terminal.mark_count()
             });
             let given = process.position();
+            let has_keys = !keys.is_empty();
             match &session.terminal {
                 // Keys behind a command are for it.
                 Some(terminal) if is_at_prompt && !text.is_empty() && !keys.is_empty() => {
@@ -349,6 +358,10 @@ impl Tool for ShellWrite {
             }
             if let Some(terminal) = session.terminal.as_ref().filter(|_| is_at_prompt && self.text().is_some()) {
                 terminal.typed_whole();
+                if has_keys {
+                    // The line that is open behind the command begins with them.
+                    terminal.typed_into(self.keys_alone()?);
+                }
             }
             drop(turn);
             let is_ready = || {

@@ -20,7 +20,7 @@ use crate::session::keys::check_typed;
 use crate::session::overflow::Older;
 use crate::session::running::Ran;
 use crate::session::terminal::Terminal;
-use crate::session::{Fresh, Opening, Session};
+use crate::session::{Fresh, Session};
 use crate::text::ours::set_off;
 use crate::text::progress::readable;
 use crate::text::shown::shown_to_person;
@@ -327,17 +327,19 @@ pub(super) async fn open(
     cwd: Option<&str>,
     tool: &'static str,
 ) -> Result<Arc<Session>> {
-    let size = view.opening.map_or_else(|| Opening::default().size(), Opening::size)?;
-    let variables = view.opening.and_then(|opening| opening.env.clone()).unwrap_or_default();
+    let opening = view.opening.cloned().unwrap_or_default();
+    let size = opening.size()?;
+    let environment = opening.environment();
     let place = view.sessions.place(id)?;
     // The thread of a caller that types at a shell is not held up by the start of one.
     lent::give_back(|| true).await;
     let (terminal, shell, tap) = Terminal::new(size, view.sessions.log(id, size));
-    let terminal = terminal.with_spill(view.spill(), view.limits.output_bytes).with_environment(variables.clone());
+    let terminal =
+        terminal.with_spill(view.spill(), view.limits.output_bytes).with_environment(opening.env.unwrap_or_default());
     let request = TerminalRequest {
         command: Some(shell),
         working_directory: cwd.map(|cwd| view.path(cwd)).transpose()?,
-        environment: variables.into_iter().collect(),
+        environment,
         size,
         limits: CommandLimits::default(),
         tap: Some(tap),

@@ -16,6 +16,7 @@ use super::paths::{self, Aliases, Places};
 use super::running::{Runner, Running};
 use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
+use super::variables::Becomes;
 use super::{allow, bombs, deny, doubt, modes, parser, setting, variables, wrappers};
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
@@ -143,7 +144,7 @@ impl<'a> Analyzer<'a> {
         self.numbers.see_script(&script, &self.functions, &variables);
         let in_sums = script.numbers.read.iter().chain(&script.numbers.set);
         for name in script.loop_variables.iter().chain(in_sums) {
-            self.see_assignment(name);
+            self.see_assignment(name, Becomes::Unknown);
         }
         if let Some(name) = bombs::endless_forks(&script) {
             self.deny(&format!("a loop starts '{name}' in the background without end (a fork bomb)"));
@@ -173,7 +174,7 @@ impl<'a> Analyzer<'a> {
                     list.refuse(format!("it sets the variable '{name}' for a command"));
                 }
                 if !self.is_for_read(name, command) {
-                    self.see_assignment(name);
+                    self.see_assignment(name, Becomes::Text(value.marked()));
                 }
                 self.see_program(name, value.marked());
             }
@@ -261,8 +262,8 @@ impl<'a> Analyzer<'a> {
         name == "IFS" && command.assignments.len() == 1 && reads && !self.functions.contains("read")
     }
 
-    fn see_assignment(&mut self, name: &str) {
-        if variables::is_poison(name) {
+    fn see_assignment(&mut self, name: &str, becomes: Becomes<'_>) {
+        if variables::changes(name, becomes) {
             self.unresolve(&format!("it sets '{name}', which changes what later commands do"));
         }
     }
@@ -334,7 +335,7 @@ impl<'a> Analyzer<'a> {
                 return;
             }
             let name = unwrap::command_name(&layer.arguments, &self.places);
-            let Unwrapped { transparent, inner, scripts, unresolved, assigned } =
+            let Unwrapped { transparent, inner, scripts, unresolved, assigned, clears } =
                 unwrap::unwrap(&layer, name.as_deref(), input);
             if let (Some("read" | "mapfile" | "readarray"), Input::Text(text)) = (name.as_deref(), input)
                 && doubt::is_subscript_with_code(text)
@@ -344,8 +345,14 @@ impl<'a> Analyzer<'a> {
             for reason in unresolved {
                 self.unresolve(&reason);
             }
-            for name in assigned {
-                self.see_assignment(&name);
+            for word in &assigned {
+                let name = word.split(['=', '+']).next().unwrap_or_default();
+                self.see_assignment(name, Becomes::of_word(word));
+            }
+            if clears && self.context.continues {
+                self.unresolve(
+                    "it starts a program without the variables of the session, by which pagers run no commands",
+                );
             }
             if seen > 1
                 && let Some(name) = name.as_deref()
@@ -393,8 +400,8 @@ impl<'a> Analyzer<'a> {
                 self.see_program(variable, value);
             }
         }
-        for variable in setting::variables_set(name, &arguments[1..]).unwrap_or_default() {
-            self.see_assignment(&variable);
+        for (variable, becomes) in setting::assigned(name, &arguments[1..]).unwrap_or_default() {
+            self.see_assignment(&variable, becomes);
         }
         self.arrays.see(name, &arguments[1..]);
         if self.context.continues && self.running.by == Runner::Later && chain::MOVERS.contains(&name) {

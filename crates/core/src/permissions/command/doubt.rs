@@ -6,6 +6,7 @@ use super::builtins::EVALUATORS;
 use super::deny::{has_option, operands};
 use super::modes;
 use super::paths::{Places, normalised};
+use super::shells::is_input;
 use super::variables::may_become_poison;
 use super::wrappers::WRAPPERS;
 
@@ -53,6 +54,10 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "stty" if !arguments.iter().all(is_harmless_setting) => {
             Some("'stty' changes what keys and lines on the terminal are".to_owned())
         }
+        // By themselves they put the terminal in order.
+        "tset" | "reset" if !arguments.is_empty() => {
+            Some(format!("'{name}' changes what keys on the terminal are, or prints commands for a shell"))
+        }
         "mapfile" | "readarray" if arguments.iter().any(|word| word.has_letter('C')) => {
             Some(format!("'{name}' runs a command for its lines"))
         }
@@ -70,6 +75,7 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "dd" if arguments.iter().any(|word| word.is_dynamic() && !word.marked().starts_with("if=")) => {
             Some("what 'dd' writes to is known only when it runs".to_owned())
         }
+        "ln" if operands(arguments).any(is_input) => Some("'ln' gives another name to what is read there".to_owned()),
         "ln" => operands(arguments)
             .find_map(|word| places.whole(word))
             .map(|what| format!("'ln' gives another name to {what}")),

@@ -29,7 +29,12 @@ fn read(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) -> Option<Vec<A
             let (name, glued) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
             match name {
                 "split-string" if !glued => return split(&rest[start + 1..], found),
-                "unset" => start += usize::from(!glued),
+                "unset" if glued => found.assigned.extend(long.split_once('=').map(|(_, name)| name.to_owned())),
+                "unset" => {
+                    start += 1;
+                    found.assigned.extend(rest.get(start).map(|name| name.marked().to_owned()));
+                }
+                "ignore-environment" => found.clears = true,
                 "chdir" => {
                     found.unresolved.push(moves());
                     start += usize::from(!glued);
@@ -42,6 +47,8 @@ fn read(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) -> Option<Vec<A
             }
         } else if let Some(letters) = text.strip_prefix('-') {
             // The first letter with a value takes the rest of the word, or the next one.
+            let flags = letters.find(|letter| "SuCaPLU".contains(letter)).map_or(letters, |end| &letters[..end]);
+            found.clears |= letters.is_empty() || flags.contains('i');
             if let Some((position, letter)) = letters.char_indices().find(|(_, letter)| "SuCaPLU".contains(*letter)) {
                 match letter {
                     'S' if letters == "S" => return split(&rest[start + 1..], found),
@@ -50,12 +57,16 @@ fn read(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) -> Option<Vec<A
                         return None;
                     }
                     'C' | 'P' => found.unresolved.push(moves()),
+                    'u' => {
+                        let glued = Some(&letters[position + 1..]).filter(|name| !name.is_empty());
+                        found.assigned.extend(glued.or(rest.get(start + 1).map(Argument::marked)).map(str::to_owned));
+                    }
                     _ => {}
                 }
                 start += usize::from(position + 1 == letters.len());
             }
-        } else if let Some((name, _)) = text.split_once('=') {
-            found.assigned.push(name.to_owned());
+        } else if text.contains('=') {
+            found.assigned.push(text.to_owned());
         } else {
             break;
         }

@@ -11,7 +11,7 @@ use super::builtins::EVALUATORS;
 use super::known::Variables;
 use super::script::{Part, RawCommand, Script, Word};
 use super::setting::{self, COMPARISONS};
-use super::variables;
+use super::variables::{self, Becomes};
 use super::wrappers::SHELLS;
 
 /// Stands for `$1`, `$2`, … and `$@`.
@@ -346,7 +346,7 @@ fn value_of_text(text: &str) -> Value {
     let names = names_in(text);
     let names: Vec<String> = names.read.into_iter().chain(names.set).collect();
     // Such a text may set them: `IFS=1`.
-    if names.iter().any(|name| variables::is_poison(name)) { Value::Unknown } else { Value::Of(names) }
+    if names.iter().any(|name| variables::changes(name, Becomes::Unknown)) { Value::Unknown } else { Value::Of(names) }
 }
 
 /// The variables of a sum.

@@ -5,7 +5,7 @@ use super::argument::Argument;
 use super::git;
 use super::shells::is_input;
 use super::unwrap::{Layer, Unwrapped};
-use super::variables;
+use super::variables::{self, Becomes};
 
 /// Options that name a program, or hand over program text.
 const OPTIONS: &[(&[&str], &[&str])] = &[
@@ -324,7 +324,7 @@ fn make(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         value.contains(['$', '`', ';', '|', '&', '\n'])
             // What stands behind `!=` is run at once.
             || variable.ends_with('!')
-            || variables::is_poison(name)
+            || variables::changes(name, Becomes::Text(value))
             || matches!(name, ".SHELLFLAGS" | "MAKE" | "MAKE_COMMAND")
             || variables::starts_denied(name, value)
             || value.split(|sign: char| !sign.is_alphanumeric()).any(is_rights)

@@ -5,6 +5,7 @@ use super::chain::MOVERS;
 use super::numbers::names_in;
 use super::parser;
 use super::script::{Part, RawCommand, Script, Word};
+use super::variables::Becomes;
 
 /// Operators of `[[` that compare numbers.
 pub(super) const COMPARISONS: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
@@ -54,10 +55,7 @@ pub(super) fn effect(name: &str, arguments: &[Argument]) -> Effect {
 /// The variables that a builtin sets by its words, or `None` where nobody knows which.
 pub(super) fn variables_set(name: &str, arguments: &[Argument]) -> Option<Vec<String>> {
     match name {
-        "export" | "declare" | "typeset" | "local" | "readonly" | "unset" | "integer" => {
-            let is_operand = |word: &&Argument| !word.marked().starts_with(['-', '+']);
-            arguments.iter().filter(is_operand).map(named).collect()
-        }
+        _ if is_declaration(name) => declared(arguments).map(named).collect(),
         "read" => {
             let Options { mut names, operands } = options(arguments, "adinNptu", 'a')?;
             names.extend(operands.iter().map(named).collect::<Option<Vec<_>>>()?);
@@ -95,6 +93,25 @@ pub(super) fn variables_set(name: &str, arguments: &[Argument]) -> Option<Vec<St
         }
         _ => Some(Vec::new()),
     }
+}
+
+/// The same, each with what it becomes.
+pub(super) fn assigned<'a>(name: &str, arguments: &'a [Argument]) -> Option<Vec<(String, Becomes<'a>)>> {
+    if !is_declaration(name) {
+        return Some(variables_set(name, arguments)?.into_iter().map(|name| (name, Becomes::Unknown)).collect());
+    }
+    let becomes = |word: &'a Argument| Some((named(word)?, Becomes::of_word(word.marked())));
+    declared(arguments).map(becomes).collect()
+}
+
+/// Whether a builtin gives values by words of the form `name=text`, or takes them away.
+fn is_declaration(name: &str) -> bool {
+    matches!(name, "export" | "declare" | "typeset" | "local" | "readonly" | "unset" | "integer")
+}
+
+/// Its words that are no options.
+fn declared(arguments: &[Argument]) -> impl Iterator<Item = &Argument> {
+    arguments.iter().filter(|word| !word.marked().starts_with(['-', '+']))
 }
 
 /// The name that a word of a builtin gives a value to.

@@ -8,15 +8,18 @@ use super::paths::normalised;
 use super::unwrap::Unwrapped;
 use super::wrappers::{INTERPRETER_OPTIONS, SHELLS_WITH_MORE};
 
-/// Whether a word names the command's own input.
+/// Devices that are a terminal, by the beginnings of their names.
+const TERMINALS: [&str; 4] = ["/dev/tty", "/dev/pts/", "/dev/pty", "/dev/console"];
+
+/// Whether a word names the command's own input, or a terminal, which may be that. One that is no full path may lead there by `..`.
 pub(super) fn is_input(word: &Argument) -> bool {
     word.exact().is_some_and(|text| {
         let path = normalised(text, "/");
         text == "-"
-            || text.starts_with('/')
-                && (path == "/dev/stdin"
-                    || path.starts_with("/dev/fd/")
-                    || (path.starts_with("/proc/") && path.contains("/fd/")))
+            || path == "/dev/stdin"
+            || path.starts_with("/dev/fd/")
+            || (path.starts_with("/proc/") && path.contains("/fd/"))
+            || TERMINALS.iter().any(|device| path.starts_with(device))
     })
 }
 

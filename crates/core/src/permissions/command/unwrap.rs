@@ -6,7 +6,7 @@ use super::each::{find, xargs_marks};
 use super::paths::Places;
 use super::runners;
 use super::shells::{alias, interpreter, is_input, shell, text_option, texts};
-use super::wrappers::{FLAGS, FOREIGN_SHELLS, GNU, INTERPRETERS, OPAQUE, SHELLS, WRAPPERS, Wrapper};
+use super::wrappers::{FLAGS, FOREIGN_SHELLS, GNU, INTERPRETERS, OPAQUE, SHELL_STARTERS, SHELLS, WRAPPERS, Wrapper};
 
 /// A command that is to be looked into.
 #[derive(Debug, Clone)]
@@ -31,8 +31,10 @@ pub(super) struct Unwrapped {
     pub(super) scripts: Vec<String>,
     /// What it runs and nobody can tell.
     pub(super) unresolved: Vec<String>,
-    /// Variables that it sets for what it starts.
+    /// Variables that it sets for what it starts: the words that do, or the name of one that it takes away.
     pub(super) assigned: Vec<String>,
+    /// Whether it starts that without any variable but those.
+    pub(super) clears: bool,
 }
 
 /// The command's name as its tables know it: without the directory where that is one of the system, in lower case
@@ -129,6 +131,9 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
         "su" | "runuser" => text_option(rest, name, &mut found),
         "script" => {
             text_option(rest, name, &mut found);
+            if !is_told_command(rest) {
+                found.unresolved.push("'script' starts a shell, which runs what it reads".to_owned());
+            }
             // On BSD the command stands behind the name of the file.
             if let Some(first) = rest.iter().position(|word| !word.marked().starts_with('-'))
                 && let Some(command) = rest.get(first + 1..).filter(|command| !command.is_empty())
@@ -167,6 +172,28 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
         }
     }
     found
+}
+
+/// Whether `script` is told a command: by an option that is surely no value of another one, or behind the name of its file (BSD).
+fn is_told_command(rest: &[Argument]) -> bool {
+    let is_flags =
+        |word: &str| word.strip_prefix('-').is_some_and(|letters| letters.chars().all(|one| "aefqr".contains(one)));
+    let is_told = |(index, word): (usize, &Argument)| {
+        let text = word.marked();
+        let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        let flags_and_text = letters.and_then(|letters| letters.split_once('c'));
+        let long = text.strip_prefix("--c").map(|_| text.split_once('=').map_or("", |(_, glued)| glued));
+        let Some(glued) = flags_and_text.map(|(_, glued)| glued).or(long) else { return false };
+        let has_text = match glued {
+            "" => rest.get(index + 1).is_some_and(|next| !next.marked().trim().is_empty()),
+            glued => !glued.trim().is_empty(),
+        };
+        has_text
+            && flags_and_text.is_none_or(|(flags, _)| is_flags(&format!("-{flags}")))
+            && rest[..index].iter().all(|word| is_flags(word.marked()))
+    };
+    let operands = rest.iter().skip_while(|word| is_flags(word.marked()));
+    rest.iter().enumerate().any(is_told) || operands.take_while(|word| !word.marked().starts_with('-')).count() > 1
 }
 
 /// Whether this is an option of `history` other than one that forgets: `-s` and `-p` make lines, the others read and write files.
@@ -256,8 +283,8 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
     let is_of_shell = matches!(name, "time" | "coproc");
     let is_skipped = |word: &str| (is_of_shell && word == "!") || ((is_of_shell || name == "sudo") && is_setting(word));
     while let Some((word, after)) = command.split_first().filter(|(word, _)| is_skipped(word.marked())) {
-        if let Some((variable, _)) = word.marked().split_once('=') {
-            found.assigned.push(variable.trim_end_matches('+').to_owned());
+        if word.marked().contains('=') {
+            found.assigned.push(word.marked().to_owned());
         }
         command = after;
     }
@@ -268,8 +295,12 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
         return;
     }
     if command.is_empty() {
+        if SHELL_STARTERS.contains(&name) {
+            found.unresolved.push(format!("'{name}' starts a shell, which runs what it reads"));
+        }
         return;
     }
+    found.clears |= name == "exec" && options.iter().any(|word| word.has_letter('c'));
     let mut arguments = command.to_vec();
     if name == "xargs" {
         // The words that hold the mark of `-I` are made of what is read, wherever they stand.

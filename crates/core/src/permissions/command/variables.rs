@@ -1,4 +1,5 @@
-//! Variables by which a later command, harmless by its words, runs something else.
+//! Variables by which a later command, harmless by its words, runs something else. Whatever gives one of them a value is judged here
+//! ([`changes`]): an assignment, a builtin, a loop, `env`.
 
 use super::argument::{ANY_CHARACTER, is_marked, is_marker};
 use super::deny;
@@ -103,6 +104,9 @@ pub(super) const NAMES: &[&str] = &[
     "LESSKEY_CONTENT",
     "LESSKEY_SYSTEM",
     "LESSOPEN",
+    // Without it `less` runs commands at keys (`!`, `|`, `v`); sessions begin with it.
+    "LESSSECURE",
+    "LESSSECURE_ALLOW",
     "LLVM_SYMBOLIZER_PATH",
     "LOCPATH",
     "LUA_CPATH",
@@ -184,6 +188,9 @@ pub(super) const NAMES: &[&str] = &[
     "TAR_OPTIONS",
     "TCLLIBPATH",
     "TERMINFO",
+    // Older versions of bash expand the translation of `$"…"`.
+    "TEXTDOMAIN",
+    "TEXTDOMAINDIR",
     "TIG_SCRIPT",
     "TS_NODE_COMPILER",
     "TS_NODE_COMPILER_OPTIONS",
@@ -197,12 +204,59 @@ pub(super) const NAMES: &[&str] = &[
     "ZDOTDIR",
     "ZIPOPT",
     "_JAVA_OPTIONS",
+    // The signs of the history: any may stand for `!`, or for the `#` of a comment.
+    "histchars",
 ];
+/// Variables that say which bytes are letters. A shell, and a terminal, may take the second byte of a letter for a `\` or a `;` in most
+/// encodings but UTF-8.
+const ENCODINGS: [&str; 3] = ["LANG", "LC_ALL", "LC_CTYPE"];
 /// Beginnings of their names.
 const FAMILIES: [&str; 8] =
     ["_gloveport", "LD_", "DYLD_", "GIT_", "BASH_FUNC_", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_"];
 
-/// Variables that change which programs run, or what they load.
+/// What a variable becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Becomes<'a> {
+    /// This text, with the markers of [`super::argument`].
+    Text(&'a str),
+    /// What it was before, or none: then another says the same.
+    Default,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl<'a> Becomes<'a> {
+    /// What a word of the form `name=text` makes of its variable.
+    pub(super) fn of_word(word: &'a str) -> Self {
+        match word.split_once('=') {
+            None => Self::Default,
+            // A part of it, or more of it.
+            Some((name, _)) if name.contains(['+', '[']) => Self::Unknown,
+            Some((_, text)) => Self::Text(text),
+        }
+    }
+}
+
+/// Whether later commands do something else where that variable becomes that.
+pub(super) fn changes(name: &str, becomes: Becomes<'_>) -> bool {
+    let is_known_encoding = match becomes {
+        Becomes::Text(text) => is_plain_locale(text),
+        Becomes::Default => true,
+        Becomes::Unknown => false,
+    };
+    is_poison(name) || (ENCODINGS.contains(&name) && !is_known_encoding)
+}
+
+/// Whether a locale has letters whose bytes nothing else is: `C`, `POSIX`, or one that names UTF-8. One that names no encoding has one
+/// of its language (`ja_JP`: EUC-JP).
+fn is_plain_locale(text: &str) -> bool {
+    let is_name = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.@".contains(&byte));
+    let encoding = text.split_once('.').map(|(_, encoding)| encoding.split('@').next().unwrap_or_default());
+    let is_utf8 = encoding.is_some_and(|name| ["utf-8", "utf8"].iter().any(|utf8| name.eq_ignore_ascii_case(utf8)));
+    is_name && (matches!(text, "" | "C" | "POSIX") || is_utf8)
+}
+
+/// Variables that change which programs run, or what they load, whatever they become.
 pub(super) fn is_poison(name: &str) -> bool {
     NAMES.binary_search(&name).is_ok()
         || FAMILIES.iter().any(|prefix| name.starts_with(prefix))
@@ -222,7 +276,8 @@ pub(super) fn may_become_poison(marked: &str) -> bool {
     let known = known.unwrap_or_default();
     let is_element = marked.len() == known.len() + 1 && marked.ends_with(ANY_CHARACTER) && !known.is_empty();
     if is_element {
-        return NAMES.iter().any(|name| name.len() == marked.len() && name.starts_with(known)) || is_poison(known);
+        let is_one = |name: &&str| name.len() == marked.len() && name.starts_with(known);
+        return NAMES.iter().chain(&ENCODINGS).any(is_one) || changes(known, Becomes::Unknown);
     }
     true
 }

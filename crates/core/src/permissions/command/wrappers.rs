@@ -79,6 +79,10 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
     },
 ];
 
+/// Those of them that start a shell where no command stands behind them.
+pub(super) const SHELL_STARTERS: &[&str] =
+    &["chroot", "fakechroot", "i386", "linux32", "linux64", "pseudo", "uname26", "x86_64"];
+
 /// Long options of wrappers that take no further word. Any other might take the name of the command for its value.
 pub(super) const FLAGS: &[&str] = &[
     "append",
@@ -119,6 +123,7 @@ pub(super) const FLAGS: &[&str] = &[
 
 /// Programs that start others in ways that are not read here.
 pub(super) const OPAQUE: &[&str] = &[
+    "aa-exec",
     "adb",
     "ansible",
     "apptainer",

@@ -33,6 +33,7 @@ mod plain;
 mod programs;
 mod reading;
 mod replaced;
+mod spelled;
 mod stopped;
 mod suspended;
 mod typed_ahead;

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::json;
 
+use super::super::opening::Opening;
 use super::*;
 
 #[tokio::test]
@@ -34,6 +35,29 @@ async fn drives_vim() {
     let saved = finished(&toolset, write(&toolset, ":wq").await).await;
     assert!(saved.contains("--- COMMAND FINISHED (exit code 0) ---"), "{saved}");
     assert_eq!(fs::read_to_string(world.directory.path().join("file.txt")).unwrap(), "hello\nwörld\n");
+}
+
+/// `less` ran commands at keys that end no line, which nobody judged.
+#[tokio::test]
+async fn less_runs_no_commands() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    assert_eq!(exec(&toolset, "seq 1 100 > n; echo $LESSSECURE").await.text, "1");
+    start(&toolset, "less n").await;
+    until_shown(&toolset, "\n39\n").await;
+    for key in ["!", "|", "v"] {
+        press(&toolset, &[key]).await;
+        until_shown(&toolset, "Command not available").await;
+        // It waits for any key.
+        press(&toolset, &["g"]).await;
+        while screen(&toolset).await.text.contains("Command not available") {}
+    }
+    press(&toolset, &["q"]).await;
+    // An application may want it otherwise.
+    let env = [("LESSSECURE".to_owned(), "0".to_owned())].into();
+    let options = CallOptions { opening: Opening { env: Some(env), ..Opening::default() }, ..CallOptions::default() };
+    let asked = json!({ "id": "other", "command": "echo $LESSSECURE" });
+    assert_eq!(toolset.call("shell_exec", asked, options).await.unwrap().text, "0");
 }
 
 #[tokio::test]

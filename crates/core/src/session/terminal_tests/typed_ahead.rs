@@ -263,7 +263,7 @@ async fn letters_beyond_ascii_ask_in_a_program_and_neither_at_the_prompt_nor_wit
 }
 
 /// Keys that run, change or swallow a line at a prompt of bash, whatever stood there before.
-const KEYS: [&[u8]; 44] = [
+const KEYS: [&[u8]; 48] = [
     b"touch bad\r",
     b"touch bad\n",
     b"touch bad\x0f",
@@ -308,6 +308,11 @@ const KEYS: [&[u8]; 44] = [
     b"touch bad\x1bcc",
     b"\x1bxaccept-line\r",
     b"touch bad\x1b$\x0a",
+    // A mode of vi that replaces has a return of its own, and both are a key away from any mode.
+    b"\x1bRtouch bad\r",
+    b"\x1b\x0atouch good\x1b0Rtouch bad \x0a",
+    b"\x1b\x0d\x1bRtouch bad\r",
+    b"\x1bitouch bad\x1brx\r",
 ];
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod disguises;
 mod harmless;
 mod hostile;
 mod lists;
+mod meanings;
 mod modes;
 mod numbers;
 mod options;
