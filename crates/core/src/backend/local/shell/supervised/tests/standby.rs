@@ -46,8 +46,8 @@ const LOOKS: [&str; 24] = [
     "ls /proc/$$/fd; readlink /proc/$$/fd/0; readlink /proc/$$/fd/1 | sed 's/[0-9]//g'",
     // That of processes begins with the threads of the machine.
     "sed '/^Max processes/s/ [0-9]\\+//g' /proc/$$/limits; umask; cat /proc/self/timerslack_ns",
-    // Read by itself: while it starts something else it blocks signals.
-    "while read -r line; do case $line in Vm*|Rss*|*ctxt*|Pid:*|Tgid:*|PPid:*|NS*|State:*) ;; *) echo \"$line\" ;; esac; \
+    // Read by itself: while it starts something else it blocks signals. `SigQ` counts what waits for all processes of the user.
+    "while read -r line; do case $line in Vm*|Rss*|*ctxt*|SigQ:*|Pid:*|Tgid:*|PPid:*|NS*|State:*) ;; *) echo \"$line\" ;; esac; \
      done < /proc/$$/status",
     "readlink /proc/$$/exe /proc/$$/cwd; pwd; cat /proc/$$/comm /proc/$$/oom_score_adj /proc/$$/personality",
     "read -r stat < /proc/$$/stat; set -- ${stat##*)}; echo $(($3 - $$)) $(($4 - $$)) $5 ${16} ${17} ${36} ${38} ${39}",
