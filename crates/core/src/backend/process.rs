@@ -249,8 +249,10 @@ impl Process {
                         continue;
                     }
                     Err(_) => {
-                        self.settled(u64::MAX).await;
-                        return Err(self.refused(given, bytes.len()));
+                        tokio::select! {
+                            () = self.settled(u64::MAX) => return Err(self.refused(given, bytes.len())),
+                            stop = deadline.reached() => stop,
+                        }
                     }
                 },
                 stop = deadline.reached() => stop,
@@ -527,11 +529,16 @@ mod tests {
 /// Processes for tests of what stands above.
 #[cfg(test)]
 pub(crate) mod tests_support {
-    use super::{Driver, Process, ProcessOptions, Tap, process};
+    use super::{Capture, Driver, Process, ProcessOptions, Tap, process};
 
     /// A process that does nothing, until its driver is dropped.
     pub(crate) fn idle() -> (Process, Driver) {
         process(None, ProcessOptions::default())
+    }
+
+    /// The same with pipes.
+    pub(crate) fn idle_with_pipes() -> (Process, Driver) {
+        process(Some(Capture::new(100, None, None)), ProcessOptions::default())
     }
 
     /// Has it print on a terminal.

@@ -41,7 +41,14 @@ impl Directory {
         const TRIES: usize = 8;
         (0..TRIES).find_map(|_| {
             let path = made(parent)?;
-            Lock::of(&path).map(|lock| Self { path, lock: Mutex::new(Some(lock)) })
+            match Lock::of_new(&path) {
+                Some(lock) => Some(Self { path, lock: Mutex::new(Some(lock)) }),
+                None => {
+                    // Nothing is in it, where it is ours.
+                    let _ = std::fs::remove_dir(&path);
+                    None
+                }
+            }
         })
     }
 
@@ -82,16 +89,19 @@ fn made(parent: &Path) -> Option<PathBuf> {
 
 #[cfg(unix)]
 mod locked {
+    use std::ffi::OsStr;
     use std::os::fd::OwnedFd;
     use std::path::Path;
     use std::sync::Once;
 
-    use rustix::fs::{AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock, fstat, openat, statat, unlinkat};
+    use rustix::fs::{AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat, statat, unlinkat};
+    use rustix::io::Errno;
 
     use super::PREFIX;
 
-    /// 10,000 names are looked at for directories that were left, and as many files of one removed: the rest goes another time.
-    const NAMES: usize = 10_000;
+    /// 1,000 directories are looked at, and 10,000 files of one removed: the rest goes another time.
+    const DIRECTORIES: usize = 1_000;
+    const FILES: usize = 10_000;
 
     /// The handle of a directory of ours, with its lock.
     pub(super) struct Lock(OwnedFd);
@@ -99,26 +109,41 @@ mod locked {
     impl Lock {
         /// `None` where it is no directory of this user, another process has it, or it has gone.
         pub(super) fn of(path: &Path) -> Option<Self> {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let handle = openat(CWD, path, flags, Mode::empty()).ok()?;
-            let facts = fstat(&handle).ok()?;
-            if facts.st_uid != rustix::process::geteuid().as_raw() {
-                return None;
-            }
+            let (handle, facts) = opened(path)?;
             flock(&handle, FlockOperation::NonBlockingLockExclusive).ok()?;
             // Whoever had it before may have removed it.
-            let there = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            ((there.st_dev, there.st_ino) == (facts.st_dev, facts.st_ino)).then_some(Self(handle))
+            is_at(path, &facts).then_some(Self(handle))
+        }
+
+        /// The same for whoever has just made it: also without a lock, where the file system has none. Nobody takes it for left there.
+        pub(super) fn of_new(path: &Path) -> Option<Self> {
+            let (handle, facts) = opened(path)?;
+            match flock(&handle, FlockOperation::NonBlockingLockExclusive) {
+                Err(Errno::WOULDBLOCK) => None,
+                Ok(()) | Err(_) => is_at(path, &facts).then_some(Self(handle)),
+            }
         }
 
         /// Removes the files of the directory, which lies at `path`, and then itself. Whether it is gone.
         pub(super) fn remove(&self, path: &Path) -> bool {
-            for entry in Dir::read_from(&self.0).into_iter().flatten().flatten().take(NAMES) {
+            for entry in Dir::read_from(&self.0).into_iter().flatten().flatten().take(FILES) {
                 // What is a directory stays.
                 let _ = unlinkat(&self.0, entry.file_name(), AtFlags::empty());
             }
             unlinkat(CWD, path, AtFlags::REMOVEDIR).is_ok()
         }
+    }
+
+    fn opened(path: &Path) -> Option<(OwnedFd, Stat)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = openat(CWD, path, flags, Mode::empty()).ok()?;
+        let facts = fstat(&handle).ok()?;
+        (facts.st_uid == rustix::process::geteuid().as_raw()).then_some((handle, facts))
+    }
+
+    fn is_at(path: &Path, facts: &Stat) -> bool {
+        let there = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW);
+        there.is_ok_and(|there| (there.st_dev, there.st_ino) == (facts.st_dev, facts.st_ino))
     }
 
     /// Removes what killed processes left: once in a process.
@@ -128,16 +153,17 @@ mod locked {
     }
 
     pub(super) fn sweep(parent: &Path) {
-        for entry in std::fs::read_dir(parent).into_iter().flatten().flatten().take(NAMES) {
-            let name = entry.file_name();
-            let is_ours = name
-                .to_str()
-                .and_then(|name| name.strip_prefix(PREFIX))
-                .is_some_and(|number| number.len() == 16 && number.bytes().all(|digit| digit.is_ascii_hexdigit()));
-            if is_ours && let Some(lock) = Lock::of(&entry.path()) {
+        let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| is_ours(&entry.file_name())).take(DIRECTORIES) {
+            if let Some(lock) = Lock::of(&entry.path()) {
                 lock.remove(&entry.path());
             }
         }
+    }
+
+    fn is_ours(name: &OsStr) -> bool {
+        let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+        number.is_some_and(|number| number.len() == 16 && number.bytes().all(|digit| digit.is_ascii_hexdigit()))
     }
 }
 
@@ -211,7 +237,7 @@ mod tests {
         let parent = tempfile::tempdir().unwrap();
         let path = made(parent.path()).unwrap();
         let theirs = Lock::of(&path).unwrap();
-        assert!(Lock::of(&path).is_none(), "it is theirs");
+        assert!(Lock::of(&path).is_none() && Lock::of_new(&path).is_none(), "it is theirs");
         assert!(theirs.remove(&path));
         assert!(Lock::of(&path).is_none(), "it has gone");
     }

@@ -4,6 +4,8 @@
 //! that one of them is the terminal, by its device. Where a kernel tells nobody, nobody is known to wait.
 
 #[cfg(target_os = "linux")]
+use std::io::Read as _;
+#[cfg(target_os = "linux")]
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 
 /// 256 processes of a session are looked at: more than a person starts in one.
@@ -12,6 +14,9 @@ const PROCESSES: usize = 256;
 /// 64 descriptors of one call are looked at.
 #[cfg(target_os = "linux")]
 const DESCRIPTORS: usize = 64;
+/// 64 KiB of one file of the kernel's are read: a program can have it tell of hundreds of thousands of descriptors.
+#[cfg(target_os = "linux")]
+const READ_BYTES: u64 = 64 << 10;
 /// `/dev/tty`: the terminal of whoever opens it.
 #[cfg(target_os = "linux")]
 const OWN_TERMINAL: (u32, u32) = (5, 0);
@@ -190,7 +195,10 @@ impl Stat {
 
 #[cfg(target_os = "linux")]
 fn read(path: String) -> String {
-    String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).into_owned()
+    let mut bytes = Vec::new();
+    // What cannot be read says nothing.
+    let _ = std::fs::File::open(path).and_then(|file| file.take(READ_BYTES).read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// How the process waits for that terminal, if it does.

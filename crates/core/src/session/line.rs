@@ -243,10 +243,12 @@ impl Line {
         } else {
             self.typed.push(&letter);
         }
+        let count = self.others.len();
         self.others.retain_mut(|other| {
             other.push(&letter);
             other.bytes() <= OTHER_BYTES
         });
+        self.is_known &= self.others.len() == count;
         for reading in without {
             self.may_be(reading);
         }
@@ -288,9 +290,13 @@ impl Line {
     }
 
     fn may_be(&mut self, reading: Reading) {
-        let has_room = self.others.len() < OTHERS && reading.bytes() <= OTHER_BYTES;
-        if has_room && reading != self.typed && !self.others.contains(&reading) {
+        if reading == self.typed || self.others.contains(&reading) {
+            return;
+        }
+        if self.others.len() < OTHERS && reading.bytes() <= OTHER_BYTES {
             self.others.push(reading);
+        } else {
+            self.is_known = false;
         }
     }
 
@@ -331,7 +337,11 @@ impl Line {
         let without = readings().filter(|reading| !reading.edited.is_ascii());
         let without = without.map(|reading| reading.edited.chars().filter(char::is_ascii).collect());
         let whole = readings().filter_map(Reading::otherwise);
-        for text in without.chain(whole) {
+        // Where characters are commands one takes the sign of a comment back, and runs the rest.
+        let taken_back = readings().filter(|_| self.is_commanded);
+        let taken_back =
+            taken_back.filter_map(|reading| Some(reading.edited.trim_start().strip_prefix('#')?.to_owned()));
+        for text in without.chain(whole).chain(taken_back) {
             if !others.contains(&text) {
                 others.push(text);
             }

@@ -243,7 +243,7 @@ impl Marks {
                     self.remember(end);
                 }
                 // What read in that command reads no more.
-                let is_untold = self.last().is_some_and(|mark| matches!(mark.kind, Kind::Begin | Kind::Accepted));
+                let is_untold = self.last().is_some_and(|mark| mark.kind == Kind::Begin);
                 self.ends += u64::from(is_untold);
             }
             Kind::Begin | Kind::End(_) | Kind::Continuation | Kind::Accepted | Kind::Typed | Kind::Redrawn => {

@@ -9,7 +9,7 @@ use crate::error::is_deceptive;
 
 /// How lines begin by which a model is told of commands and sessions. What is said of parts that are left out (`... [`) stands in
 /// output itself when it comes here, and is not told from it.
-const OURS: [&str; 38] = [
+const OURS: [&str; 39] = [
     "--- COMMAND FINISHED",
     "--- COMMAND STOPPED",
     "--- SESSION TERMINATED",
@@ -19,6 +19,7 @@ const OURS: [&str; 38] = [
     "(What is older",
     "(More output is there",
     "(Printed in the session before",
+    "(The command before this one",
     "(It still prints",
     "(The command ended the program that watches",
     "(no output)",

@@ -25,7 +25,7 @@ pub(super) fn started(view: &View<'_>, session: &Session, terminal: &Terminal) -
     );
     let data = json!({
         "id": id, "running": true, "open": true, "pid": session.process.pid(), "before": before, "beforeExitCode": missed,
-        "droppedBytes": dropped,
+        "droppedBytes": dropped, "waitsForInput": false, "stopped": false,
     });
     ToolResult { truncated: dropped > 0, ..ToolResult::new(text, data) }
 }

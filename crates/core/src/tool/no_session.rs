@@ -20,6 +20,9 @@ pub(super) fn unknown(view: &View<'_>, id: &str) -> Error {
 /// No terminal session of that name is open; where one was, that it has ended.
 pub(super) fn not_open(view: &View<'_>, id: &str) -> Error {
     match view.sessions.find(id) {
+        Some(session) if session.terminal.is_none() => {
+            Error::invalid(format!("'{}' was a background shell, and has ended: {}.", session.id, session.state()))
+        }
         Some(session) => Error::invalid(format!(
             "Session '{}' has ended: {}. `shell_view` shows what it printed last; `shell_exec` with this id opens a new one.",
             session.id,

@@ -26,6 +26,7 @@ use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::no_session::not_open;
 use crate::tool::shell_input::judged_lines;
 use crate::tool::taking::{TAKE, reads_on};
+use crate::tool::terminal::terminal_of;
 use crate::tool::terminal_view::look;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -122,16 +123,13 @@ impl ShellWrite {
     }
 
     /// What is typed, the text and the keys: at the prompt of a shell the line that runs the text there.
-    fn typed(&self, terminal: Option<&Terminal>, is_at_prompt: bool) -> Result<(Vec<u8>, Vec<u8>)> {
-        let form = terminal.map_or(CursorKeys::Normal, |terminal| terminal.screen().lock().cursor_keys());
+    fn typed(&self, terminal: &Terminal, is_at_prompt: bool) -> Result<(Vec<u8>, Vec<u8>)> {
+        let form = terminal.screen().lock().cursor_keys();
         let Typed { text, keys } = self.parts(form)?;
-        Ok(match (terminal.filter(|_| is_at_prompt), self.text()) {
-            (Some(terminal), Some(command)) => (terminal.line(command).into_bytes(), keys.concat()),
-            (Some(terminal), None) => {
-                let keys = keys.into_iter().flat_map(|key| terminal.key_at_prompt(key));
-                (Vec::new(), keys.collect())
-            }
-            (None, _) => (text.into_bytes(), keys.concat()),
+        Ok(match self.text() {
+            _ if !is_at_prompt => (text.into_bytes(), keys.concat()),
+            Some(command) => (terminal.line(command).into_bytes(), keys.concat()),
+            None => (Vec::new(), keys.into_iter().flat_map(|key| terminal.key_at_prompt(key)).collect()),
         })
     }
 
@@ -176,17 +174,17 @@ impl ShellWrite {
 
     /// At a shell's prompt only whole lines are typed, each judged as a command: pieces would make up one that nobody
     /// judged, and keys would recall one. The rest of a command that is not whole is such a piece.
-    fn check_typed(&self, state: Option<ShellState>) -> Result<()> {
+    fn check_typed(&self, state: ShellState) -> Result<()> {
         // A tab completes names: `sud` and a tab are `sudo`, which nobody judged.
         let completes = self.text().is_some_and(|text| text.contains('\t'));
         let keys_are_harmless = self.keys_are_harmless();
         match state {
-            Some(ShellState::AtPrompt) => {
+            ShellState::AtPrompt => {
                 if keys_are_harmless && (self.text().is_none() || (self.enter.unwrap_or(true) && !completes)) {
                     return Ok(());
                 }
             }
-            Some(ShellState::Continuing) => {
+            ShellState::Continuing => {
                 if keys_are_harmless && self.text().is_none() {
                     return Ok(());
                 }
@@ -196,7 +194,7 @@ impl ShellWrite {
                     Shown(&self.id)
                 )));
             }
-            Some(ShellState::Starting | ShellState::Busy) | None => return Ok(()),
+            ShellState::Starting | ShellState::Busy => return Ok(()),
         }
         Err(Error::invalid(format!(
             "The session waits at its shell's prompt, where only whole lines are typed and only {} are pressed; use \
@@ -204,6 +202,16 @@ impl ShellWrite {
             KEYS_AT_A_PROMPT.join(", ")
         )))
     }
+}
+
+fn is_typed_into(id: &str) -> Error {
+    Error::new(
+        ErrorKind::Busy,
+        format!(
+            "Another call types into session '{}', and nothing was typed now. Call again once it is done.",
+            Shown(id)
+        ),
+    )
 }
 
 fn does_not_read(id: &str) -> Error {
@@ -292,24 +300,31 @@ impl Tool for ShellWrite {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
             let session = session.ok_or_else(|| not_open(view, &self.id))?;
+            let terminal = terminal_of(&session)?;
             let process = &session.process;
             let deadline = &view.call.deadline;
-            let turn = session.turn(deadline).await?;
+            // One time for both: where what runs reads nothing, each call in the turn waits for that.
+            let soon = deadline.within(TAKE);
+            let turn = session.turn(&soon).await.map_err(|error| match error.kind() {
+                ErrorKind::Timeout => is_typed_into(&session.id),
+                _ => error,
+            })?;
             // Before anything counts as typed.
-            reads_on(process, &deadline.within(TAKE), || does_not_read(&session.id)).await?;
+            reads_on(process, &soon, || does_not_read(&session.id)).await?;
             // What its keys are depends on what was printed.
             session.drawn().await;
-            let mut state = session.terminal.as_ref().map(Terminal::state);
+            let mut state = terminal.state();
             self.check_typed(state)?;
             // What interrupts is not held up by what a program prints.
-            if state != Some(ShellState::AtPrompt) && !self.interrupts() {
+            if state != ShellState::AtPrompt && !self.interrupts() {
                 settle(process, FLUSH, None, deadline, || false).await?;
                 session.drawn().await;
                 // What ran may have ended meanwhile.
-                state = session.terminal.as_ref().map(Terminal::state);
+                state = terminal.state();
                 self.check_typed(state)?;
             }
-            if let Some(terminal) = session.terminal.as_ref().filter(|_| state == Some(ShellState::AtPrompt)) {
+            let is_at_prompt = state == ShellState::AtPrompt;
+            if is_at_prompt {
                 if self.text().is_some() {
                     terminal.check_editor(&session)?;
                 }
@@ -318,13 +333,10 @@ impl Tool for ShellWrite {
                     terminal.reads(&session, deadline).await?;
                 }
             }
-            let is_at_prompt = state == Some(ShellState::AtPrompt);
-            if let Some(terminal) = &session.terminal {
-                self.check_judged(&session, terminal, is_at_prompt)?;
-            }
-            let (mut text, mut keys) = self.typed(session.terminal.as_ref(), is_at_prompt)?;
+            self.check_judged(&session, terminal, is_at_prompt)?;
+            let (mut text, mut keys) = self.typed(terminal, is_at_prompt)?;
             let is_looked_at = process.check_lines(&[&text[..], &keys[..]].concat())?;
-            if let Some(terminal) = session.terminal.as_ref().filter(|_| !is_at_prompt) {
+            if !is_at_prompt {
                 let mut line = terminal.open_line();
                 let ended = self.parts(CursorKeys::Normal)?.behind(&mut line);
                 // In a container nobody can look, and the program may get whole lines.
@@ -338,25 +350,21 @@ impl Tool for ShellWrite {
                     (text, keys) = (session.for_reader(text), session.for_reader(keys));
                 }
             }
-            let before = session.terminal.as_ref().map_or(0, |terminal| {
-                if let Some(command) = self.text().filter(|_| state == Some(ShellState::AtPrompt)) {
-                    terminal.typed(command);
-                }
-                terminal.mark_count()
-            });
+            if let Some(command) = self.text().filter(|_| is_at_prompt) {
+                terminal.typed(command);
+            }
+            let before = terminal.mark_count();
             let given = process.position();
             let has_keys = !keys.is_empty();
-            match &session.terminal {
+            if is_at_prompt && !text.is_empty() && has_keys {
                 // Keys behind a command are for it.
-                Some(terminal) if is_at_prompt && !text.is_empty() && !keys.is_empty() => {
-                    process.give(&text, deadline).await?;
-                    terminal.taken(process, deadline).await?;
-                    terminal.write(process, &keys, deadline).await?;
-                }
-                Some(terminal) => terminal.write(process, &[text, keys].concat(), deadline).await?,
-                None => drop(process.give(&[text, keys].concat(), deadline).await?),
+                process.give(&text, deadline).await?;
+                terminal.taken(process, deadline).await?;
+                terminal.write(process, &keys, deadline).await?;
+            } else {
+                terminal.write(process, &[text, keys].concat(), deadline).await?;
             }
-            if let Some(terminal) = session.terminal.as_ref().filter(|_| is_at_prompt && self.text().is_some()) {
+            if is_at_prompt && self.text().is_some() {
                 terminal.typed_whole();
                 if has_keys {
                     // The line that is open behind the command begins with them.
@@ -364,11 +372,7 @@ impl Tool for ShellWrite {
                 }
             }
             drop(turn);
-            let is_ready = || {
-                session.terminal.as_ref().is_some_and(|terminal| {
-                    terminal.ended_since(before).is_some() && terminal.state() == ShellState::AtPrompt
-                })
-            };
+            let is_ready = || terminal.ended_since(before).is_some() && terminal.state() == ShellState::AtPrompt;
             let settled = settle(process, COLLECT, Some(given), deadline, is_ready).await?;
             let (mut result, _) = look(view, &session).await;
             if result.text.is_empty() {

@@ -351,7 +351,10 @@ pub(super) async fn open(
 /// The terminal of a session, or what to use where it has none.
 pub(super) fn terminal_of(session: &Session) -> Result<&Terminal> {
     session.terminal.as_ref().ok_or_else(|| {
-        Error::invalid(format!("'{}' is a background shell without a terminal: use `read_output`.", Shown(&session.id)))
+        Error::invalid(format!(
+            "'{}' is a background shell without a terminal: use `read_output` and `shell_input`.",
+            Shown(&session.id)
+        ))
     })
 }
 

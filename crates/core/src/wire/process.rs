@@ -9,7 +9,7 @@ use serde_json::json;
 use super::arguments::decode;
 use super::{Reply, Request, bytes_of};
 use crate::backend::Call;
-use crate::backend::process::{Order, Process, ProcessSignal, TerminalSize};
+use crate::backend::process::{Given, Order, Process, ProcessSignal, TerminalSize};
 use crate::blocking::blocking;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::lent;
@@ -111,7 +111,7 @@ pub fn invoke(running: Running, request: Request, call: Call) -> impl Future<Out
     let gives_input = matches!(request.method.as_str(), "write" | "closeInput");
     let turn = gives_input.then(|| running.process.turn());
     async move {
-        let _turn = match turn {
+        let turn = match turn {
             None => None,
             Some(turn) => tokio::select! {
                 biased;
@@ -119,8 +119,28 @@ pub fn invoke(running: Running, request: Request, call: Call) -> impl Future<Out
                 stop = call.deadline.reached() => return Err(stop),
             },
         };
+        if request.method == "write" {
+            let given = write(&running, request, &call).await?;
+            // Those behind it give theirs, whether or not it is read.
+            drop(turn);
+            // Whoever types at a terminal waits for nobody who reads: the key that ends the program may come next.
+            if running.process.is_piped() {
+                running.process.taken(given, &call.deadline).await?;
+            }
+            return Ok(Reply::default());
+        }
         answer(&running, request, &call).await
     }
+}
+
+async fn write(running: &Running, request: Request, call: &Call) -> Result<Given> {
+    lent::give_back(|| running.process.is_taking()).await;
+    let typed = bytes_of(request.content)?;
+    let typed = match &running.typist {
+        Some(typist) => typist.of_person(typed),
+        None => typed,
+    };
+    running.process.give(&typed, &call.deadline).await
 }
 
 async fn answer(running: &Running, request: Request, call: &Call) -> Result<Reply> {
@@ -150,19 +170,6 @@ async fn answer(running: &Running, request: Request, call: &Call) -> Result<Repl
             let value = json!({ "next": piece.next, "dropped": piece.dropped, "ended": is_over });
             let text = String::from_utf8_lossy(&piece.bytes).into_owned();
             Ok(Reply { value: Some(value), text: Some(text), ..Reply::default() })
-        }
-        "write" => {
-            let typed = bytes_of(request.content)?;
-            let typed = match &running.typist {
-                Some(typist) => typist.of_person(typed),
-                None => typed,
-            };
-            let given = process.give(&typed, &call.deadline).await?;
-            // Whoever types at a terminal waits for nobody who reads: the key that ends the program may come next.
-            if process.is_piped() {
-                process.taken(given, &call.deadline).await?;
-            }
-            Ok(Reply::default())
         }
         "closeInput" => {
             process.close_input(&call.deadline).await?;
@@ -231,7 +238,7 @@ mod tests {
     use std::task::{Context, Poll, Waker};
 
     use super::*;
-    use crate::backend::process::tests_support::{idle, print, tapped};
+    use crate::backend::process::tests_support::{idle, idle_with_pipes, print, tapped};
     use crate::backend::tap::Tap;
     use crate::wire::Content;
 
@@ -272,6 +279,23 @@ mod tests {
             read.push(String::from_utf8(piece).unwrap());
         }
         assert_eq!(read, ["a", "b", "d", ""]);
+    }
+
+    /// The end of the input waited for a reader that reads to the end.
+    #[tokio::test]
+    async fn what_is_not_read_holds_up_its_own_call_alone() {
+        let (process, driver) = idle_with_pipes();
+        let running = Running::piped(process);
+        let context = &mut Context::from_waker(Waker::noop());
+        let given = ["a", "b"].map(|text| request("write", "{}", Some(text)));
+        let mut writes = given.map(|request| Box::pin(invoke(running.clone(), request, Call::default())));
+        assert!(writes.iter_mut().all(|write| write.as_mut().poll(context).is_pending()));
+        assert!(invoke(running, request("closeInput", "{}", None), Call::default()).await.is_ok());
+        assert!(writes.iter_mut().all(|write| write.as_mut().poll(context).is_pending()));
+        drop(driver);
+        for write in writes {
+            assert_eq!(write.await.err().map(|error| error.kind()), Some(ErrorKind::Closed));
+        }
     }
 
     #[tokio::test]

@@ -39,7 +39,8 @@ fn read(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) -> Option<Vec<A
                     found.unresolved.push(moves());
                     start += usize::from(!glued);
                 }
-                _ if name.starts_with(['s', 'c']) || !(glued || FLAGS.contains(&name)) => {
+                // Any beginning of a name stands for it.
+                _ if name.starts_with(['s', 'c', 'u', 'i']) || !(glued || FLAGS.contains(&name)) => {
                     found.unresolved.push("an option of 'env' is not known".to_owned());
                     return None;
                 }

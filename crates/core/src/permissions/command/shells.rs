@@ -9,7 +9,7 @@ use super::unwrap::Unwrapped;
 use super::wrappers::{INTERPRETER_OPTIONS, SHELLS_WITH_MORE};
 
 /// Devices that are a terminal, by the beginnings of their names.
-const TERMINALS: [&str; 4] = ["/dev/tty", "/dev/pts/", "/dev/pty", "/dev/console"];
+const TERMINALS: [&str; 6] = ["/dev/tty", "/dev/pts/", "/dev/pty", "/dev/console", "/dev/stdout", "/dev/stderr"];
 
 /// Whether a word names the command's own input, or a terminal, which may be that. One that is no full path may lead there by `..`.
 pub(super) fn is_input(word: &Argument) -> bool {
@@ -21,6 +21,11 @@ pub(super) fn is_input(word: &Argument) -> bool {
             || (path.starts_with("/proc/") && path.contains("/fd/"))
             || TERMINALS.iter().any(|device| path.starts_with(device))
     })
+}
+
+/// Whether such a word is the command's input for sure, whatever it is.
+fn is_own_input(word: &Argument) -> bool {
+    matches!(word.exact(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
 }
 
 /// Words that are joined and handed to a shell.
@@ -138,6 +143,12 @@ pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Un
             if file.is_dynamic() {
                 found.unresolved.push(format!("what '{name}' runs is known only when it runs"));
             }
+        }
+        // A here-document is the input, and the terminal is read all the same.
+        Some(file) if !takes_input && !is_own_input(file) => {
+            found
+                .unresolved
+                .push(format!("'{name}' runs what it reads from its terminal, or from another file that is open"));
         }
         Some(_) | None => match input {
             // `!word` runs a line of the user's history again.

@@ -24,12 +24,11 @@ impl Reading {
         self.whole.push_str(letter);
     }
 
-    /// Takes a key that is no character. Of its bytes only those that part commands or words are themselves.
+    /// Takes a key that is no character: its bytes are letters, of which some part words and commands or begin others.
     pub(super) fn press(&mut self, key: &[u8]) {
-        self.whole.extend(key.iter().filter(|byte| !is_of_kernel(**byte)).map(|byte| match byte {
-            b'\t' | b';' | b'|' | b'&' => char::from(*byte),
-            _ => LETTER,
-        }));
+        let given: Vec<u8> = key.iter().copied().filter(|byte| !is_of_kernel(*byte)).collect();
+        let letter = |letter: char| if letter.is_ascii_control() && letter != '\t' { LETTER } else { letter };
+        self.whole.extend(String::from_utf8_lossy(&given).chars().map(letter));
     }
 
     /// What it is to a program that has whole lines, where that is another text; keys alone are no command.

@@ -120,11 +120,13 @@ fn behind_an_interrupt_a_line_may_be_what_was_typed_before_it_or_behind_it_or_bo
 #[test]
 fn keys_are_letters_to_who_reads_whole_lines() {
     type Case<'a> = (&'a [&'a str], &'a [&'a str]);
-    let table: [Case<'_>; 8] = [
+    let table: [Case<'_>; 10] = [
         (&["a", " ", "ctrl-l", "#", "b", "enter"], &["a #b", "a \u{FFFD}#b"]),
         (&["a", "ctrl-e", "#", "enter"], &["a#", "a\u{FFFD}#"]),
         (&["a", "tab", "b", "enter"], &["ab", "a\tb"]),
         (&["a", "alt-;", "b", "enter"], &["ab", "a\u{FFFD};b"]),
+        (&["a", "alt-`", "b", "alt-`", "enter"], &["ab", "a\u{FFFD}`b\u{FFFD}`"]),
+        (&["#", "b", "escape", "#"], &["#b", "#b\u{FFFD}", "b"]),
         (&["a", "ctrl-u", "ctrl-w", "backspace", "b", "enter"], &["ab"]),
         (&["up", "ctrl-left", "enter"], &[""]),
         (&["a", "ctrl-o", "b", "ctrl-l", "c", "enter"], &["bc", "abc", "b\u{FFFD}c", "a\u{FFFD}b\u{FFFD}c"]),
@@ -154,4 +156,29 @@ fn text_goes_on_with_what_was_typed_before() {
     assert_eq!(line.write(&"x".repeat(LINE_BYTES + 1)), []);
     let ended = line.write("\n");
     assert_eq!((ended[0].text.len(), ended[0].is_known), (LINE_BYTES, false));
+}
+
+/// What a line may be besides was dropped where it was too much, and the line was judged as if that were all.
+#[test]
+fn where_it_may_be_more_than_is_remembered_nobody_knows_what_it_is() {
+    // Ctrl-D ends a line in the modes of vi, and begins another one here: `rm x` hides behind the last `#`.
+    let mut line = Line::default();
+    for _ in 0..=OTHERS {
+        line.press(b"#");
+        line.press(&[0x04]);
+    }
+    assert_eq!(line.write("rm x\r").last().map(|line| line.is_known), Some(false));
+    let mut line = Line::default();
+    line.write("#");
+    line.press(&[0x04]);
+    line.write(&" ".repeat(OTHER_BYTES + 1));
+    assert_eq!(line.write("rm x\r").last().map(|line| line.is_known), Some(false));
+    // Nor where a letter may have been lost behind an interrupt.
+    let mut line = Line::default();
+    line.begin_call();
+    line.press(&[0x03]);
+    line.begin_call();
+    line.write("#rm x");
+    line.write(&" ".repeat(OTHER_BYTES));
+    assert_eq!(line.write("\r").last().map(|line| line.is_known), Some(false));
 }

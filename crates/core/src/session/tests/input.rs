@@ -144,3 +144,17 @@ async fn input_can_be_ended() {
     session.process.close_input(&Deadline::default()).await.unwrap();
     assert_eq!(read_to_end(&toolset, "bg_1").await.0.trim(), "300000");
 }
+
+/// Pieces that were typed past `shell_input` made up a line that nobody judged.
+#[tokio::test]
+async fn nothing_is_typed_into_a_background_shell_but_whole_lines() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "tools": ["background", "terminal"], "approvalMode": "approve-all" }));
+    call(&toolset, "run_in_background", json!({ "command": "cat" })).await;
+    let typed = json!({ "id": "bg_1", "command": "r", "enter": false });
+    let refused = call(&toolset, "shell_write_to_process", typed).await;
+    assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"));
+    assert!(refused.text.contains("use `read_output` and `shell_input`"), "{}", refused.text);
+    call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "text": "m x", "close_stdin": true })).await;
+    assert_eq!(read_to_end(&toolset, "bg_1").await.0, "m x\n");
+}

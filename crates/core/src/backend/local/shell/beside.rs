@@ -277,7 +277,11 @@ impl Channel for Pipes {
     }
 
     fn give(&mut self, bytes: Vec<u8>) {
-        let Some(input) = &mut self.stdin else { return };
+        let Some(input) = &mut self.stdin else {
+            // Given behind the end of the input.
+            self.refused = self.refused.or(Some(bytes.len()).filter(|bytes| *bytes > 0));
+            return;
+        };
         if bytes.is_empty() {
             self.stdin = None;
         } else {
