@@ -107,7 +107,7 @@ async fn a_background_shell_is_started_read_listed_and_killed() {
     assert!(!is_alive(&pid));
     assert_eq!(
         call(&toolset, "kill_shell", json!({ "shell_id": "bg_1" })).await.text,
-        "Background shell bg_1 had ended already: ended(SIGTERM). Read what it printed last with `read_output`."
+        "Background shell bg_1 was already finished or unknown. It ended: ended(SIGTERM)."
     );
     let ended = call(&toolset, "read_output", json!({ "shell_id": "bg_1" })).await.text;
     assert_eq!(ended, "[bg_1] ended by SIGTERM\n(no new output)");
@@ -119,7 +119,10 @@ async fn a_background_shell_is_started_read_listed_and_killed() {
         unknown.text
     );
     let unknown = call(&toolset, "kill_shell", json!({ "shell_id": "bg_9" })).await;
-    assert_eq!(unknown.text, "Background shell bg_9 is not there. None runs. `list_shells` lists those there are.");
+    assert_eq!(
+        unknown.text,
+        "Background shell bg_9 was already finished or unknown. None runs. `list_shells` lists those there are."
+    );
 }
 
 /// D83: only the newest 200 lines were kept, and nothing said so.

@@ -130,7 +130,7 @@ mod tests {
             "Input sent to session 's' successfully (no output).",
             "[bg_1] exited (code 0)",
             "Started background shell bg_1 (pid 7). Read its output with `read_output` (shell_id 'bg_1'), end it",
-            "Background shell bg_1 had ended already: exited(0).",
+            "Background shell bg_1 was already finished or unknown. It ended: exited(0).",
             "Killed background shell bg_1.",
             "Sent SIGTERM to background shell bg_1.",
             "[Nothing changed]",

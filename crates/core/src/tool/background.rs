@@ -237,14 +237,11 @@ impl Tool for KillShell {
             let id = &self.shell_id;
             let session = view.sessions.find(id);
             let finished = || {
-                let text = match view.sessions.find(id) {
-                    Some(ended) => format!(
-                        "Background shell {} had ended already: {}. Read what it printed last with `read_output`.",
-                        ended.id,
-                        ended.state()
-                    ),
-                    None => format!("Background shell {} is not there. {}", Shown(id), backgrounds(view)),
+                let more = match view.sessions.find(id) {
+                    Some(ended) => format!("It ended: {}.", ended.state()),
+                    None => backgrounds(view),
                 };
+                let text = format!("Background shell {} was already finished or unknown. {more}", Shown(id));
                 ToolResult::new(text, json!({ "shellId": id, "killed": false }))
             };
             let Some(session) = session.filter(|session| session.process.ended().is_none()) else {

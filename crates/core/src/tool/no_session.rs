@@ -11,25 +11,29 @@ const NAMES: usize = 10;
 
 /// There is no terminal session of that name, also none that ended.
 pub(super) fn unknown(view: &View<'_>, id: &str) -> Error {
-    let open = names(view, true);
-    let instead =
-        if open.is_empty() { "None is open: `shell_exec` opens one.".to_owned() } else { format!("Open: {open}.") };
-    Error::invalid(format!("No session found with ID '{}'. {instead} `shell_list` lists them.", Shown(id)))
+    Error::invalid(format!("No session found with ID '{}'. {}", Shown(id), instead(view)))
 }
 
-/// No terminal session of that name is open; where one was, that it has ended.
-pub(super) fn not_open(view: &View<'_>, id: &str) -> Error {
-    match view.sessions.find(id) {
+fn instead(view: &View<'_>) -> String {
+    let open = names(view, true);
+    let which =
+        if open.is_empty() { "None is open: `shell_exec` opens one.".to_owned() } else { format!("Open: {open}.") };
+    format!("{which} `shell_list` lists them.")
+}
+
+/// No terminal session of that name is open, in the words of whoever looked for one; where one was, that it has ended.
+pub(super) fn not_open(view: &View<'_>, id: &str, none: &str) -> Error {
+    let more = match view.sessions.find(id) {
         Some(session) if session.terminal.is_none() => {
-            Error::invalid(format!("'{}' was a background shell, and has ended: {}.", session.id, session.state()))
+            format!("It was a background shell, and has ended: {}.", session.state())
         }
-        Some(session) => Error::invalid(format!(
-            "Session '{}' has ended: {}. `shell_view` shows what it printed last; `shell_exec` with this id opens a new one.",
-            session.id,
+        Some(session) => format!(
+            "It has ended: {}. `shell_view` shows what it printed last; `shell_exec` with this id opens a new one.",
             session.state()
-        )),
-        None => unknown(view, id),
-    }
+        ),
+        None => instead(view),
+    };
+    Error::invalid(format!("{none} '{}'. {more}", Shown(id)))
 }
 
 /// There is no background shell of that name, also none that ended.

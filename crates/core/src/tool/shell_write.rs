@@ -299,7 +299,8 @@ impl Tool for ShellWrite {
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
-            let session = session.ok_or_else(|| not_open(view, &self.id))?;
+            let session =
+                session.ok_or_else(|| not_open(view, &self.id, "No active non-blocking session found with ID"))?;
             let terminal = terminal_of(&session)?;
             let process = &session.process;
             let deadline = &view.call.deadline;

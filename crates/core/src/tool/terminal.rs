@@ -402,7 +402,7 @@ impl Tool for ShellKill {
         Box::pin(async move {
             let session = view.sessions.find(&self.id).filter(|session| session.process.ended().is_none());
             let Some(session) = session else {
-                return Err(not_open(view, &self.id));
+                return Err(not_open(view, &self.id, "No active session found with ID"));
             };
             // What they do in it is theirs to end.
             session.check_free()?;

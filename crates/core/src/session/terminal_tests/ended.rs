@@ -95,26 +95,26 @@ async fn whoever_names_a_session_that_is_not_open_is_told_which_are() {
     for id in ["a", "b"] {
         call(&toolset, "shell_exec", json!({ "id": id, "command": "true" })).await;
     }
-    for (tool, input) in [
-        ("shell_view", json!({ "id": "x" })),
-        ("shell_screen", json!({ "id": "x" })),
-        ("shell_resize", json!({ "id": "x", "columns": 80, "rows": 24 })),
-        ("shell_write_to_process", json!({ "id": "x", "command": "y" })),
-        ("shell_kill_process", json!({ "id": "x" })),
+    let none = ["No session found", "No active non-blocking session found", "No active session found"];
+    for (tool, input, none) in [
+        ("shell_view", json!({}), none[0]),
+        ("shell_screen", json!({}), none[0]),
+        ("shell_resize", json!({ "columns": 80, "rows": 24 }), none[0]),
+        ("shell_write_to_process", json!({ "command": "y" }), none[1]),
+        ("shell_kill_process", json!({}), none[2]),
+    ] {
+        let mut input = input;
+        input["id"] = json!("x");
+        let refused = call(&toolset, tool, input).await;
+        assert_eq!(refused.text, format!("Error: {none} with ID 'x'. Open: b, a. `shell_list` lists them."), "{tool}");
+    }
+    for (tool, input, none) in [
+        ("shell_write_to_process", json!({ "id": "s", "command": "y" }), none[1]),
+        ("shell_kill_process", json!({ "id": "s" }), none[2]),
     ] {
         let refused = call(&toolset, tool, input).await;
-        assert_eq!(refused.text, "Error: No session found with ID 'x'. Open: b, a. `shell_list` lists them.", "{tool}");
-    }
-    for (tool, input) in
-        [("shell_write_to_process", json!({ "id": "s", "command": "y" })), ("shell_kill_process", json!({ "id": "s" }))]
-    {
-        let refused = call(&toolset, tool, input).await;
-        assert_eq!(
-            refused.text,
-            "Error: Session 's' has ended: exited(3). `shell_view` shows what it printed last; `shell_exec` with this id opens a \
-             new one.",
-            "{tool}"
-        );
+        let ended = "It has ended: exited(3). `shell_view` shows what it printed last; `shell_exec` with this id opens a new one.";
+        assert_eq!(refused.text, format!("Error: {none} with ID 's'. {ended}"), "{tool}");
     }
 }
 
