@@ -34,13 +34,14 @@ fn read(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) -> Option<Vec<A
                     start += 1;
                     found.assigned.extend(rest.get(start).map(|name| name.marked().to_owned()));
                 }
-                "ignore-environment" => found.clears = true,
+                // Where it is the only name that begins so, the shorter one is it.
+                "ignore-environment" | "ignore" => found.clears = true,
                 "chdir" => {
                     found.unresolved.push(moves());
                     start += usize::from(!glued);
                 }
                 // Any beginning of a name stands for it.
-                _ if name.starts_with(['s', 'c', 'u', 'i']) || !(glued || FLAGS.contains(&name)) => {
+                _ if name.starts_with(['s', 'c', 'u']) || !(glued || FLAGS.contains(&name)) => {
                     found.unresolved.push("an option of 'env' is not known".to_owned());
                     return None;
                 }
