@@ -1,10 +1,9 @@
 //! A private folder of one toolset for what is too long to be told: whole outputs of commands, and what the application
 //! keeps there for the agent.
 //!
-//! The folder is made when the first file is (readable by this user alone) and goes with the toolset, or with the next process where this
-//! one is killed. The agent sees it as
-//! [`MOUNT_POINT`], read-only: the backend of the toolset is then one with a route more, so that every tool that reads
-//! works there as anywhere else. Commands do not see it.
+//! The folder is made when the first file is (readable by this user alone) and goes with the toolset, or with the next process where
+//! this one is killed. The agent sees it as [`MOUNT_POINT`], read-only: the backend of the toolset is then one with a route more, so
+//! that every tool that reads works there as anywhere else. Commands do not see it.
 
 mod directory;
 
