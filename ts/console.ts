@@ -4,6 +4,7 @@ import { checkFunction, checkOptions } from './encode.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
 import type { Operation, PermissionAsker } from './permissions.js'
 import { createToolset } from './toolset/create-toolset.js'
+import type { DataOf } from './toolset/data.js'
 import type { Toolset } from './toolset/toolset.js'
 import type {
   Assessment,
@@ -99,7 +100,11 @@ export class ConsoleCapability {
   }
 
   /** See {@link Toolset.call}. */
-  async call(tool: string, input: unknown, options?: CallOptions): Promise<ToolResult> {
+  async call<Name extends string>(
+    tool: Name,
+    input: unknown,
+    options?: CallOptions,
+  ): Promise<ToolResult<DataOf<Name>>> {
     return this.toolset.call(tool, input, options)
   }
 

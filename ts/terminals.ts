@@ -2,7 +2,16 @@
 
 import { checkKnown, checkMilliseconds, checkOptions } from './encode.js'
 import { InvalidInputError } from './errors/invalid-input-error.js'
+import type { TerminalScreen } from './backend/terminal-session.js'
 import { createToolset } from './toolset/create-toolset.js'
+import type {
+  SessionData,
+  ShellEntry,
+  ShellExecData,
+  ShellHelpData,
+  ShellResizeData,
+  ShellViewData,
+} from './toolset/data.js'
 import type { Toolset } from './toolset/toolset.js'
 import type { CallOptions, ToolResult, ToolsetOptions } from './toolset/types.js'
 
@@ -67,7 +76,7 @@ export class Terminals {
    * Runs a command in the shell of a session, and opens it where it is not open. One that is open is not opened anew: `cwd` is
    * refused then, and so are `env`, `columns` and `rows` that are not those it has.
    */
-  async exec(id: string, command: string, options?: TerminalExecOptions): Promise<ToolResult> {
+  async exec(id: string, command: string, options?: TerminalExecOptions): Promise<ToolResult<ShellExecData>> {
     const given = checkCall(options, ['block', 'timeout', 'cwd', 'env', 'columns', 'rows'])
     const { block, timeout, cwd, env, columns, rows, ...call } = given
     const input = defined({ id, command, block, timeout: seconds(timeout, 'timeout'), cwd })
@@ -75,40 +84,49 @@ export class Terminals {
   }
 
   /** What a session printed since the last look. */
-  async view(id: string, options?: TerminalViewOptions): Promise<ToolResult> {
+  async view(id: string, options?: TerminalViewOptions): Promise<ToolResult<ShellViewData>> {
     const { wait, ...call } = checkCall(options, ['wait'])
     return this.#toolset.call('shell_view', defined({ id, wait: seconds(wait, 'wait') }), call)
   }
 
   /** Types text and a return (unless `enter` is false), then presses keys. */
-  async write(id: string, text: string | undefined, options?: TerminalWriteOptions): Promise<ToolResult> {
+  async write(
+    id: string,
+    text: string | undefined,
+    options?: TerminalWriteOptions,
+  ): Promise<ToolResult<ShellViewData>> {
     const { enter, keys, ...call } = checkCall(options, ['enter', 'keys'])
     return this.#toolset.call('shell_write_to_process', defined({ id, command: text, enter, keys }), call)
   }
 
   /** Ends a session with all its processes. */
-  async kill(id: string, options?: TerminalCallOptions): Promise<ToolResult> {
+  async kill(id: string, options?: TerminalCallOptions): Promise<ToolResult<SessionData>> {
     return this.#toolset.call('shell_kill_process', { id }, checkCall(options))
   }
 
   /** What a session shows; `data` is a `TerminalScreen`. With `image` its first part is a PNG of it. */
-  async screen(id: string, options?: TerminalScreenOptions): Promise<ToolResult> {
+  async screen(id: string, options?: TerminalScreenOptions): Promise<ToolResult<TerminalScreen>> {
     const { image, changes, ...call } = checkCall(options, ['image', 'changes'])
     return this.#toolset.call('shell_screen', defined({ id, image, changes }), call)
   }
 
   /** Gives a session another size. */
-  async resize(id: string, columns: number, rows: number, options?: TerminalCallOptions): Promise<ToolResult> {
+  async resize(
+    id: string,
+    columns: number,
+    rows: number,
+    options?: TerminalCallOptions,
+  ): Promise<ToolResult<ShellResizeData>> {
     return this.#toolset.call('shell_resize', { id, columns, rows }, checkCall(options))
   }
 
   /** The sessions. */
-  async list(options?: TerminalCallOptions): Promise<ToolResult> {
+  async list(options?: TerminalCallOptions): Promise<ToolResult<readonly ShellEntry[]>> {
     return this.#toolset.call('shell_list', {}, checkCall(options))
   }
 
   /** Hands a session to a person; see `onHelp`. */
-  async askForHelp(id: string, prompt: string, options?: TerminalCallOptions): Promise<ToolResult> {
+  async askForHelp(id: string, prompt: string, options?: TerminalCallOptions): Promise<ToolResult<ShellHelpData>> {
     return this.#toolset.call('shell_ask_user_for_help', { id, prompt }, checkCall(options))
   }
 

@@ -30,6 +30,9 @@ const DRIVEN = {
   ],
 }
 
+/** The names of all tests that need one. */
+export const drivenTests = Object.values(DRIVEN).flat()
+
 /** Whether a program of that name is found. @param {string} program */
 export function isOnPath(program) {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => {

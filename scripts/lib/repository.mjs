@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { digest } from './fresh.mjs'
+import { drivenTests } from './programs.mjs'
 import { fromCode, sum } from './results.mjs'
 import { announce, root, StepError } from './steps.mjs'
 
@@ -120,6 +121,17 @@ function bareExports() {
   return bare.map(({ path, name }) => `${path}: ${name} is exported without catch_unwind`)
 }
 
+/** Names of tests that a missing program skips, and that name no test or more than one. */
+function misnamedTests() {
+  const files = git(['ls-files', '-z', '*.rs']).split('\0')
+  const sources = files.filter((path) => path && existsSync(join(root, path))).map(textOf)
+  const functions = sources.flatMap((source) => [...source.matchAll(/\bfn (\w+)/g)].map((match) => match[1]))
+  const counted = drivenTests.map((name) => ({ name, count: functions.filter((test) => test.includes(name)).length }))
+  return counted
+    .filter(({ count }) => count !== 1)
+    .map(({ name, count }) => `${name} is in the names of ${count} tests`)
+}
+
 function check(title, problems) {
   announce(title)
   for (const problem of problems) console.error(`  ${problem}`)
@@ -135,6 +147,7 @@ export async function checkRepository(before) {
     check('ARCHITECTURE.md names every error code and dependency', missingInArchitecture()),
     check('No crate compiles C', cBuilders()),
     check('No export of the addon lets a panic out', bareExports()),
+    check('Each test that a missing program skips is there, and is one', misnamedTests()),
     check('No module of the core imports one that stands above it in ARCHITECTURE.md', upwardImports()),
   ])
 }

@@ -12,6 +12,7 @@ import { checkSignal, refuseAborted, runNative } from '../native-call.js'
 import type { NativeError, NativeToolset } from '../native.js'
 import { eventError } from './audit.js'
 import { CallRunner, type Opening } from './call-runner.js'
+import type { DataOf, ShellExecData } from './data.js'
 import type { CallVerdict } from './events.js'
 import { harmless } from './failures.js'
 import type { Call, Host } from './host.js'
@@ -147,13 +148,22 @@ export class Toolset {
    * @throws {InvalidInputError} a name or an option has the wrong type, or an option is not known
    * @throws what a hook threw, as itself, and what `isControlFlow` knows, whoever threw it
    */
-  async call(name: string, input: unknown, options?: CallOptions): Promise<ToolResult> {
-    return this.#call(name, input, options, {})
+  async call<Name extends string>(
+    name: Name,
+    input: unknown,
+    options?: CallOptions,
+  ): Promise<ToolResult<DataOf<Name>>> {
+    return (await this.#call(name, input, options, {})) as ToolResult<DataOf<Name>>
   }
 
   /** For this package: a call of a program, which says how a session that it opens is opened. */
-  async callOpening(name: string, input: unknown, options: CallOptions, opening: Opening): Promise<ToolResult> {
-    return this.#call(name, input, options, {}, opening)
+  async callOpening(
+    name: 'shell_exec',
+    input: unknown,
+    options: CallOptions,
+    opening: Opening,
+  ): Promise<ToolResult<ShellExecData>> {
+    return (await this.#call(name, input, options, {}, opening)) as ToolResult<ShellExecData>
   }
 
   async #call(

@@ -272,15 +272,18 @@ export type ResumeOptions = Pick<CallOptions, 'context' | 'signal'>
 export type AssessOptions = Pick<CallOptions, 'callId' | 'signal'>
 
 /** The answer to one call. */
-export interface ToolResult {
+export interface ToolResult<Data = unknown> {
   /** What the model reads. */
   readonly text: string
   /** Whether the call failed; `text` then says what would work. */
   readonly isError: boolean
   /** Why it failed. */
   readonly code?: ErrorCode
-  /** Facts for programs; the shape is the tool's own. */
-  readonly data?: unknown
+  /**
+   * Facts for programs; the shape is the tool's own ({@link ToolData}). Not of a failure, unless the tool says more of it. A post hook
+   * may put its own in their place.
+   */
+  readonly data?: Data
   /** Images and documents, for models that take them. */
   readonly parts?: readonly Part[]
   /** Whether `text` leaves something out. */

@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use serde_json::json;
-
-use super::terminal::{is_open, more_of, older_of, or_none, plain};
+use super::command_facts::CommandFacts;
+use super::terminal::{more_of, or_none, plain};
 use crate::session::Session;
 use crate::session::running::Ran;
 use crate::session::terminal::Terminal;
@@ -23,11 +22,14 @@ pub(super) fn started(view: &View<'_>, session: &Session, terminal: &Terminal) -
         said_before(&before, missed),
         replaced(session)
     );
-    let data = json!({
-        "id": id, "running": true, "open": true, "pid": session.process.pid(), "before": before, "beforeExitCode": missed,
-        "droppedBytes": dropped, "waitsForInput": false, "stopped": false,
-    });
-    ToolResult { truncated: dropped > 0, ..ToolResult::new(text, data) }
+    let facts = CommandFacts {
+        running: true,
+        before,
+        before_exit_code: missed,
+        dropped_bytes: dropped,
+        ..CommandFacts::of(session)
+    };
+    ToolResult { truncated: dropped > 0, ..ToolResult::new(text, facts.told()) }
 }
 
 /// What the session printed before the command that was just typed, how much of it is left out, and how what ran before ended, where nobody
@@ -83,15 +85,20 @@ pub(super) async fn going_on(view: &View<'_>, session: &Session, ran: Ran, secon
         )
     };
     let text = said_before(&before, missed) + &text;
-    let (file, file_bytes) = older_of(&fresh);
     let dropped = fresh.dropped + before_dropped;
-    let data = json!({
-        "id": id, "running": true, "open": is_open(session), "exitCode": null, "exitMeaning": null, "fullScreen": is_full_screen, "output": output,
-        "before": before, "beforeExitCode": missed, "droppedBytes": dropped,
-        "more": fresh.more, "spillPath": file, "spillBytes": file_bytes, "timedOut": ran == Ran::Running,
-        "waitsForInput": ran == Ran::Asks, "stopped": false,
-    });
-    ToolResult { truncated: dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+    let facts = CommandFacts {
+        running: true,
+        output,
+        full_screen: is_full_screen,
+        before,
+        before_exit_code: missed,
+        dropped_bytes: dropped,
+        more: fresh.more,
+        timed_out: ran == Ran::Running,
+        waits_for_input: ran == Ran::Asks,
+        ..CommandFacts::of(session).with_older(fresh.older.as_ref())
+    };
+    ToolResult { truncated: dropped > 0 || fresh.more, ..ToolResult::new(text, facts.told()) }
 }
 
 /// What is said of a session without a shell.

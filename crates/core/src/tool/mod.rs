@@ -21,6 +21,7 @@ use crate::session::terminal::Reader;
 
 mod background;
 mod batch;
+mod command_facts;
 mod command_output;
 mod delete_file;
 mod edit_file;

@@ -24,6 +24,7 @@ use crate::session::{Fresh, Session};
 use crate::text::ours::set_off;
 use crate::text::progress::readable;
 use crate::text::shown::shown_to_person;
+use crate::tool::command_facts::CommandFacts;
 use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, over};
 use crate::tool::going_on::{going_on, started};
@@ -209,12 +210,19 @@ impl ShellExec {
                 or_none(output)
             ),
         });
-        let data = json!({
-            "id": id, "running": false, "open": is_open(session), "exitCode": code, "signal": signal(session), "exitMeaning": exit_meaning, "output": told.output,
-            "before": told.before, "beforeExitCode": told.missed, "droppedBytes": told.dropped, "more": false, "spillPath": told.file, "spillBytes": told.file_bytes,
-            "timedOut": false, "waitsForInput": false, "stopped": stop.is_some(), "ceiling": ceiling(session),
-        });
-        ToolResult { truncated: told.dropped > 0, ..ToolResult::new(text, data) }
+        let facts = CommandFacts {
+            exit_code: code,
+            exit_meaning,
+            output: told.output,
+            before: told.before,
+            before_exit_code: told.missed,
+            dropped_bytes: told.dropped,
+            spill_path: told.file,
+            spill_bytes: told.file_bytes,
+            stopped: stop.is_some(),
+            ..CommandFacts::of(session)
+        };
+        ToolResult { truncated: told.dropped > 0, ..ToolResult::new(text, facts.told()) }
     }
 }
 

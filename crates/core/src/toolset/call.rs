@@ -397,7 +397,7 @@ impl Toolset {
         *count = count.saturating_add(1);
         if *count > self.shared.max_retries {
             result.text.push_str(&format!(
-                "\n\n{tool} failed {count} times in a row. Stop repeating it: look at the file again, or try another way."
+                "\n\n{tool} failed {count} times in a row. Stop repeating it: look again at what is there, or try another way."
             ));
         }
     }
