@@ -57,7 +57,18 @@ pub struct Deadline {
     pub at: Option<Instant>,
 }
 
+/// 50 ms to say what came of a wait, before the time of all of it is over.
+const TO_SAY_SO: Duration = Duration::from_millis(50);
+
 impl Deadline {
+    /// `time`, or all that is left where that is less, but for a moment to say what came of it.
+    pub fn leaves(&self, time: Duration) -> Duration {
+        let Some(at) = self.at else { return time };
+        let left = at.saturating_duration_since(Instant::now());
+        // Of little time half is left for the rest.
+        time.min(left.saturating_sub(TO_SAY_SO).max(left / 2))
+    }
+
     /// `Aborted` or `Timeout` once the work must stop. Cheap enough for every entry of a walk.
     pub fn check(&self) -> Result<()> {
         if self.cancel.is_cancelled() {
@@ -136,5 +147,17 @@ mod tests {
         assert_eq!(deadline.reached().await.kind(), ErrorKind::Timeout);
         deadline.cancel.cancel();
         assert_eq!(deadline.check().unwrap_err().kind(), ErrorKind::Aborted);
+    }
+
+    #[test]
+    fn what_a_deadline_leaves_is_less_than_it_and_no_more_than_is_asked_for() {
+        let hour = Duration::from_secs(3_600);
+        assert_eq!(Deadline::default().leaves(hour), hour);
+        assert_eq!(Deadline::default().within(hour).leaves(Duration::from_secs(1)), Duration::from_secs(1));
+        assert_eq!(Deadline::default().within(Duration::ZERO).leaves(hour), Duration::ZERO);
+        let left = Deadline::default().within(hour).leaves(hour);
+        assert!(left > hour / 2 && left <= hour - TO_SAY_SO, "{left:?}");
+        let little = Deadline::default().within(TO_SAY_SO).leaves(hour);
+        assert!(little <= TO_SAY_SO / 2, "{little:?}");
     }
 }

@@ -103,8 +103,10 @@ const SYSTEM_DIRECTORIES: [&str; 13] =
     ["/etc", "/var", "/usr", "/bin", "/sbin", "/boot", "/sys", "/proc", "/dev", "/lib", "/lib32", "/lib64", "/System"];
 
 /// What git runs or obeys: a hook or a setting planted there runs with the next harmless `git status`, allow list or not.
-const GIT_STARTS: [&str; 9] = [
+const GIT_STARTS: [&str; 10] = [
     ".git",
+    // A directory with this, `objects` and `refs` is a repository of its own, whose `config` git obeys.
+    "HEAD",
     ".git/config",
     ".git/config.worktree",
     ".git/hooks",

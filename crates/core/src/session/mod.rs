@@ -150,9 +150,9 @@ pub struct Session {
 }
 
 impl Session {
-    /// Ends when there is output that was not shown, when the session or a command in it ended, or after `time`.
+    /// Ends when there is output that was not shown, when the session or a command in it ended, or after `time`, before the deadline.
     pub async fn wait_for_fresh(&self, time: Duration, deadline: &Deadline) -> Result<()> {
-        let give_up = Instant::now().checked_add(time).unwrap_or_else(Instant::now);
+        let give_up = Instant::now().checked_add(deadline.leaves(time)).unwrap_or_else(Instant::now);
         let mut position = *self.seen.lock();
         while Instant::now() < give_up {
             tokio::select! {

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::access::{Access, Operation};
 use crate::backend::on_timeout::{Left, execute_or_leave};
 use crate::backend::{BoxFuture, Ceiling, ExecuteOutcome, ExecuteRequest};
+use crate::cancel::Deadline;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exit_code::{meaning, meaning_of_signal};
 use crate::path::VirtualPath;
@@ -104,9 +105,10 @@ impl Tool for Execute {
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
         Box::pin(async move {
-            let timeout = self.timeout.map(Duration::from_secs_f64).or(Some(view.limits.command_timeout));
+            let asked = self.timeout.map_or(view.limits.command_timeout, Duration::from_secs_f64);
+            let timeout = Bound::of(asked, &view.call.deadline);
             let request = ExecuteRequest {
-                timeout,
+                timeout: Some(timeout.time),
                 working_directory: self.cwd.as_deref().map(|cwd| view.path(cwd)).transpose()?,
                 on_output: view.on_output.clone(),
                 spill: Some(view.spill()),
@@ -128,9 +130,9 @@ impl Tool for Execute {
                 Some(OnTimeout::End) | None => (shell.execute(request, view.call).await?, None),
             };
             outcome.exit_meaning = outcome.exit_code.and_then(|code| meaning(&self.command, code));
-            let Some((place, Left { process, told })) = left else { return Ok(shape(outcome, timeout)) };
+            let Some((place, Left { process, told })) = left else { return Ok(shape(outcome, &timeout)) };
             let session = place.fill(process, None, &self.command, view.starter("execute"), told);
-            Ok(shape_left(&outcome, timeout, &session))
+            Ok(shape_left(&outcome, &timeout, &session))
         })
     }
 }
@@ -157,34 +159,57 @@ pub(super) fn over(ceiling: Ceiling) -> &'static str {
     }
 }
 
+/// How long a command may run.
+struct Bound {
+    time: Duration,
+    /// Whether it is less than was asked for, as the whole call may take no longer.
+    is_cut: bool,
+}
+
+impl Bound {
+    /// As long as `asked`, or as is left of the call.
+    fn of(asked: Duration, deadline: &Deadline) -> Self {
+        let time = deadline.leaves(asked);
+        Self { time, is_cut: time < asked }
+    }
+
+    /// What is said of it where it is over: in seconds, to the thousandth.
+    fn said(&self) -> String {
+        let seconds = self.time.as_millis() as f64 / 1_000.0;
+        let why = if self.is_cut { ", which is all that a call may take here," } else { "" };
+        format!("{seconds} s{why}")
+    }
+}
+
 /// What is said of a command that runs on.
-fn shape_left(outcome: &ExecuteOutcome, timeout: Option<Duration>, session: &Session) -> ToolResult {
+fn shape_left(outcome: &ExecuteOutcome, timeout: &Bound, session: &Session) -> ToolResult {
     let id = &session.id;
     let output = readable(&outcome.output);
     let output = set_off(output.trim_end_matches('\n'));
-    let text = format!(
-        "Command still runs after {} s and goes on as background shell {id}. Read what it prints with `read_output` \
+    let mut text = format!(
+        "Command still runs after {} and goes on as background shell {id}. Read what it prints with `read_output` \
          (shell_id '{id}'), end it with `kill_shell`. Output so far:\n{}",
-        timeout.unwrap_or_default().as_secs_f64(),
+        timeout.said(),
         if output.is_empty() { "(no output)" } else { &output },
     );
+    if let Some(file) = output_file(outcome) {
+        text.push_str(&format!("\n\n{file}"));
+    }
     let mut data = json!(outcome);
     data["shellId"] = json!(id);
     data["pid"] = json!(session.process.pid());
     ToolResult { truncated: outcome.truncated, ..ToolResult::new(text, data) }
 }
 
-fn shape(outcome: ExecuteOutcome, timeout: Option<Duration>) -> ToolResult {
+fn shape(outcome: ExecuteOutcome, timeout: &Bound) -> ToolResult {
     let output = readable(&outcome.output);
     let output = set_off(output.trim_end_matches('\n'));
     let mut text = match (&outcome.signal, outcome.exit_code) {
         _ if outcome.aborted => "Command was aborted; its processes were ended. Output so far:\n".to_owned(),
-        _ if outcome.timed_out && timeout == Some(Duration::ZERO) => {
-            "Command was not started: its timeout is 0 s.\n".to_owned()
-        }
+        _ if outcome.timed_out && timeout.time.is_zero() => "Command was not started: its timeout is 0 s.\n".to_owned(),
         _ if outcome.timed_out => format!(
-            "Command timed out after {} s; its processes were ended. Output so far:\n",
-            timeout.unwrap_or_default().as_secs_f64()
+            "Command timed out after {}; its processes were ended. Output so far:\n",
+            timeout.said().trim_end_matches(',')
         ),
         (None, Some(code)) if outcome.ceiling == Some(Ceiling::CpuTime) => {
             format!("Command ended with exit code {code}, but {SPENT}. Output:\n")

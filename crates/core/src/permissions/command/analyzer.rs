@@ -17,7 +17,7 @@ use super::running::{Runner, Running};
 use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
 use super::variables::Becomes;
-use super::{allow, bombs, deny, doubt, modes, parser, setting, variables, wrappers};
+use super::{allow, bombs, deny, doubt, modes, parser, setting, terminals, variables, wrappers};
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
 pub(super) const COMMANDS: usize = 1_000;
@@ -283,6 +283,11 @@ impl<'a> Analyzer<'a> {
         };
         if reads {
             self.places.add(target, paths::Use::Read);
+            if let Some(terminal) = terminals::read(target, &self.places) {
+                self.unresolve(&format!(
+                    "a redirection reads the terminal '{terminal}', where something may be typed for another program"
+                ));
+            }
         }
         if writes {
             self.places.add(target, paths::Use::Write);
@@ -389,6 +394,9 @@ impl<'a> Analyzer<'a> {
             self.deny(&reason);
         }
         if let Some(reason) = doubt::doubt(name, &arguments[1..], &self.places) {
+            self.unresolve(&reason);
+        }
+        if let Some(reason) = terminals::handed(name, &arguments[1..], &self.places) {
             self.unresolve(&reason);
         }
         let takes_code = self.functions.contains(name);

@@ -51,6 +51,7 @@ mod sed;
 mod setting;
 mod shells;
 mod tar;
+mod terminals;
 #[cfg(test)]
 mod tests;
 mod unwrap;

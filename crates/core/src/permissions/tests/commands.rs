@@ -237,6 +237,7 @@ fn a_preset_asks_before_git_is_told_what_to_run() {
             "/w/p/.git/hooks/x.sh",
             "/w/.GIT/config",
             "/w/p/.git",
+            "/w/p/sub/HEAD",
             "/home/u/.gitconfig",
         ] {
             for operation in [Operation::Write, Operation::Edit, Operation::Delete] {
@@ -244,7 +245,9 @@ fn a_preset_asks_before_git_is_told_what_to_run() {
             }
             assert_eq!(checker.check(Operation::Read, path).action, Action::Allow, "{path}");
         }
-        for path in ["/w/p/.gitignore", "/w/p/.github/config", "/w/p/git/hooks/x", "/w/p/.gitattributes"] {
+        for path in
+            ["/w/p/.gitignore", "/w/p/.github/config", "/w/p/git/hooks/x", "/w/p/.gitattributes", "/w/p/head.ts"]
+        {
             assert_eq!(checker.check(Operation::Write, path).action, Action::Allow, "{path}");
         }
         for command in [
@@ -256,6 +259,8 @@ fn a_preset_asks_before_git_is_told_what_to_run() {
             "rm -rf .git",
             "cp -r x/.git .",
             "ln -sf ../x .git/hooks/pre-push",
+            "echo 'ref: refs/heads/main' > sub/HEAD",
+            "mv x sub/HEAD",
         ] {
             assert_eq!(judged(&checker, command), Action::Ask, "{command}");
         }

@@ -36,6 +36,40 @@ async fn a_command_whose_time_is_over_goes_on_as_the_same_process_with_its_input
     assert!(!is_alive(&process), "an abort ends it all the same");
 }
 
+/// A command was ended when its call was over, also one that was to go on then, and told to have had all the time that it had asked for.
+#[tokio::test]
+async fn a_command_has_no_more_time_than_its_call_and_what_is_told_is_what_it_had() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "limits": { "callTimeout": 2_000 } }));
+    let ended = call(&toolset, "execute", json!({ "command": "echo out; sleep 300", "timeout": 700 })).await;
+    let why = " s, which is all that a call may take here; its processes were ended. Output so far:\nout";
+    let seconds = ended.text.strip_prefix("Command timed out after ").and_then(|text| text.strip_suffix(why));
+    let seconds: f64 = seconds.unwrap_or_else(|| panic!("{}", ended.text)).parse().unwrap();
+    assert!(seconds > 0.0 && seconds < 2.0, "{seconds}");
+    assert_eq!(ended.code.as_deref(), Some("TIMEOUT"));
+    let left = call(&toolset, "execute", json!({ "command": "echo out; sleep 300", "on_timeout": "background" })).await;
+    assert!(
+        !left.is_error
+            && left.text.contains(" s, which is all that a call may take here, and goes on as background shell bg_1."),
+        "{}",
+        left.text
+    );
+    let waited = call(&toolset, "read_output", json!({ "shell_id": "bg_1", "wait": 500 })).await;
+    assert_eq!((waited.text.as_str(), waited.is_error), ("[bg_1] running\n(no new output)", false));
+}
+
+/// Only programs were told where it is.
+#[tokio::test]
+async fn a_command_that_goes_on_names_the_file_with_the_output_that_is_left_out() {
+    let world = World::new();
+    let toolset = world.toolset(json!({}));
+    let input = json!({ "command": "seq 1 60000; read x", "timeout": 3, "on_timeout": "background" });
+    let left = call(&toolset, "execute", input).await;
+    let file = left.data.unwrap()["spillPath"].as_str().unwrap().to_owned();
+    let named = format!("\n\n(The whole output is in {file}; look into it with `read_file` or `grep`.)");
+    assert!(left.text.ends_with(&named), "{}", &left.text[left.text.len() - 300..]);
+}
+
 /// TS-31: a background command that asked something could only be ended.
 #[tokio::test]
 async fn a_background_shell_is_answered_line_by_line_and_its_input_ended() {

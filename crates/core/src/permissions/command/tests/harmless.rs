@@ -2,6 +2,16 @@
 
 /// D51, D97 and issue E: what has to run without a question.
 pub(super) const HARMLESS: &[&str] = &[
+    "ls /dev/pts",
+    "ls -l /dev/pts/3",
+    "stat /proc/4711/fd/0",
+    "echo /dev/pts/3",
+    "cat /proc/cpuinfo",
+    "cat /proc/self/status",
+    "cat /proc/4711/status",
+    "head -c 20 dev/pts.md",
+    "cat src/dev/tty.rs",
+    "head -c 8 /dev/urandom",
     // awk: comparisons, and signs in its texts.
     "awk '$3 > 10' f",
     "awk '{ if ($1 > 2) print }' f",
