@@ -1,6 +1,7 @@
+import { tmpdir } from 'node:os'
 import { PassThrough } from 'node:stream'
 
-import { type ApprovalRequest, terminalApprover } from 'gloveport'
+import { type ApprovalRequest, createToolset, LocalBackend, terminalApprover } from 'gloveport'
 import { expect, test } from 'vitest'
 
 const REQUEST: ApprovalRequest = {
@@ -176,6 +177,31 @@ test('nothing that a model wrote pushes the question out of sight (R-AP-3)', asy
   // Said above the diff and below it.
   expect(shown.filter((line) => line.startsWith('write_file: Write a.txt'))).toHaveLength(2)
   expect(text.lastIndexOf('write_file: Write a.txt')).toBeGreaterThan(text.indexOf('+line 19999'))
+})
+
+test('of a command line that is too long to be shown whole each command is told (R-AP-3)', async () => {
+  const backend = new LocalBackend({ root: tmpdir() })
+  const shownOf = async (command: string): Promise<string> => {
+    const { input, output, shown } = terminal()
+    answers({ input, output, shown }, 'n\n')
+    const approve = terminalApprover({ input, output, color: false })
+    await using toolset = createToolset({ backend, tools: ['execute'], approve })
+    expect(await toolset.call('execute', { command })).toMatchObject({ isError: true, code: 'APPROVAL_DENIED' })
+    return shown()
+  }
+  const long = await shownOf(`echo ${'a'.repeat(9_000)}; touch hidden; echo ${'b'.repeat(9_000)}`)
+  expect(long).toContain('characters are not shown here ...]')
+  const runs = long.split('\n').filter((line) => line.startsWith('  runs: '))
+  expect(runs).toEqual([
+    `  runs: echo ${'a'.repeat(195)} … and 8805 characters`,
+    '  runs: touch hidden',
+    `  runs: echo ${'b'.repeat(195)} … and 8805 characters`,
+  ])
+  const many = await shownOf(`echo ${'a'.repeat(9_000)}; ${'true; '.repeat(500)}echo ${'b'.repeat(9_000)}`)
+  expect(many.split('\n').filter((line) => line === '  runs: true').length).toBe(119)
+  expect(many).toContain('\n  [... 382 more commands are not shown here ...]\n')
+  expect(await shownOf('echo a; touch b')).not.toContain('  runs: ')
+  await backend.close()
 })
 
 test('a line that was added cannot pass for the header of a diff', async () => {

@@ -12,6 +12,7 @@ const DRIVEN = {
   python3: [
     'drives_python',
     'keys_of_the_cursor_reach_programs_that_draw_with_curses',
+    'lines_that_are_drawn_with_curses_are_lines',
     'a_command_that_asks_is_told_long_before_its_time_is_over',
     'whoever_in_the_foreground_waits_for_the_terminal_is_seen_long_before_it_was_quiet',
     'whoever_waits_for_something_else_is_not_taken_for_it',

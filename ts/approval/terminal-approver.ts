@@ -11,6 +11,11 @@ const QUIET_MS = 50
 const DISCARD_MS = 1_000
 /** 120 lines of a diff, two screens, half of them from its end: what is longer nobody reads there, and it says so. */
 const DIFF_LINES = 120
+/** 200 characters of each simple command of a command line that is not shown whole, and 120 of them. */
+const COMMAND_CHARACTERS = 200
+const COMMANDS = 120
+/** How the core says that it leaves out the middle of a text. */
+const LEFT_OUT = 'characters are not shown here ...]'
 /** 20 lines of a diff push what is said above them out of sight: it is said again below. */
 const FAR_LINES = 20
 
@@ -116,6 +121,7 @@ export function approvalText(request: ApprovalRequest, color: boolean): string {
   const [description = '', reason = ''] = shownToPerson([request.description, request.reason])
   const header = paint(BOLD, `${request.tool}: ${setOff(description)}`, color)
   const lines = [header]
+  if (description.includes(LEFT_OUT)) lines.push(...commandLines(request))
   for (const { operation, target, resolved } of request.touches) {
     const [shown = '', leads] = shownToPerson(resolved === undefined ? [target] : [target, resolved])
     // Where a link leads is always told: a name with an arrow in it must not stand for it.
@@ -130,6 +136,18 @@ export function approvalText(request: ApprovalRequest, color: boolean): string {
     if (diff.length > FAR_LINES) lines.push(...about)
   }
   return `${lines.join('\n')}\n`
+}
+
+/** What runs of a command line whose middle is left out: each simple command, so that none is there where nobody reads. */
+function commandLines({ command }: ApprovalRequest): string[] {
+  const texts = (command?.commands ?? []).map(({ text }) => {
+    const characters = [...text]
+    const rest = characters.length - COMMAND_CHARACTERS
+    return rest > 0 ? `${characters.slice(0, COMMAND_CHARACTERS).join('')} … and ${rest} characters` : text
+  })
+  const shown = shownToPerson(texts.slice(0, COMMANDS)).map((text) => `  runs: ${text.replaceAll('\n', ' ')}`)
+  const rest = texts.length - shown.length
+  return rest > 0 ? [...shown, `  [... ${rest} more commands are not shown here ...]`] : shown
 }
 
 /** The lines of a diff as they are shown; of one that is too long the middle is left out, and said so. */

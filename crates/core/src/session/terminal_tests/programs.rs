@@ -130,6 +130,23 @@ async fn keys_of_the_cursor_reach_programs_that_draw_with_curses() {
     assert!(finished(&toolset, left).await.contains("COMMAND FINISHED (exit code 0)"));
 }
 
+/// The lines of boxes were shown as letters.
+#[tokio::test]
+async fn lines_that_are_drawn_with_curses_are_lines() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let program = "import curses, locale\n\
+                   locale.setlocale(locale.LC_ALL, '')\n\
+                   def main(window):\n    \
+                       box = curses.newwin(3, 6, 1, 0); box.box(); box.addstr(1, 1, 'ok'); box.refresh(); box.getch()\n\
+                   curses.wrapper(main)\n";
+    fs::write(world.directory.path().join("box.py"), program).unwrap();
+    start(&toolset, "LC_ALL=C.UTF-8 python3 box.py").await;
+    until_shown(&toolset, "┌────┐\n│ok  │\n└────┘").await;
+    let left = press(&toolset, &["q"]).await;
+    assert!(finished(&toolset, left).await.contains("COMMAND FINISHED (exit code 0)"));
+}
+
 #[tokio::test]
 async fn drives_node() {
     let world = World::new();

@@ -27,8 +27,9 @@ use crate::error::{Error, ErrorKind, Result};
 const TURN_BYTES: usize = 256 << 10;
 
 /// What programs on a terminal are told, on top of the backend's environment: a terminal that draws, and that somebody
-/// can be asked on.
-const TERMINAL_ENVIRONMENT: [(&str, &str); 2] = [("TERM", "xterm-256color"), ("GIT_TERMINAL_PROMPT", "1")];
+/// can be asked on. Where texts are UTF-8 curses draws lines by their characters: the other set of a VT100 is not drawn here.
+const TERMINAL_ENVIRONMENT: [(&str, &str); 3] =
+    [("TERM", "xterm-256color"), ("GIT_TERMINAL_PROMPT", "1"), ("NCURSES_NO_UTF8_ACS", "1")];
 
 /// Waits for more than one of these shells prints nothing in between (`sh` without `-i` reads commands silently).
 const INTERACTIVE_SHELL: &str =
