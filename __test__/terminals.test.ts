@@ -128,6 +128,28 @@ test('a program of Node that asks is told of before the time of the call is over
   await terminals.close()
 })
 
+test('whoever is asked about a key that ends a line is told the line that was typed before it', async () => {
+  const asked: string[] = []
+  const terminals = new Terminals({
+    backend,
+    approve: ({ description }) => {
+      asked.push(description)
+      return { approved: true }
+    },
+  })
+  await terminals.exec('p', 'cat', { timeout: 0 })
+  await terminals.write('p', 'touch ', { enter: false })
+  await terminals.write('p', 'pwn', { enter: false })
+  expect((await terminals.write('p', undefined, { keys: ['enter'] })).text).toContain('touch pwn')
+  await terminals.write('p', 'own ', { enter: false })
+  await terminals.write('p', 'words')
+  expect(asked.filter((description) => description.includes('it ends the line'))).toEqual([
+    'Press keys in terminal session p: enter; it ends the line: touch pwn',
+    'Type into terminal session p; it ends the line: own words; text with a return: words',
+  ])
+  await terminals.close()
+})
+
 test('a person answers for the model, in their own words and with the session before their eyes', async () => {
   const seen: unknown[] = []
   const toolset = createToolset({

@@ -131,6 +131,7 @@ test('looks, screens, lists, sizes, ends and help have the fields of their types
   expect((await terminals.resize('t', 90, 30)).data).toEqual({ id: 't', columns: 90, rows: 30 })
   expect((await terminals.askForHelp('t', 'say something')).data).toEqual({ id: 't', answered: true, exitCode: 0 })
   expect((await terminals.kill('t')).data).toEqual({ id: 't', running: false, open: false })
+  expect((await terminals.view('t')).data).toMatchObject({ open: false, atPrompt: false, running: false })
 })
 
 test('commands, also in the background, have the fields of their types', async () => {

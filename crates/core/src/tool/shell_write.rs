@@ -67,6 +67,8 @@ struct Judged {
     reader: Reader,
     /// The line that was open.
     line: Line,
+    /// What it ends, beside the lines of its own text.
+    ended: Vec<String>,
 }
 
 /// What is typed in one call.
@@ -255,7 +257,7 @@ impl Tool for ShellWrite {
         let reader = terminal.reader();
         let is_at_prompt = reader.is_shell();
         let mut before = terminal.open_line();
-        *self.judged.lock() = Some(Judged { reader, line: before.clone() });
+        *self.judged.lock() = Some(Judged { reader, line: before.clone(), ended: Vec::new() });
         if is_at_prompt {
             // Only a whole line is typed there, which was judged.
             return Vec::new();
@@ -265,14 +267,19 @@ impl Tool for ShellWrite {
         let mut is_known = !terminal.is_plain() || (self.text().is_none() && self.keys_are_harmless());
         // Lines of the text by itself were judged.
         let mut judged: HashSet<String> = self.text().iter().flat_map(|text| text.lines()).map(str::to_owned).collect();
-        for EndedLine { text, others, is_known: is_line_known } in typed.behind(&mut before) {
+        let mut others = Vec::new();
+        for EndedLine { text, others: readings, is_known: is_line_known } in typed.behind(&mut before) {
             is_known &= is_line_known;
-            for text in std::iter::once(text).chain(others) {
+            for text in std::iter::once(text).chain(readings) {
                 if !judged.contains(&text) {
                     accesses.extend(judged_lines(&text, &self.id, working_directory));
-                    judged.insert(text);
+                    judged.insert(text.clone());
+                    others.push(text);
                 }
             }
+        }
+        if let Some(judged) = &mut *self.judged.lock() {
+            judged.ended = others;
         }
         if !is_known {
             accesses.push(Access::UnknownLine { id: self.id.clone() });
@@ -289,11 +296,14 @@ impl Tool for ShellWrite {
         let names =
             self.keys.iter().flatten().map(|key| if key == " " { "space".to_owned() } else { shown_in_line(key) });
         let keys = names.collect::<Vec<_>>().join(" ");
-        let Some(text) = self.text() else { return format!("Press keys in terminal session {id}: {keys}") };
+        // A line that was typed in pieces is told where it ends.
+        let ended = self.judged.lock().as_ref().map(|judged| judged.ended.clone()).unwrap_or_default();
+        let ended: String = ended.iter().map(|line| format!("; it ends the line: {}", shown_in_line(line))).collect();
+        let Some(text) = self.text() else { return format!("Press keys in terminal session {id}: {keys}{ended}") };
         let ends = if self.enter.unwrap_or(true) { "with a return" } else { "without a return" };
         let behind = if keys.is_empty() { String::new() } else { format!(", then press {keys}") };
         // The text stands last: nothing in it looks like what is said of it.
-        format!("Type into terminal session {id}{behind}; text {ends}: {}", shown_to_person(text))
+        format!("Type into terminal session {id}{behind}{ended}; text {ends}: {}", shown_to_person(text))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
