@@ -197,9 +197,15 @@ test('of a command line that is too long to be shown whole each command is told 
     '  runs: touch hidden',
     `  runs: echo ${'b'.repeat(195)} … and 8805 characters`,
   ])
+  const redirected = await shownOf(`echo ${'a'.repeat(9_000)}; echo key >> hidden; echo ${'b'.repeat(9_000)}`)
+  expect(redirected).toMatch(/^ {2}runs: echo key$/m)
+  expect(redirected).toMatch(/^ {2}writes: hidden$/m)
+  expect(redirected).toContain(
+    '  [Variables that are set, and texts that are handed to a command, are not in this list.]\n',
+  )
   const many = await shownOf(`echo ${'a'.repeat(9_000)}; ${'true; '.repeat(500)}echo ${'b'.repeat(9_000)}`)
   expect(many.split('\n').filter((line) => line === '  runs: true').length).toBe(119)
-  expect(many).toContain('\n  [... 382 more commands are not shown here ...]\n')
+  expect(many).toContain('\n  [... 382 more of these are not shown here ...]\n')
   expect(await shownOf('echo a; touch b')).not.toContain('  runs: ')
   await backend.close()
 })

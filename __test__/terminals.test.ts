@@ -143,9 +143,9 @@ test('whoever is asked about a key that ends a line is told the line that was ty
   expect((await terminals.write('p', undefined, { keys: ['enter'] })).text).toContain('touch pwn')
   await terminals.write('p', 'own ', { enter: false })
   await terminals.write('p', 'words')
-  expect(asked.filter((description) => description.includes('it ends the line'))).toEqual([
-    'Press keys in terminal session p: enter; it ends the line: touch pwn',
-    'Type into terminal session p; it ends the line: own words; text with a return: words',
+  expect(asked.filter((description) => description.includes('It ends the line'))).toEqual([
+    'Press keys in terminal session p: enter\nIt ends the line: touch pwn',
+    'Type into terminal session p\nIt ends the line: own words\nText with a return: words',
   ])
   await terminals.close()
 })

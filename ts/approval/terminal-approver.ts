@@ -11,7 +11,7 @@ const QUIET_MS = 50
 const DISCARD_MS = 1_000
 /** 120 lines of a diff, two screens, half of them from its end: what is longer nobody reads there, and it says so. */
 const DIFF_LINES = 120
-/** 200 characters of each simple command of a command line that is not shown whole, and 120 of them. */
+/** 200 characters of each simple command, and of each file, of a command line that is not shown whole; 120 of them. */
 const COMMAND_CHARACTERS = 200
 const COMMANDS = 120
 /** How the core says that it leaves out the middle of a text. */
@@ -138,16 +138,25 @@ export function approvalText(request: ApprovalRequest, color: boolean): string {
   return `${lines.join('\n')}\n`
 }
 
-/** What runs of a command line whose middle is left out: each simple command, so that none is there where nobody reads. */
+/** What a command line does whose middle is left out: each simple command and the files, so that none is there where nobody reads. */
 function commandLines({ command }: ApprovalRequest): string[] {
-  const texts = (command?.commands ?? []).map(({ text }) => {
+  if (command === undefined) return []
+  const parts = [
+    ...command.commands.map(({ text }) => ['runs', text] as const),
+    ...command.writes.map((path) => ['writes', path] as const),
+    ...command.reads.map((path) => ['reads', path] as const),
+  ]
+  const texts = parts.map(([, text]) => {
     const characters = [...text]
     const rest = characters.length - COMMAND_CHARACTERS
     return rest > 0 ? `${characters.slice(0, COMMAND_CHARACTERS).join('')} … and ${rest} characters` : text
   })
-  const shown = shownToPerson(texts.slice(0, COMMANDS)).map((text) => `  runs: ${text.replaceAll('\n', ' ')}`)
+  const shown = shownToPerson(texts.slice(0, COMMANDS)).map(
+    (text, index) => `  ${parts[index]?.[0]}: ${text.replaceAll('\n', ' ')}`,
+  )
   const rest = texts.length - shown.length
-  return rest > 0 ? [...shown, `  [... ${rest} more commands are not shown here ...]`] : shown
+  if (rest > 0) shown.push(`  [... ${rest} more of these are not shown here ...]`)
+  return [...shown, '  [Variables that are set, and texts that are handed to a command, are not in this list.]']
 }
 
 /** The lines of a diff as they are shown; of one that is too long the middle is left out, and said so. */

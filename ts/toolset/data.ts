@@ -17,7 +17,7 @@ export interface SessionData {
 
 /** Of output that is told in part. */
 interface OutputData {
-  /** What was printed: plain text, or the screen of a full-screen program. */
+  /** What was printed: plain text, or the screen of a full-screen program; of `read_output` as it was printed. */
   readonly output: string
   /** Bytes that `text` and `output` leave out. */
   readonly droppedBytes: number

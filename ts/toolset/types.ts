@@ -280,8 +280,8 @@ export interface ToolResult<Data = unknown> {
   /** Why it failed. */
   readonly code?: ErrorCode
   /**
-   * Facts for programs; the shape is the tool's own ({@link ToolData}). Not of a failure, unless the tool says more of it. A post hook
-   * may put its own in their place.
+   * Facts for programs; the shape is the tool's own ({@link ToolData}). A failure may hold what its error says
+   * there, in another shape: look at `isError` first. A post hook may put its own in their place.
    */
   readonly data?: Data
   /** Images and documents, for models that take them. */

@@ -193,7 +193,8 @@ fn shape_left(outcome: &ExecuteOutcome, timeout: &Bound, session: &Session) -> T
         if output.is_empty() { "(no output)" } else { &output },
     );
     if let Some(file) = output_file(outcome) {
-        text.push_str(&format!("\n\n{file}"));
+        // It still prints.
+        text.push_str(&format!("\n\n{}", file.replacen("The whole output is", "The output so far is", 1)));
     }
     let mut data = json!(outcome);
     data["shellId"] = json!(id);
@@ -206,7 +207,9 @@ fn shape(outcome: ExecuteOutcome, timeout: &Bound) -> ToolResult {
     let output = set_off(output.trim_end_matches('\n'));
     let mut text = match (&outcome.signal, outcome.exit_code) {
         _ if outcome.aborted => "Command was aborted; its processes were ended. Output so far:\n".to_owned(),
-        _ if outcome.timed_out && timeout.time.is_zero() => "Command was not started: its timeout is 0 s.\n".to_owned(),
+        _ if outcome.timed_out && timeout.time.is_zero() && !timeout.is_cut => {
+            "Command was not started: its timeout is 0 s.\n".to_owned()
+        }
         _ if outcome.timed_out => format!(
             "Command timed out after {}; its processes were ended. Output so far:\n",
             timeout.said().trim_end_matches(',')

@@ -67,7 +67,7 @@ struct Judged {
     reader: Reader,
     /// The line that was open.
     line: Line,
-    /// What it ends, beside the lines of its own text.
+    /// What it ends, or may end, beside the lines of its own text.
     ended: Vec<String>,
 }
 
@@ -298,12 +298,14 @@ impl Tool for ShellWrite {
         let keys = names.collect::<Vec<_>>().join(" ");
         // A line that was typed in pieces is told where it ends.
         let ended = self.judged.lock().as_ref().map(|judged| judged.ended.clone()).unwrap_or_default();
-        let ended: String = ended.iter().map(|line| format!("; it ends the line: {}", shown_in_line(line))).collect();
+        let what = if ended.len() > 1 { "It may end the line" } else { "It ends the line" };
+        let ended: String = ended.iter().map(|line| format!("\n{what}: {}", shown_in_line(line))).collect();
         let Some(text) = self.text() else { return format!("Press keys in terminal session {id}: {keys}{ended}") };
         let ends = if self.enter.unwrap_or(true) { "with a return" } else { "without a return" };
         let behind = if keys.is_empty() { String::new() } else { format!(", then press {keys}") };
         // The text stands last: nothing in it looks like what is said of it.
-        format!("Type into terminal session {id}{behind}{ended}; text {ends}: {}", shown_to_person(text))
+        let begin = if ended.is_empty() { "; text" } else { "\nText" };
+        format!("Type into terminal session {id}{behind}{ended}{begin} {ends}: {}", shown_to_person(text))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

@@ -396,7 +396,7 @@ impl<'a> Analyzer<'a> {
         if let Some(reason) = doubt::doubt(name, &arguments[1..], &self.places) {
             self.unresolve(&reason);
         }
-        if let Some(reason) = terminals::handed(name, &arguments[1..], &self.places) {
+        if let Some(reason) = terminals::handed(name, self.functions.contains(name), &arguments[1..], &self.places) {
             self.unresolve(&reason);
         }
         let takes_code = self.functions.contains(name);

@@ -66,7 +66,7 @@ async fn a_command_that_goes_on_names_the_file_with_the_output_that_is_left_out(
     let input = json!({ "command": "seq 1 60000; read x", "timeout": 3, "on_timeout": "background" });
     let left = call(&toolset, "execute", input).await;
     let file = left.data.unwrap()["spillPath"].as_str().unwrap().to_owned();
-    let named = format!("\n\n(The whole output is in {file}; look into it with `read_file` or `grep`.)");
+    let named = format!("\n\n(The output so far is in {file}; look into it with `read_file` or `grep`.)");
     assert!(left.text.ends_with(&named), "{}", &left.text[left.text.len() - 300..]);
 }
 

@@ -25,9 +25,8 @@ pub(super) use aliases::Aliases;
 pub(crate) use entered::Entered;
 pub(super) use entered::Moved;
 use entered::is_anywhere;
-pub(super) use names::may_be_within;
 pub(super) use names::may_match;
-use names::{Disguise, disguised, leads_elsewhere};
+use names::{Disguise, disguised, leads_elsewhere, may_be_within};
 
 /// 2,000 places: a command line has no room for more that matter.
 const PLACES: usize = 2_000;

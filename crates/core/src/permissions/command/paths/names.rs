@@ -79,7 +79,7 @@ pub(in super::super) fn may_match(marked: &str, name: &str) -> bool {
 }
 
 /// Whether `inner` may lie within `outer` or be it; either may hold markers.
-pub(in super::super) fn may_be_within(inner: &str, outer: &str) -> bool {
+pub(super) fn may_be_within(inner: &str, outer: &str) -> bool {
     if !is_marked(inner) && !is_marked(outer) {
         return is_within(inner, outer);
     }

@@ -3,6 +3,7 @@
 /// What it is, and a text as its start, what comes again and again (with its number for `%`), and its end.
 pub(crate) const HOSTILE: &[(&str, &str, &str, &str)] = &[
     ("files", "cat", " f%", ""),
+    ("terminals behind an option", "cat -", "/dev/x", "/*"),
     ("files from many directories", "cd a; cd b; cd c; cd d; cd e; cat", " f%", ""),
     ("directories", "", "cd d%;", ""),
     ("deletions", "rm -rf", " a/b", ""),
