@@ -62,6 +62,7 @@ fn named_by(word: &Argument, goes_on: bool, places: &Places<'_>) -> Option<Strin
 fn may_name_one(text: &str) -> bool {
     text.contains("dev/")
         || text.contains("proc/")
+        || text.ends_with("/dev")
         || text.ends_with("/proc")
         || (text.contains('/') && is_marked(text))
 }

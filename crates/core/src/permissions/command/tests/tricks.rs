@@ -32,6 +32,8 @@ pub(super) const STOPPED: &[&str] = &[
     "echo() { head -c 20 \"$1\"; }; echo /dev/pts/3",
     "find /dev/pts -type c -exec head -c 20 {} +",
     "find /proc -path '*/fd/0' -exec head -c 20 {} +",
+    "find /dev -type c -exec head -c 20 {} +",
+    "ln -s /dev d",
     "grep -r -D read . /dev/pts",
     "ln -s /dev/pts d",
     "ln -s /proc/4711 d",
