@@ -32,6 +32,8 @@ mod child;
 mod environment;
 mod exit_watch;
 #[cfg(target_os = "linux")]
+mod flood;
+#[cfg(target_os = "linux")]
 mod kept;
 mod pipes;
 #[cfg(target_os = "linux")]

@@ -14,6 +14,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::beside::Channel;
+use super::flood::{Flood, Pace};
 use super::room::{Room, watched};
 use super::running::{Launch, Running};
 use super::screen::{Found, Screen, Watched};
@@ -79,7 +80,7 @@ impl CommandRunner {
 }
 
 /// A new terminal of that size: master and slave.
-fn pair(size: TerminalSize) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+pub(super) fn pair(size: TerminalSize) -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&master)?;
     unlockpt(&master)?;
@@ -98,6 +99,7 @@ struct Terminal {
     screen: Arc<Screen>,
     /// Whether there may be output that nobody was woken for: only an attempt that finds none says that there is none.
     has_more: bool,
+    pace: Pace,
     watched: AsyncFd<Watched>,
     input: Vec<u8>,
     written: usize,
@@ -110,7 +112,7 @@ impl Terminal {
         let screen = Arc::new(Screen::of(master, leader)?);
         let watched = watched(Watched(Arc::clone(&screen)), Interest::READABLE)
             .ok_or_else(|| Error::internal("A terminal cannot be waited on."))?;
-        Ok(Self { screen, has_more: false, watched, input: Vec::new(), written: 0, room: None })
+        Ok(Self { screen, has_more: false, pace: Pace::new(), watched, input: Vec::new(), written: 0, room: None })
     }
 
     fn read(&self, recorder: &Recorder) -> Found {
@@ -188,10 +190,26 @@ impl Channel for Terminal {
             if pending {
                 self.write();
             }
+            if self.pace.floods()
+                && let Some(flood) = Flood::of(&self.screen, recorder.screen())
+            {
+                tokio::select! {
+                    () = flood.over() => {}
+                    () = taken(self.room.as_ref()) => {}
+                }
+                if pending {
+                    self.write();
+                }
+            }
             let mut turn = 0;
             while self.has_more && recorder.has_room() {
-                match self.screen.read_unless_looked_on(|bytes, leads| recorder.take_raw(bytes, leads)) {
-                    Found::Bytes(count) => turn += count,
+                let found = self.screen.read_unless_looked_on(|bytes, leads| recorder.take_raw(bytes, leads));
+                if let Found::Bytes(count) | Found::Rest(count) = found {
+                    turn += count;
+                    self.pace.took(count);
+                }
+                match found {
+                    Found::Bytes(_) => {}
                     Found::Rest(_) => self.has_more = false,
                     Found::End => return false,
                 }
