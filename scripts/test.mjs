@@ -2,6 +2,7 @@
 // `npm test -- rust vitest` runs the named suites only. `docker` starts a container engine of its own where it can.
 
 import { spawnSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { checkRepository, generatedFiles } from './lib/repository.mjs'
 import { undrivable } from './lib/programs.mjs'
@@ -42,7 +43,9 @@ const suites = {
       return withSkipped(fromCargoTest(stdout, code))
     }
     forget(NEXTEST_REPORT)
-    const args = ['nextest', 'run', '--workspace']
+    // Half of their time they wait for commands.
+    const atOnce = Math.ceil(availableParallelism() * 1.5)
+    const args = ['nextest', 'run', '--workspace', `--test-threads=${atOnce}`]
     if (skipped.length) args.push('-E', `not (${skipped.map((name) => `test(${name})`).join(' | ')})`)
     const { code } = await run('Rust tests (cargo nextest)', 'cargo', args, { allowFailure: true })
     return withSkipped(fromJunit(NEXTEST_REPORT, code))
