@@ -1,6 +1,7 @@
 //! What a terminal costs beside its floor, the bare system calls and a blocking read: from the start to the first prompt that the
 //! shell of a session marks, an echo there and back, and 20 MB of output; each the mean of the middle half of all runs. A figure that
-//! is worse than its bound is a failure.
+//! is worse than its bound is a failure. Beside them stands what a command in a session costs at the least: typed at such a shell by this
+//! program, and its prompt awaited, beside a shell that is started for it.
 //!
 //! ```sh
 //! GLOVEPORT_SUPERVISOR=…/gloveport-supervisor cargo bench -p gloveport-core --bench terminal
@@ -49,6 +50,11 @@ mod linux {
     const PROMPT: &[u8] = b"\x1b]133;B;";
     /// Far more than a shell takes to its first prompt.
     const START: Duration = Duration::from_secs(15);
+    /// A command, pasted, and the key that ends lines in such a shell.
+    const LINE: &[u8] = b"\x1b[200~true\x1b[201~\x1ea";
+    /// 100 us between two commands, in which whoever calls by JavaScript has the result and asks for the next: a processor that had
+    /// nothing to do for so long is slower to begin.
+    const BETWEEN: Duration = Duration::from_micros(100);
     /// Says that it is there, then repeats each line.
     const ECHO: &str = "stty -echo; printf '> '; while read -r x; do echo \"$x\"; done";
     const PRINT: &str = "head -c 20000000 /dev/zero | tr '\\0' x";
@@ -72,6 +78,7 @@ mod linux {
         let mut start = [Vec::new(), Vec::new()];
         let mut echo = [Vec::new(), Vec::new()];
         let mut print = [Vec::new(), Vec::new()];
+        let mut typed = [Vec::new(), Vec::new()];
         for _ in 0..ROUNDS {
             // The same shell with the same settings, on both sides.
             let (_, shell, _) = Terminal::new(SIZE, None);
@@ -79,6 +86,23 @@ mod linux {
             let (mut child, mut master) = bare(&shell)?;
             read_until(&mut master, PROMPT)?;
             start[0].push(begin.elapsed());
+            child.kill()?;
+            child.wait()?;
+            // It edits lines on a terminal that is its own alone.
+            let (mut child, mut master) =
+                on_terminal(Command::new("setsid").args(["--ctty", "/bin/sh", "-c", &shell]))?;
+            read_until(&mut master, PROMPT)?;
+            for _ in 0..20 {
+                let begin = Instant::now();
+                Command::new("/bin/sh").args(["-c", "true"]).stdin(Stdio::null()).status()?;
+                typed[0].push(begin.elapsed());
+                let begin = Instant::now();
+                while begin.elapsed() < BETWEEN {}
+                let begin = Instant::now();
+                master.write_all(LINE)?;
+                read_until(&mut master, PROMPT)?;
+                typed[1].push(begin.elapsed());
+            }
             child.kill()?;
             child.wait()?;
             runtime.block_on(async {
@@ -128,17 +152,25 @@ mod linux {
         for (name, [floor, ours], bound) in
             [("start to prompt", start, 1.3), ("echo there and back", echo, 3.0), ("20 MB of output", print, 1.1)]
         {
-            let [floor, ours] = [floor, ours].map(|mut times| {
-                times.sort_unstable();
-                let middle = &times[times.len() / 4..times.len() * 3 / 4];
-                middle.iter().sum::<Duration>().as_secs_f64() * 1e6 / middle.len() as f64
-            });
+            let [floor, ours] = [floor, ours].map(middle);
             let ratio = ours / floor;
             let holds = if ratio <= bound { "ok  " } else { "MISS" };
             misses += usize::from(ratio > bound);
             println!("{holds} {name:20} floor {floor:9.0} us, ours {ours:9.0} us: {ratio:.2} x (at most {bound})");
         }
+        let [spawned, typed] = typed.map(middle);
+        println!(
+            "     least: `true` typed at a session's shell {typed:.0} us, {:.2} x a spawned `sh -c true`",
+            typed / spawned
+        );
         if misses > 0 { Err(format!("{misses} figures are worse than what is promised").into()) } else { Ok(()) }
+    }
+
+    /// The mean of the middle half, in microseconds.
+    fn middle(mut times: Vec<Duration>) -> f64 {
+        times.sort_unstable();
+        let middle = &times[times.len() / 4..times.len() * 3 / 4];
+        middle.iter().sum::<Duration>().as_secs_f64() * 1e6 / middle.len() as f64
     }
 
     /// As small as it gets: a terminal, a shell on it without job control, blocking reads.
