@@ -201,8 +201,7 @@ mod linux {
     }
 
     /// How long 20 MB take through a terminal that is read as it gives. Its programs have a session of their own and are on their
-    /// terminal, as on every terminal: the kernel shares out its processors by sessions, and the same programs in the session of
-    /// whoever reads were seen to take 4 % less time.
+    /// terminal, as on every terminal: the kernel shares out its processors by sessions.
     fn printed_bare() -> Outcome<Duration> {
         let begin = Instant::now();
         let (mut child, mut master) = on_terminal(Command::new("setsid").args(["--ctty", "/bin/sh", "-c", PRINT]))?;

@@ -69,8 +69,8 @@ impl Undrawn {
         // The first of these rows is scrolled out of sight as well, so that nothing depends on what stood in it.
         let mut last: VecDeque<(usize, usize)> = VecDeque::with_capacity(self.rows + 1);
         let mut begun = 0;
-        self.for_each_row(|begin| {
-            begun += 1;
+        self.for_each_row(|rows, begin| {
+            begun += rows;
             if last.len() > self.rows {
                 last.pop_front();
             }
@@ -88,22 +88,25 @@ impl Undrawn {
         self.bytes.drain(..at);
     }
 
-    /// Says where each row but the first begins: at which byte, and in which column.
-    fn for_each_row(&self, mut begins: impl FnMut((usize, usize))) {
+    /// Says where each row but the first begins: at which byte, and in which column. Rows that a screen of others follows in one run
+    /// of characters are only counted, with the next that is told.
+    fn for_each_row(&self, mut begins: impl FnMut(usize, (usize, usize))) {
         let (mut at, mut column) = (0, self.column);
         while let Some(rest) = self.bytes.get(at..).filter(|rest| !rest.is_empty()) {
             let end = at + memchr::memchr3(b'\n', b'\r', b'\t', rest).unwrap_or(rest.len());
             while at < end {
                 if column >= self.columns {
+                    let counted = ((end - at) / self.columns).saturating_sub(self.rows + 1);
+                    at += counted * self.columns;
                     column = 0;
-                    begins((at, column));
+                    begins(counted + 1, (at, column));
                 }
                 let step = (end - at).min(self.columns - column);
                 (at, column) = (at + step, column + step);
             }
             match self.bytes.get(at) {
                 Some(b'\r') => column = 0,
-                Some(b'\n') => begins((at + 1, column)),
+                Some(b'\n') => begins(1, (at + 1, column)),
                 Some(_) => column = (column - column % 8 + 8).min(self.columns - 1),
                 None => {}
             }

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 
 /// 4 KiB are taken at once by who looks on: what the kernel gives in one piece, drawn in microseconds.
 const GLANCE_BYTES: usize = 4 << 10;
+const ESCAPE: u8 = 0x1B;
 /// 1,024 escapes at once: each may be dear to draw, and what was read cannot be held back.
 const ESCAPES: usize = 1_024;
 /// 16 KiB are taken at once of a flood: the kernel fetches more meanwhile, and more at once was seen to take 1 % longer, less 2 %.
@@ -78,7 +79,7 @@ impl Screen {
             match rustix::io::read(&self.master, &mut buffer[filled..]) {
                 Ok(0) => break Found::End,
                 Ok(count) => {
-                    escapes += memchr::memchr_iter(0x1B, &buffer[filled..filled + count]).count();
+                    escapes += escapes_in(&buffer[filled..filled + count]);
                     filled += count;
                 }
                 Err(Errno::INTR) => {}
@@ -154,6 +155,11 @@ impl Screen {
             let _ = poll(&mut master, Timespec::try_from(left).ok().as_ref());
         }
     }
+}
+
+/// How many escapes there are. Most output has none, which is found sooner than they are counted.
+fn escapes_in(bytes: &[u8]) -> usize {
+    memchr::memchr(ESCAPE, bytes).map_or(0, |first| memchr::memchr_iter(ESCAPE, &bytes[first..]).count())
 }
 
 /// While it lives the terminal is switched off in its set.
