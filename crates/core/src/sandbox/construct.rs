@@ -293,6 +293,7 @@ fn host_error(mount: &Mount, error: &io::Error) -> Error {
     let reason = match error.kind() {
         io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => "it is, or lies beneath, a file",
         io::ErrorKind::PermissionDenied => "the operating system denies it",
+        io::ErrorKind::NotFound => "a '..' follows a name that does not exist",
         _ => "it cannot be reached",
     };
     Error::new(
@@ -309,7 +310,8 @@ fn host_error(mount: &Mount, error: &io::Error) -> Error {
 const MAX_LINKS: usize = 40;
 
 /// `path` with its longest existing part canonical and the rest appended by words. A link that leads nowhere is no
-/// missing name: what it would create lies where it points.
+/// missing name: what it would create lies where it points. `..` behind a name that is missing, or that is a file, is
+/// `NotFound`, as for the kernel: by words, a link to `missing/..` would open the directory that it lies in.
 fn canonical_prefix(path: &Path) -> io::Result<PathBuf> {
     let mut path = std::path::absolute(path)?;
     for _ in 0..MAX_LINKS {
@@ -332,24 +334,17 @@ fn canonical_or_link(path: &Path) -> io::Result<Step> {
     loop {
         match fs::canonicalize(existing) {
             Ok(mut full) => {
-                for component in missing.iter().rev() {
-                    match component {
-                        Component::ParentDir => {
-                            full.pop();
-                        }
-                        Component::CurDir => {}
-                        Component::Normal(_) | Component::RootDir | Component::Prefix(_) => full.push(component),
-                    }
-                }
+                full.extend(missing.iter().rev());
                 return Ok(Step::Canonical(full));
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 if let Ok(target) = fs::read_link(existing) {
                     let mut next = existing.parent().unwrap_or(existing).join(target);
                     next.extend(missing.iter().rev());
-                    return Ok(Step::Linked(next));
+                    // Without `.`, behind which a link would not be seen.
+                    return Ok(Step::Linked(next.components().collect()));
                 }
-                let Some(last) = existing.components().next_back() else { return Err(error) };
+                let Some(last @ Component::Normal(_)) = existing.components().next_back() else { return Err(error) };
                 missing.push(last);
                 existing = existing.parent().ok_or(error)?;
             }

@@ -149,6 +149,10 @@ fn an_author_is_told_which_mounts_overlap() {
         message(&[("file", "/x")]),
         "The host directory 'file' of the mount '/x' cannot be used: it is, or lies beneath, a file."
     );
+    assert_eq!(
+        message(&[("missing/../b", "/x")]),
+        "The host directory 'missing/../b' of the mount '/x' cannot be used: a '..' follows a name that does not exist."
+    );
     assert!(!root.join("b").exists(), "nothing is made before all mounts are sound");
 }
 
@@ -181,6 +185,36 @@ fn an_allowed_directory_that_is_a_link_is_judged_by_where_it_leads() {
     assert_eq!(child.readable_roots(), ["/d/link"]);
     let refused = sandbox.derive(&Allowances { allow_read: list(&["/d/out"]), ..Allowances::default() }).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::PathNotInSandbox);
+}
+
+#[test]
+fn an_allowed_link_that_leads_through_what_is_missing_allows_nothing_around_it() {
+    let base = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::new(vec![Mount::new("d", "/d").read_write()], base.path()).unwrap();
+    let n = base.path().join("d/n");
+    fs::create_dir(&n).unwrap();
+    fs::write(n.join("file"), "").unwrap();
+    for (name, target) in [
+        ("gone", "missing/.."),
+        ("deep", "missing/../x"),
+        ("twice", "gone/."),
+        ("back", "missing/../../n"),
+        ("through", "file/.."),
+    ] {
+        std::os::unix::fs::symlink(target, n.join(name)).unwrap();
+        let entry = format!("/d/n/{name}");
+        for allowances in [
+            Allowances { allow_read: list(&[&entry]), ..Allowances::default() },
+            Allowances { allow_write: list(&[&entry]), ..Allowances::default() },
+        ] {
+            let refused = sandbox.derive(&allowances).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::PathNotInSandbox, "{name} -> {target}");
+        }
+        assert_eq!(sandbox.resolve(&entry).unwrap_err().kind(), ErrorKind::PathNotInSandbox);
+    }
+    std::os::unix::fs::symlink("later", n.join("dangling")).unwrap();
+    let child = sandbox.derive(&Allowances { allow_read: list(&["/d/n/dangling"]), ..Allowances::default() }).unwrap();
+    assert!(child.can_read("/d/n/later/x") && !child.can_read("/d/n/file"), "what does not exist yet may be named");
 }
 
 fn path() -> impl Strategy<Value = VirtualPath> {
