@@ -233,7 +233,8 @@ test('a command that ended well and used its processor time up is told so by eac
     tools: ['execute', 'background', 'terminal'],
     requireExecuteApproval: false,
   })
-  const command = "sh -c 'while :; do :; done'; echo next; exit 3"
+  // By ticks, one that the kernel ends for a second may have had less than one: its parent has a part of its own.
+  const command = "sh -c 'while :; do :; done'; echo next; i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done; exit 3"
   const spent =
     'but its processes used up the processor time that they may have, and some of them may have been ended for that'
   const executed = await toolset.call('execute', { command })

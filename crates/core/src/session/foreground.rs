@@ -21,12 +21,30 @@ const READ_BYTES: u64 = 64 << 10;
 #[cfg(target_os = "linux")]
 const OWN_TERMINAL: (u32, u32) = (5, 0);
 
+/// Whether a program waits for what is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// Until something is typed.
+    On,
+    /// For a time, behind which it goes on: vim waits so for what a terminal may still say, and then ends.
+    ForATime,
+    /// Not, or that cannot be known.
+    No,
+}
+
 /// Whether a program in the foreground of the terminal, whose session `leader` leads, is blocked until something is typed.
-/// `false` where that cannot be known.
 #[cfg(target_os = "linux")]
-pub(super) fn waits_for_input(leader: u32) -> bool {
-    let Some(session) = Stat::of(leader) else { return false };
-    session.foreground_group(leader).into_iter().any(|pid| wait_of(pid, session.terminal).is_some())
+pub(super) fn waits_for_input(leader: u32) -> Waits {
+    let Some(session) = Stat::of(leader) else { return Waits::No };
+    let mut found = Waits::No;
+    for pid in session.foreground_group(leader) {
+        match wait_of(pid, session.terminal) {
+            Some(Wait::Read | Wait::Choice) => return Waits::On,
+            Some(Wait::ChoiceForATime) => found = Waits::ForATime,
+            None => {}
+        }
+    }
+    found
 }
 
 /// The same, or in an event loop that listens to the terminal too, as those of Node: such a program may be at work as well.
@@ -42,12 +60,23 @@ pub(super) fn listens_for_input(leader: u32) -> bool {
     group.into_iter().any(|pid| wait_of(pid, session.terminal).is_some() || listens(pid))
 }
 
-/// Whether the leader itself has the terminal and waits in a line editor: a shell such as bash does so at its prompt, and not for
-/// a `read` of its own.
+/// Whether the leader itself has the terminal and waits in a line editor, or in a `read` that has a time.
 #[cfg(target_os = "linux")]
 pub(super) fn edits_a_line(leader: u32) -> bool {
-    let Some(session) = Stat::of(leader) else { return false };
-    session.foreground == session.group && wait_of(leader, session.terminal) == Some(Wait::Choice)
+    matches!(own_wait(leader), Some(Wait::Choice | Wait::ChoiceForATime))
+}
+
+/// Whether it does so without end, as bash at its prompt, and not for a `read` of its own but one in the line editor (`read -e`).
+#[cfg(target_os = "linux")]
+pub(super) fn may_prompt(leader: u32) -> bool {
+    own_wait(leader) == Some(Wait::Choice)
+}
+
+/// How the leader waits where it has the terminal itself.
+#[cfg(target_os = "linux")]
+fn own_wait(leader: u32) -> Option<Wait> {
+    let session = Stat::of(leader)?;
+    wait_of(leader, session.terminal).filter(|_| session.foreground == session.group)
 }
 
 /// Whether the leader itself is blocked until something is typed, whoever has the terminal: what is typed now is its own to read. So it is
@@ -114,8 +143,8 @@ pub(super) fn words_of(leader: u32) -> Vec<u8> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn waits_for_input(_leader: u32) -> bool {
-    false
+pub(super) fn waits_for_input(_leader: u32) -> Waits {
+    Waits::No
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -134,6 +163,11 @@ pub(super) fn edits_a_line(_leader: u32) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
+pub(super) fn may_prompt(_leader: u32) -> bool {
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
 pub(super) fn listens_for_input(_leader: u32) -> bool {
     false
 }
@@ -146,6 +180,15 @@ enum Wait {
     Read,
     /// Until there is something to read, or something else happens.
     Choice,
+    /// The same, for a time.
+    ChoiceForATime,
+}
+
+#[cfg(target_os = "linux")]
+impl Wait {
+    fn choice(has_time: bool) -> Self {
+        if has_time { Self::ChoiceForATime } else { Self::Choice }
+    }
 }
 
 /// What is known of a process.
@@ -230,6 +273,7 @@ fn waited_for(call: &str, memory: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Opt
     let number = words.next()?;
     let mut argument = || u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok();
     let (first, second) = (argument()?, argument()?);
+    let (third, _, fifth) = (argument().unwrap_or(0), argument(), argument().unwrap_or(0));
     match (std::env::consts::ARCH, number) {
         // read
         ("x86_64", "0") | ("aarch64", "63") => Some((Wait::Read, vec![first])),
@@ -238,16 +282,20 @@ fn waited_for(call: &str, memory: impl Fn(u64, usize) -> Option<Vec<u8>>) -> Opt
             let count = usize::try_from(first).ok()?.min(DESCRIPTORS);
             let bits = memory(second, count.div_ceil(8))?;
             let is_set = |descriptor: &usize| bits[descriptor / 8] & (1 << (descriptor % 8)) != 0;
-            Some((Wait::Choice, (0..count).filter(is_set).map(|descriptor| descriptor as u64).collect()))
+            let set = (0..count).filter(is_set).map(|descriptor| descriptor as u64).collect();
+            Some((Wait::choice(fifth != 0), set))
         }
         // poll and ppoll: eight bytes for each
         ("x86_64", "7" | "271") | ("aarch64", "73") => {
+            // Milliseconds, of which less than none are without end; or the address of a time.
+            let has_time = if number == "7" { third & (1 << 31) == 0 } else { third != 0 };
             let count = usize::try_from(second).ok()?.min(DESCRIPTORS);
             let all = memory(first, count * 8)?;
             // POLLIN and POLLRDNORM
             let reads = all.chunks_exact(8).filter(|each| each[4] & 0x41 != 0);
             let number = |each: &[u8]| <[u8; 4]>::try_from(&each[..4]).ok().map(i32::from_ne_bytes);
-            Some((Wait::Choice, reads.filter_map(number).filter_map(|number| u64::try_from(number).ok()).collect()))
+            let set = reads.filter_map(number).filter_map(|number| u64::try_from(number).ok()).collect();
+            Some((Wait::choice(has_time), set))
         }
         _ => None,
     }
@@ -290,15 +338,20 @@ mod tests {
             _ => None,
         };
         let choice = |descriptors: &[u64]| Some((Wait::Choice, descriptors.to_vec()));
+        let for_a_time = |descriptors: &[u64]| Some((Wait::ChoiceForATime, descriptors.to_vec()));
         for (call, expected) in [
             ("0 0x0 0x7ffe 0x1 0x0 0x0 0x0 0x7ffe 0x7f3a\n", Some((Wait::Read, vec![0]))),
             ("0 0x3 0x7ffe 0x1 0x0\n", Some((Wait::Read, vec![3]))),
             ("270 0x1 0x10 0x0\n", choice(&[0])),
             ("23 0x9 0x10 0x0\n", choice(&[0, 7, 8])),
             ("270 0x1 0x0 0x0\n", None),
-            ("7 0x20 0x1 0xffff\n", choice(&[4])),
-            ("271 0x20 0x3 0xffff\n", choice(&[4])),
-            ("7 0x30 0x1 0xffff\n", None),
+            ("270 0x1 0x10 0x0 0x0 0x7ffe 0x0\n", for_a_time(&[0])),
+            ("7 0x20 0x1 0xffffffff\n", choice(&[4])),
+            ("7 0x20 0x1 0xffffffffffffffff\n", choice(&[4])),
+            ("7 0x20 0x1 0x64\n", for_a_time(&[4])),
+            ("271 0x20 0x3 0x0\n", choice(&[4])),
+            ("271 0x20 0x3 0x7ffe\n", for_a_time(&[4])),
+            ("7 0x30 0x1 0xffffffff\n", None),
             ("232 0x4 0x7ffe\n", None),
             ("61 0xffffffff 0x0\n", None),
             ("running\n", None),

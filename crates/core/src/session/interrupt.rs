@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::Session;
-use super::foreground::waits_for_input;
+use super::foreground::{Waits, waits_for_input};
 use super::running::{BEGIN, LOOK, PROMPT, silent};
 use super::terminal::{ShellState, Terminal};
 use super::typist::Typist;
@@ -105,7 +105,7 @@ impl Terminal {
             if self.wait(process, LOOK, deadline, || self.has_ended_since_begin(count)).await? {
                 return Ok(true);
             }
-            let waits = process.leader().is_some_and(waits_for_input);
+            let waits = process.leader().is_some_and(|leader| waits_for_input(leader) != Waits::No);
             let now = waits.then(|| process.position());
             if now.is_some() && now == seen {
                 return Ok(false);

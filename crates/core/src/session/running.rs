@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::Session;
-use super::foreground::{edits_a_line, reads_a_line};
+use super::foreground::{may_prompt, reads_a_line};
 use super::keys::check_typed;
 use super::marks::Kind;
 use super::shells::TYPED_BYTES;
@@ -95,7 +95,7 @@ impl Terminal {
     /// being what the one before found, are noted.
     fn look(&self, process: &Process, before: Option<u64>) -> Option<u64> {
         let is_asked = self.state() == ShellState::Busy && !self.is_plain();
-        let reads = is_asked && process.leader().is_some_and(edits_a_line);
+        let reads = is_asked && process.leader().is_some_and(may_prompt);
         let now = reads.then(|| process.position());
         if now.is_some() && now == before {
             self.marks.lock().reads_a_line();
@@ -107,7 +107,7 @@ impl Terminal {
     /// which may be nowhere.
     pub(super) fn notice_prompt(&self, process: &Process) {
         let is_due = self.last_is_end() && !self.is_plain() && process.quiet_for() >= LOOK;
-        if is_due && process.leader().is_some_and(edits_a_line) {
+        if is_due && process.leader().is_some_and(may_prompt) {
             self.marks.lock().reads_a_line();
         }
     }

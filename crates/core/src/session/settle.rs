@@ -9,7 +9,7 @@ use crate::backend::process::Process;
 use crate::cancel::Deadline;
 use crate::error::Result;
 
-use super::foreground::waits_for_input;
+use super::foreground::{Waits, waits_for_input};
 
 /// 0.3 s of quiet, at most 2 s: what a program still prints before it is written to (TT-12).
 pub const FLUSH: Times = Times { quiet: Duration::from_millis(300), most: Duration::from_secs(2) };
@@ -18,6 +18,8 @@ pub const COLLECT: Times = Times { quiet: Duration::from_millis(500), most: Dura
 /// 30 ms without output before the kernel is asked, and between two looks that must agree: a program that was just given
 /// input has been woken by then.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
+/// 120 ms for which looks must agree where a program waits for a time: vim ends 100 ms behind the command that ends it.
+const AGREE_FOR_A_TIME: Duration = Duration::from_millis(120);
 
 /// How long a wait takes.
 #[derive(Debug, Clone, Copy)]
@@ -60,8 +62,8 @@ struct Seen {
 struct Wait {
     times: Times,
     given: Option<u64>,
-    /// Where its output ended when it was last seen to wait for input.
-    reading: Option<u64>,
+    /// Where its output ended when it was first seen to wait for input and did so at each look since, and when that was.
+    reading: Option<(u64, Duration)>,
 }
 
 /// What comes of a look.
@@ -72,8 +74,8 @@ enum Step {
 }
 
 impl Wait {
-    /// Looks at a process. `reads` asks whether it waits for input.
-    fn step(&mut self, seen: Seen, reads: impl FnOnce() -> bool) -> Step {
+    /// Looks at a process. `waits` asks whether it waits for input.
+    fn step(&mut self, seen: Seen, waits: impl FnOnce() -> Waits) -> Step {
         let Times { quiet, most } = self.times;
         let Seen { has_ended, is_ready, position, quiet_for, waited } = seen;
         if has_ended {
@@ -91,11 +93,18 @@ impl Wait {
             return Step::Over(Settled::Busy);
         }
         if calm >= LOOK_EVERY && self.given.is_none_or(|given| position > given) {
-            let is_reading = reads();
-            if is_reading && self.reading == Some(position) {
+            let waits = waits();
+            let since = self.reading.filter(|(at, _)| *at == position).map(|(_, since)| since);
+            let agreed = since.map(|since| waited.saturating_sub(since));
+            let is_reading = match waits {
+                Waits::On => agreed.is_some(),
+                Waits::ForATime => agreed.is_some_and(|agreed| agreed >= AGREE_FOR_A_TIME),
+                Waits::No => false,
+            };
+            if is_reading {
                 return Step::Over(Settled::Reading);
             }
-            self.reading = is_reading.then_some(position);
+            self.reading = (waits != Waits::No).then_some((position, since.unwrap_or(waited)));
         }
         Step::Again((quiet - calm).min(most.saturating_sub(waited)).min(LOOK_EVERY))
     }
@@ -121,7 +130,7 @@ pub async fn settle(
             quiet_for: process.quiet_for(),
             waited: begin.elapsed(),
         };
-        let next = match wait.step(seen, || process.leader().is_some_and(waits_for_input)) {
+        let next = match wait.step(seen, || process.leader().map_or(Waits::No, waits_for_input)) {
             Step::Over(settled) => return Ok(settled),
             Step::Again(next) => next,
         };
@@ -143,7 +152,7 @@ mod tests {
         /// Since its last output before.
         quiet_before: u64,
         prints: Vec<u64>,
-        reads: fn(u64) -> bool,
+        waits: fn(u64) -> Waits,
         /// When its shell says that it waits for a command, and when it ends; each with output, or none.
         ready: Option<u64>,
         ends: Option<u64>,
@@ -151,7 +160,7 @@ mod tests {
 
     /// It does nothing, and printed nothing for long.
     const IDLE: Program =
-        Program { quiet_before: 60_000, prints: Vec::new(), reads: |_| false, ready: None, ends: None };
+        Program { quiet_before: 60_000, prints: Vec::new(), waits: |_| Waits::No, ready: None, ends: None };
 
     /// How a wait ends, and when: by a clock that stands but when the wait lets it go on.
     fn settled(times: Times, is_given: bool, program: &Program) -> (Settled, u64) {
@@ -167,7 +176,7 @@ mod tests {
                 quiet_for: Duration::from_millis(printed.last().map_or(program.quiet_before + now, |time| now - time)),
                 waited: Duration::from_millis(now),
             };
-            match wait.step(seen, || (program.reads)(now)) {
+            match wait.step(seen, || (program.waits)(now)) {
                 Step::Over(settled) => return (settled, now),
                 Step::Again(next) => {
                     assert!(!next.is_zero(), "it would never end");
@@ -177,6 +186,10 @@ mod tests {
                 }
             }
         }
+    }
+
+    fn on(is_on: bool) -> Waits {
+        if is_on { Waits::On } else { Waits::No }
     }
 
     fn every(step: usize) -> Vec<u64> {
@@ -193,7 +206,7 @@ mod tests {
             ("prints just too late", Program { prints: vec![0, 301], ..IDLE }, (Settled::Quiet, 300)),
             ("prints on", Program { prints: every(290), ..IDLE }, (Settled::Busy, 2_000)),
             ("prints slowly", Program { prints: every(310), ..IDLE }, (Settled::Quiet, 300)),
-            ("reads", Program { quiet_before: 10, reads: |_| true, ..IDLE }, (Settled::Reading, 60)),
+            ("reads", Program { quiet_before: 10, waits: |_| Waits::On, ..IDLE }, (Settled::Reading, 60)),
             ("ends", Program { prints: every(10), ends: Some(77), ..IDLE }, (Settled::Ended, 77)),
         ] {
             assert_eq!(settled(FLUSH, false, &program), expected, "{name}");
@@ -220,11 +233,26 @@ mod tests {
     fn a_program_waits_for_input_when_two_looks_at_the_same_output_agree() {
         for (name, program, expected) in [
             // It may not have seen the input.
-            ("as before the input", Program { reads: |_| true, ..IDLE }, (Settled::Quiet, 500)),
-            ("behind its echo", Program { prints: vec![5], reads: |_| true, ..IDLE }, (Settled::Reading, 65)),
-            ("printing between", Program { prints: vec![5, 50], reads: |_| true, ..IDLE }, (Settled::Reading, 110)),
-            ("once", Program { prints: vec![5], reads: |now| now == 35, ..IDLE }, (Settled::Quiet, 505)),
-            ("not at once", Program { prints: vec![5], reads: |now| now > 100, ..IDLE }, (Settled::Reading, 155)),
+            ("as before the input", Program { waits: |_| Waits::On, ..IDLE }, (Settled::Quiet, 500)),
+            ("behind its echo", Program { prints: vec![5], waits: |_| Waits::On, ..IDLE }, (Settled::Reading, 65)),
+            (
+                "printing between",
+                Program { prints: vec![5, 50], waits: |_| Waits::On, ..IDLE },
+                (Settled::Reading, 110),
+            ),
+            ("once", Program { prints: vec![5], waits: |now| on(now == 35), ..IDLE }, (Settled::Quiet, 505)),
+            // vim, told to end.
+            (
+                "for 100 ms, then ends",
+                Program { prints: vec![5], waits: |_| Waits::ForATime, ends: Some(105), ..IDLE },
+                (Settled::Ended, 105),
+            ),
+            (
+                "for a time again and again",
+                Program { prints: vec![5], waits: |_| Waits::ForATime, ..IDLE },
+                (Settled::Reading, 155),
+            ),
+            ("not at once", Program { prints: vec![5], waits: |now| on(now > 100), ..IDLE }, (Settled::Reading, 155)),
         ] {
             assert_eq!(settled(COLLECT, true, &program), expected, "{name}");
         }

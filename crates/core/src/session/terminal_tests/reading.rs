@@ -55,3 +55,12 @@ async fn whoever_waits_for_something_else_is_not_taken_for_it() {
         assert_eq!(settled(command, Duration::from_millis(500)).await, Settled::Quiet, "{command}");
     }
 }
+
+/// Two looks at it agreed that the shell reads a line without having said so, and its prompt was told as lost.
+#[tokio::test]
+async fn a_shell_that_reads_a_line_for_a_time_has_not_lost_its_prompt() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    assert_eq!(exec(&toolset, "read -t 1.5 x; echo \"$? [$x]\"").await.text, "142 []");
+    assert_eq!(exec(&toolset, "echo on").await.text, "on");
+}

@@ -48,9 +48,11 @@ const WAKES: u32 = 3;
 /// 256 KiB of an order, which a supervisor holds twice: the memory that it ever had counts as that of each command that it starts,
 /// and no shell has less than this.
 const LARGE_ORDER: usize = 256 << 10;
-/// An eighth: the kernel counts a process's time against its ceiling by ticks, and tells it more exactly. On a machine that is loaded,
-/// itself or its host, one that it ended for a second was seen to have had 0.93 of it.
+/// An eighth, of a second a quarter: the kernel counts a process's time against its ceiling by ticks, and tells it more exactly. Who
+/// runs at a tick is given all of it, so on a machine that is loaded, itself or its host, one that it ended for a second was seen
+/// to have had 0.93 of it, and once less than 0.88.
 const TICKS: u32 = 8;
+const TICKS_AT_LEAST: Duration = Duration::from_millis(250);
 
 impl Supervisors {
     /// Starts a command; without pipes where it has a terminal. That its program cannot be run shows at [`Supervised::end`].
@@ -244,9 +246,10 @@ impl Supervised {
                 let status = exit_status(ended.status);
                 // The kernel ends a process alone, and its parent may go on and end well.
                 let spent = Duration::from_micros(ended.cpu_micros);
+                let is_near = |most: Duration| spent >= most.saturating_sub((most / TICKS).max(TICKS_AT_LEAST));
                 let is_spent = self
                     .cpu_ceiling
-                    .is_some_and(|most| spent >= most - most / TICKS || status.signal() == Some(Signal::XCPU.as_raw()));
+                    .is_some_and(|most| is_near(most) || status.signal() == Some(Signal::XCPU.as_raw()));
                 let (mut others, mut supervisor_lost) = (ended.others, false);
                 if ended.survivors > 0 {
                     let (more, is_lost) = self.end_by_force(socket, process).await?;
