@@ -6,7 +6,7 @@
 use std::cell::LazyCell;
 use std::collections::VecDeque;
 
-use super::typed_line::TypedLine;
+use super::typed_line::{Taken, TypedLine};
 
 mod printed;
 
@@ -39,6 +39,15 @@ pub enum Kind {
     Typed,
     /// The prompt was drawn again, such as after a resize.
     Redrawn,
+}
+
+/// What another program that reads the same terminal took of a typed line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Torn {
+    /// So much that the shell ran nothing.
+    Whole,
+    /// A part; the shell ran what it shows.
+    Part(String),
 }
 
 /// A mark and its bytes in the stream.
@@ -80,6 +89,8 @@ pub struct Marks {
     redrawn: Option<u64>,
     /// The line that was typed and that the shell has not taken yet.
     line: Option<TypedLine>,
+    /// How much the shell had of the line that was typed last, once it said that it has one.
+    taken: Taken,
     /// Of the last typed lines: where each was typed, and the parts of the stream that are its echo.
     echoes: VecDeque<(u64, Vec<(u64, u64)>)>,
     /// The bytes that the line editor's beginning takes, when they came last: they belong to the prompt behind them.
@@ -114,6 +125,7 @@ impl Marks {
             number: None,
             redrawn: None,
             line: None,
+            taken: Taken::Whole,
             echoes: VecDeque::new(),
             editor: (0, 0),
             is_silent: false,
@@ -267,6 +279,7 @@ impl Marks {
     /// that comes until it has it is taken for its echo.
     pub fn typed(&mut self, line: &str) {
         self.end_echo(self.position);
+        self.taken = Taken::Whole;
         (self.is_typed, self.is_interrupted, self.tells_begin) = (true, false, false);
         (self.doubted, self.redrawn) = (None, None);
         self.remember(Mark { kind: Kind::Typed, from: self.position, to: self.position });
@@ -293,18 +306,39 @@ impl Marks {
             Kind::Prompt | Kind::Typed | Kind::Redrawn => false,
         };
         let end = self.found.iter().skip(skip).find(has_it).map(|mark| mark.from);
-        if !line.take(bytes) || end.is_some() {
-            self.end_echo(end.unwrap_or(position + bytes.len() as u64));
+        let is_too_much = !line.take(bytes);
+        if let Some(end) = end {
+            self.taken = self.end_echo(end);
+        } else if is_too_much {
+            self.end_echo(position + bytes.len() as u64);
         }
     }
 
-    fn end_echo(&mut self, end: u64) {
-        let Some(line) = self.line.take() else { return };
+    /// How much of the line was drawn, where the shell has it then.
+    fn end_echo(&mut self, end: u64) -> Taken {
+        let Some(line) = self.line.take() else { return Taken::Whole };
         let mut marks = self.found.iter().rev().take_while(|mark| mark.kind != Kind::Typed);
         let is_redrawn = marks.any(|mark| mark.kind == Kind::Redrawn);
-        self.echoes.push_back((line.from, line.echo(end, is_redrawn)));
+        let echo = line.echo(end, is_redrawn);
+        let drawn = line.drawn(end, &echo);
+        self.echoes.push_back((line.from, echo));
         if self.echoes.len() > ECHOES {
             self.echoes.pop_front();
+        }
+        drawn
+    }
+
+    /// What another program took of the line that was typed last, where one did.
+    pub fn torn(&self) -> Option<Torn> {
+        let since = || self.found.iter().rev().take_while(|mark| mark.kind != Kind::Typed);
+        let has_begun = since().any(|mark| mark.kind == Kind::Begin);
+        let code = since().find_map(|mark| if let Kind::End(code) = mark.kind { Some(code) } else { None });
+        match (&self.taken, has_begun, code) {
+            (Taken::Part(shown), true, _) => Some(Torn::Part(shown.clone())),
+            (Taken::Part(_), false, Some(_)) => Some(Torn::Whole),
+            // What is not whole does not begin either.
+            (Taken::Among | Taken::Unseen, false, Some(code)) if code != NOT_WHOLE => Some(Torn::Whole),
+            (_, _, _) => None,
         }
     }
 

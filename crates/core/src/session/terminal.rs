@@ -16,7 +16,7 @@ use super::canvas::Canvas;
 use super::echo::Echo;
 use super::line::Line;
 use super::log::SessionLog;
-use super::marks::{Kind, Mark, Marks};
+use super::marks::{Kind, Mark, Marks, Torn};
 use super::overflow::{Older, Overflow};
 use super::shells;
 pub use super::shells::HOST_KEY;
@@ -313,6 +313,11 @@ impl Terminal {
         let begun = marks.since(count).skip_while(|mark| mark.kind != Kind::Begin);
         marks.last().is_some_and(|mark| mark.kind == Kind::Prompt)
             && begun.into_iter().any(|mark| matches!(mark.kind, Kind::End(_)))
+    }
+
+    /// What another program took of the line that was typed last, where one did.
+    pub fn torn(&self) -> Option<Torn> {
+        self.marks.lock().torn()
     }
 
     /// The position up to which it is known which output is an echo.

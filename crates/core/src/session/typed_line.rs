@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use memchr::memmem;
 
+use crate::text::ansi::strip;
+
 /// 64 KiB and 16 times the line: an editor draws some lines more than once. More is no echo.
 const BYTES: usize = 64 << 10;
 const TIMES: usize = 16;
@@ -16,6 +18,23 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const BEGIN: usize = 8;
 /// which are at most 64 and a quarter of the line.
 const BETWEEN: usize = 64;
+
+/// The keys around a pasted line, as they are drawn where a part of them is missing.
+const PASTED: (&[u8], &[u8]) = (b"[200~", b"[201~");
+
+/// How much of a typed line a shell had, by what it drew of it: another program may read the same terminal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// All of it, or it is nothing that runs.
+    #[default]
+    Whole,
+    /// All of it stands among something else, or was deleted again.
+    Among,
+    /// This alone.
+    Part(String),
+    /// It is not seen.
+    Unseen,
+}
 
 /// A line whose echo is on its way.
 #[derive(Debug)]
@@ -88,6 +107,28 @@ impl TypedLine {
             }
         }
         if self.unedited.is_empty() { whole } else { self.with_unedited(bytes, whole) }
+    }
+
+    /// How much of it the shell had when it took the line, at `end`, where it drew what it had. `echo` is what was found of it.
+    pub(super) fn drawn(&self, end: u64, echo: &[(u64, u64)]) -> Taken {
+        let length = usize::try_from(end.saturating_sub(self.from)).unwrap_or(usize::MAX).min(self.bytes.len());
+        let bytes = &self.bytes[..length];
+        let drawn = Drawn::of(&bytes[..redrawn_from(bytes).unwrap_or(length)]);
+        let line = self.text.concat();
+        let keys = [PASTED.0, &line, PASTED.1].concat();
+        let mut all = keys.iter();
+        if matches!(line.first(), None | Some(b'#')) || (drawn.text == line && !drawn.is_erased()) {
+            Taken::Whole
+        } else if !drawn.text.is_empty()
+            && drawn.text != line
+            && drawn.text.iter().all(|byte| all.any(|key| key == byte))
+        {
+            Taken::Part(strip(&String::from_utf8_lossy(bytes)).trim().to_owned())
+        } else if echo.is_empty() {
+            Taken::Unseen
+        } else {
+            Taken::Among
+        }
     }
 
     /// Those parts and what the terminal itself echoed. What the shell ends its line with may stand within that.
@@ -176,6 +217,12 @@ impl<'a> Drawn<'a> {
             index += 1;
         }
         Self { bytes, text, at }
+    }
+
+    /// Whether something was deleted behind all of it.
+    fn is_erased(&self) -> bool {
+        let rest = self.at.last().map_or(self.bytes, |last| &self.bytes[last + 1..]);
+        rest.contains(&0x08) || [b"\x1b[K", b"\x1b[J", b"\x1b[P"].iter().any(|keys| memmem::find(rest, *keys).is_some())
     }
 
     /// The first and the last character of the last drawing of a row that begins before `limit`.
@@ -330,6 +377,37 @@ mod tests {
                 left.replace_range(usize::try_from(from).unwrap()..usize::try_from(to).unwrap(), "");
             }
             assert_eq!(left, expected, "{stream:?}");
+        }
+    }
+
+    /// A command of which another program had a part was told as one that had run.
+    #[test]
+    fn a_line_that_is_drawn_in_part_is_one_that_the_shell_had_a_part_of() {
+        let part = |text: &str| Taken::Part(text.to_owned());
+        let long = format!("echo {}", "x".repeat(100));
+        for (line, stream, expected) in [
+            ("echo one two", "echo one two\r\n", Taken::Whole),
+            ("echo one two", "\x1b[Kho one two\r\n", part("ho one two")),
+            ("echo one two", "echo two\r\n", part("echo two")),
+            ("echo one two", "echo one\r\n", part("echo one")),
+            ("echo one two", "", Taken::Unseen),
+            // Between what something else prints.
+            ("echo one two", "B1\r\necho one two\r\n", Taken::Among),
+            // Without the first key of the paste, without its beginning, and with the last keys of its end alone.
+            ("echo one two", "[200~echo one two\r\x1b[K", part("[200~echo one two")),
+            ("echo one two", "echo one two\x08\x08\x08\x08\x1b[K", Taken::Among),
+            ("echo one two", "201~\r\n", part("201~")),
+            // A row that is full.
+            ("echo", &format!("echo \r\x1b[A{}\x1b[Ko\r\n", "\x1b[C".repeat(3)), Taken::Whole),
+            ("echo one two", "ecB1\r\nho one two\r\n", Taken::Unseen),
+            ("", "B1", Taken::Whole),
+            ("# one", "B1", Taken::Whole),
+            (&long, &long[3..], part(&long[3..])),
+        ] {
+            let mut typed = TypedLine::new(line, 7);
+            typed.take(stream.as_bytes());
+            let end = 7 + stream.len() as u64;
+            assert_eq!(typed.drawn(end, &typed.echo(end, false)), expected, "{line:?} {stream:?}");
         }
     }
 

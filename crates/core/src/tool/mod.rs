@@ -47,6 +47,7 @@ mod terminal;
 mod terminal_view;
 #[cfg(test)]
 mod tests;
+mod torn;
 mod view;
 mod write_file;
 

@@ -28,6 +28,7 @@ use crate::tool::shell_input::judged_lines;
 use crate::tool::taking::{TAKE, reads_on};
 use crate::tool::terminal::terminal_of;
 use crate::tool::terminal_view::look;
+use crate::tool::torn;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 64 keys in one call.
@@ -390,6 +391,9 @@ impl Tool for ShellWrite {
             let (mut result, _) = look(view, &session).await;
             if result.text.is_empty() {
                 result.text = format!("Input sent to session '{}' successfully (no output).", session.id);
+            }
+            if let Some(note) = torn::note(&session, terminal).filter(|_| is_at_prompt && self.text().is_some()) {
+                result.text.push_str(&format!("\n\n{note}"));
             }
             if settled == Settled::Busy {
                 result.text.push_str("\n\n(It still prints; look again with `shell_view`.)");

@@ -29,6 +29,7 @@ use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, over};
 use crate::tool::going_on::{going_on, started};
 use crate::tool::no_session::not_open;
+use crate::tool::torn;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// 20 s: as TT-10.
@@ -142,7 +143,11 @@ impl Tool for ShellExec {
             if !blocks && ran == Ran::Running {
                 return Ok(started(view, &session, terminal));
             }
+            torn::check(&session, terminal)?;
             let mut result = self.shape(view, &session, ran, waited).await;
+            if let Some(note) = torn::note(&session, terminal) {
+                result.text.insert_str(0, &(note + "\n"));
+            }
             if let Some(last) = last {
                 result.text.insert_str(0, &last);
             }

@@ -36,6 +36,7 @@ mod replaced;
 mod spelled;
 mod stopped;
 mod suspended;
+mod torn;
 mod typed_ahead;
 mod unread;
 mod whereabouts;

@@ -1,0 +1,35 @@
+//! Lines of which another program has a part: one that reads the same terminal.
+
+use std::fs::File;
+use std::io::Read as _;
+
+use super::*;
+
+/// A command that had never run was told as one that had ended well.
+#[tokio::test]
+async fn what_is_told_as_run_is_what_was_typed_whoever_else_reads_the_terminal() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let name = exec(&toolset, "tty").await.text;
+    // The first key of a paste, its beginning, a part of the line or all of it, and of the paste's end.
+    for bytes in [1, 3, 6, 11, 18, 23, 24, 26, 28] {
+        let thief = std::thread::spawn({
+            let name = name.clone();
+            move || File::open(name).unwrap().read(&mut vec![0; bytes]).unwrap()
+        });
+        let asked = json!({ "id": "s", "command": "echo one two three", "timeout": 0.3 });
+        let told = call(&toolset, "shell_exec", asked).await;
+        let goes_on = told.data.as_ref().is_some_and(|data| data["running"] == json!(true));
+        let is_noted = told.text.contains("took a part of the line") || goes_on;
+        assert!(told.text == "one two three" || is_noted, "{bytes}: {}", told.text);
+        // What is left of the line goes, and the reader has one of its own.
+        while !thief.is_finished() {
+            press(&toolset, &["ctrl-c"]).await;
+            write(&toolset, "#").await;
+        }
+        thief.join().unwrap();
+        while exec(&toolset, "echo clean").await.text != "clean" {
+            press(&toolset, &["ctrl-c"]).await;
+        }
+    }
+}
