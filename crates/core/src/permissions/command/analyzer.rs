@@ -418,6 +418,10 @@ impl<'a> Analyzer<'a> {
                 "'{name}' in a function, an alias or a trap leads the shell of the session when that runs, from wherever it is then; in `( … )` it leads nothing but itself"
             ));
         }
+        if layer.restated && !layer.silent {
+            // `git -C dir add x` was looked at with the directory from which its words count.
+            return;
+        }
         match self.places.see_command(name, &arguments[1..], self.running.repeats) {
             paths::Moved::Inside => {}
             paths::Moved::Outside(target) => {

@@ -30,6 +30,9 @@ fn git_works_from_another_directory() {
         "git -C sub checkout main",
         "git -C sub diff a.txt",
         "git -C keep status",
+        "git -C pub grep x",
+        "git -C pub -c color.ui=never archive HEAD",
+        "git -C pub add private",
     ]);
 }
 
