@@ -1,6 +1,8 @@
 //! Files that `git` reads or writes, by the words of its subcommands and from where an option says.
 
+use super::commands::{here, judged};
 use super::reached::{lets_pass, stops};
+use super::*;
 
 #[test]
 fn git_works_from_another_directory() {
@@ -98,9 +100,8 @@ fn git_takes_files_and_directories() {
         "git checkout -- ':(top)keep/a'",
     ]);
     lets_pass(&[
-        "git grep x",
         "git grep -n x pub",
-        "git grep private",
+        "git grep private pub",
         "git diff",
         "git diff HEAD~1",
         "git diff main..topic",
@@ -127,7 +128,6 @@ fn git_takes_files_and_directories() {
         "git clone -b main https://h/x y",
         "git init",
         "git init -b main z",
-        "git worktree add -b br ../w",
         "git format-patch -1",
         "git clean -fd build",
         "git mv a.txt b.txt",
@@ -148,4 +148,317 @@ fn what_git_is_told_to_read_and_write_by_less_known_options_is_judged() {
         "git pack-objects keep/p",
     ]);
     lets_pass(&["git commit-tree -m x HEAD^{tree}", "git format-patch -1", "git pack-objects pub/p", "git log -F x"]);
+}
+
+/// `git clean -xfd` removed what `keep/**` denies, as `rm -r .` may not.
+#[test]
+fn what_removes_all_that_git_does_not_know_is_judged_as_a_removal_of_the_directory() {
+    stops(&[
+        "git clean -f",
+        "git clean -d",
+        "git clean -xfd",
+        "git clean -fX",
+        "git clean -x -f -d",
+        "git clean --force -d",
+        "git clean -fd -e x",
+        "git clean -fde -n",
+        "git clean -xfd --exclude -n",
+        "git clean -fd -- .",
+        "git clean -xfd *",
+        "git clean -xfd '*'",
+        "git clean -xfd 'k*p'",
+        "git clean -xfd ':!a'",
+        "git clean -xfd -- ':(top)'",
+        "git clean -n --no-dry-run -f",
+        "git clean -fd -- -n keep",
+        "cd keep && git clean -fd",
+        "cd pub && git clean -fd :/",
+        "cd pub && git clean -fd ..",
+        "git -C . clean -xfd",
+        "git -C pub/.. clean -xfd",
+        "git --work-tree=keep clean -xfd",
+        "git stash -u",
+        "git stash -ku",
+        "git stash -a",
+        "git stash --all",
+        "git stash --include-untracked",
+        "git stash --inc",
+        "git stash -u -m x",
+        "git stash push -u",
+        "git stash push -m x --include-untracked",
+        "git stash save -u",
+        "git stash save -u x y",
+        "git stash push -u -- keep",
+        "git stash push -u -- ':!a'",
+        "git stash push -u -- private",
+        "cd pub && git stash -u",
+        "git -C pub stash -u",
+        "git rm -r '*'",
+        "git rm -rf :/",
+        "git rm -r 'keep/*'",
+        "git rm --pathspec-from-file=list",
+        "git worktree remove keep",
+        "git worktree remove -f keep/w",
+        "git worktree move keep/w x",
+        "git worktree move private x",
+        "git worktree move x keep",
+        "git sparse-checkout set pub",
+        "git sparse-checkout reapply",
+        "cd pub && git sparse-checkout set pub",
+        "git submodule deinit -f keep/s",
+        "git submodule deinit -f --all",
+    ]);
+    lets_pass(&[
+        "git clean -n",
+        "git clean -nxd",
+        "git clean --dry-run -d",
+        "git clean -ndx keep",
+        "git clean -fd build",
+        "git clean -xfd build 'dist/*'",
+        "git -C pub clean -xfd",
+        "cd pub && git clean -xfd",
+        "git stash",
+        "git stash push",
+        "git stash push -m -u",
+        "git stash push pub -m x",
+        "git stash push -u -- pub",
+        "git stash -k",
+        "git stash list",
+        "git stash pop",
+        "git stash show -u",
+        "git stash drop",
+        "git rm -r pub",
+        "git rm -r --cached pub",
+        "git worktree list",
+        "git worktree prune",
+        "git worktree remove ../w",
+        "git sparse-checkout list",
+        "git sparse-checkout disable",
+        "git submodule update --init",
+        "git submodule deinit -f pub/s",
+    ]);
+}
+
+/// `git archive HEAD` and `git grep x` gave away what `private/**` denies, as `tar c .` and `grep -r x .` may not.
+#[test]
+fn what_prints_or_packs_up_a_whole_repository_is_judged_as_reading_it() {
+    stops(&[
+        "git grep x",
+        "git grep private",
+        "git grep -n -e x",
+        "git grep x .",
+        "git grep x -- '*.md'",
+        "git grep x -- ':!pub'",
+        "git grep x :",
+        "git grep x :/",
+        "git grep x HEAD",
+        "git grep x HEAD~2 main",
+        "git grep x origin/main",
+        "git grep x 1a2b3c4",
+        "git grep x HEAD:",
+        "git grep x HEAD:private",
+        "git grep --cached x",
+        "git grep --no-index x .",
+        "git grep --untracked x -- .",
+        "git grep x -- 'priv*'",
+        "cd pub && git grep x :/",
+        "git diff --no-index . /tmp/x",
+        "git diff --no-index /dev/null .",
+        "git diff /dev/null .",
+        "git diff --no-i a .",
+        "git archive HEAD",
+        "git archive HEAD .",
+        "git archive HEAD '*'",
+        "git archive HEAD ':!pub'",
+        "git archive main",
+        "git archive HEAD:",
+        "git archive HEAD:private",
+        "git archive -o x.tar HEAD",
+        "git archive --format=zip -9 HEAD",
+        "git archive --format tar --prefix x/ HEAD",
+        "git archive --add-file private/key HEAD pub",
+        "git archive --add-file=private/key HEAD pub",
+        "git archive HEAD | tar x -C /tmp/x",
+        "git -C . archive HEAD",
+        "git bundle create x.bundle HEAD",
+        "cd pub && git bundle create x.bundle --all",
+        "git fast-export --all",
+        "git clone . ../z",
+        "git clone -q --depth 1 file:///w/p ../z",
+        "git clone /w/p ../z",
+        "git worktree add ../w",
+        "git worktree add -b br ../w",
+        "cd pub && git worktree add ../../w",
+        "git checkout-index -a --prefix=../w/",
+        "git checkout-index --all --prefix ../w/",
+        "git checkout-index --prefix=../w/ private/key",
+        "git checkout-index --temp private/key",
+        "git update-index --add --stdin",
+        "git ls-files -o | git update-index --add --stdin",
+        "git hash-object -w --stdin-paths",
+        "git blame --contents private/key a.txt",
+    ]);
+    lets_pass(&[
+        "git grep x pub",
+        "git grep x -- pub",
+        "git grep x -- 'pub/*.md'",
+        "git grep x HEAD -- pub",
+        "git grep x HEAD:pub",
+        "git grep x pub ':!pub/a'",
+        "git diff",
+        "git diff .",
+        "git diff --stat main .",
+        "git diff --no-index pub a.txt",
+        "git archive HEAD pub",
+        "git archive HEAD:pub",
+        "git archive -o x.tar HEAD pub",
+        "git archive --list",
+        "cd pub && git grep x",
+        "cd pub && git archive HEAD",
+        "git bundle verify x.bundle",
+        "git clone https://h/x",
+        "git clone git@h:x/y",
+        "git clone ../other z",
+        "git checkout-index -a",
+        "git checkout-index a.txt",
+        "git ls-files -o",
+        "git ls-files -s",
+    ]);
+}
+
+/// What `.gitignore` leaves out is added by `-f` alone.
+#[test]
+fn what_adds_ignored_files_of_a_whole_directory_is_judged_as_reading_it() {
+    stops(&[
+        "git add -f .",
+        "git add --force .",
+        "git add -f -- .",
+        "git add -f *",
+        "git add -f '*'",
+        "git add -f ':!a' .",
+        "git add -f ':!a'",
+        "git add -f :/",
+        "git add -Af",
+        "git add -A -f",
+        "git add -fA .",
+        "git add --all --force",
+        "git add . --fo",
+        "git stage -f .",
+        "git stage private",
+        "git add 'private/*'",
+        "git add 'private/k[e]y'",
+        "cd pub && git add -Af",
+        "git -C pub add -Af",
+        "cd pub && git add -f :/",
+        "git -C . add -f .",
+    ]);
+    lets_pass(&[
+        "git add .",
+        "git add ./",
+        "git add :/",
+        "git add -A",
+        "git add -A .",
+        "git add --all",
+        "git add -u",
+        "git add -fu",
+        "git add -p",
+        "git add *",
+        "git add '*.rs'",
+        "git add 'pub/*.rs' 'app/[id]/page.tsx'",
+        "git add -f pub/dist a.txt",
+        "git add -f pub",
+        "git stage .",
+        "git commit -am x",
+        "git commit -a -m 'all of private'",
+    ]);
+}
+
+/// What writes over all files that git knows is judged as `git checkout .`: by a rule for all of a directory.
+#[test]
+fn what_writes_over_all_that_git_knows_is_held_where_a_rule_denies_all_of_a_directory() {
+    stops(&[
+        "cd keep && git reset --hard",
+        "git -C keep reset --hard HEAD~1",
+        "git -C keep checkout -f",
+        "git -C keep switch --discard-changes main",
+        "git -C keep checkout-index -af",
+        "git -C keep read-tree -um HEAD",
+        "git read-tree --prefix=keep/ -u HEAD",
+        "git read-tree -u --prefix keep/ HEAD",
+        "git checkout -- 'keep/*'",
+        "git restore 'keep/*'",
+    ]);
+    lets_pass(&[
+        "git reset --hard",
+        "git reset --hard origin/main",
+        "git reset HEAD a.txt",
+        "git -C keep reset",
+        "git checkout -f",
+        "git checkout -f main",
+        "git checkout .",
+        "git checkout -- .",
+        "git checkout -- '*.rs'",
+        "git restore .",
+        "git restore '*.rs'",
+        "git switch main",
+        "git switch -c keep/x",
+        "git -C keep switch main",
+        "git checkout-index -a",
+        "git read-tree -um HEAD",
+    ]);
+}
+
+/// Rules of presets are about names anywhere, which hold up nothing that takes a directory whole: neither `rm -r` nor `git clean`.
+#[test]
+fn everyday_calls_of_git_pass_where_rules_are_about_names_anywhere() {
+    let checker = preset("permissive");
+    let stopped = |command: &&&str| checker.check_command(command, &here()).action != Action::Allow;
+    let everyday = [
+        "git clean -xfd",
+        "git stash -u",
+        "git grep x",
+        "git grep x HEAD -- '*.json' ':!dist'",
+        "git archive HEAD | tar x -C /tmp/x",
+        "git add -f .",
+        "git add -A",
+        "git add 'src/*.json' 'app/[id]/page.tsx'",
+        "git checkout -- 'src/*.ts'",
+        "git restore .",
+        "git reset --hard",
+        "git commit -am x",
+        "git rm -r --cached .",
+        "git rm -r 'src/*.ts'",
+        "git worktree add ../w",
+        "git clone . ../z",
+        "git sparse-checkout set src",
+        "git diff --no-index a b",
+    ];
+    assert_eq!(everyday.iter().filter(stopped).collect::<Vec<_>>(), Vec::<&&str>::new());
+}
+
+/// A rule for a name in the working directory was passed by all that takes the directory, and by it alone.
+#[test]
+fn a_rule_for_one_file_is_held_against_what_takes_its_directory() {
+    let text = r#"{"default":"allow",
+        "read":{"rules":[{"pattern":".env","action":"deny"}]},
+        "delete":{"rules":[{"pattern":"secrets/**","action":"deny"}]}}"#;
+    let checker = PermissionChecker::new(ruleset(text)).unwrap();
+    for (command, alike) in [
+        ("git grep x", "grep -r x ."),
+        ("git grep x pub", "grep -r x pub"),
+        ("git grep x secrets", "grep -r x secrets"),
+        ("git archive HEAD", "tar c ."),
+        ("git archive HEAD pub", "tar c pub"),
+        ("git add -f .", "cp -r . /tmp/x"),
+        ("git clone . /tmp/x", "cp -r . /tmp/x"),
+        ("git clean -xfd", "find . -name x -delete"),
+        ("git clean -xfd pub", "rm -r pub"),
+        ("git clean -xfd secrets", "rm -r secrets"),
+        ("git clean -xfd '*'", "find . -name x -delete"),
+        ("git stash -u", "tar c ."),
+        ("git stash -u -- secrets", "mv secrets /tmp/x"),
+        ("git stash -u -- pub", "mv pub /tmp/x"),
+    ] {
+        assert_eq!(judged(&checker, command), judged(&checker, alike), "{command} and {alike}");
+    }
 }

@@ -16,9 +16,11 @@ mod dotted;
 mod entered;
 mod names;
 mod operands;
+mod pathspecs;
 mod plain;
 mod repositories;
 mod searches;
+mod subcommands;
 mod values;
 
 pub(super) use aliases::Aliases;

@@ -1,54 +1,18 @@
 //! What `git` reads and writes by the words of its subcommands.
 
-use super::super::argument::{ANY_NAME, ANYTHING, Argument};
+use super::super::argument::{ANYTHING, Argument};
 use super::archives::few;
+use super::pathspecs::{Tree, file_of, is_all, is_commit, may_be_branch};
 use super::plain::without_plain_words;
 use super::searches::programmed;
-use super::values::{cluster, is_long, positional, values_of};
+use super::subcommands::Call;
+use super::values::{cluster, is_long, values_of};
 use super::{Places, Use};
 use crate::access::Operation;
 
 /// Global options that take the next word, unless their value is glued to them by a `=`.
 const GLOBAL_VALUES: [&str; 7] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"];
-
-/// Letters, and long names, of the options of a subcommand that take the next word.
-fn valued(subcommand: &str) -> (&'static str, &'static [&'static str]) {
-    match subcommand {
-        "clone" => (
-            "bocuj",
-            &[
-                "branch",
-                "bundle-uri",
-                "config",
-                "depth",
-                "filter",
-                "jobs",
-                "origin",
-                "ref-format",
-                "reference",
-                "reference-if-able",
-                "revision",
-                "separate-git-dir",
-                "server-option",
-                "shallow-exclude",
-                "shallow-since",
-                "template",
-                "upload-pack",
-            ],
-        ),
-        "init" => ("b", &["initial-branch", "object-format", "ref-format", "separate-git-dir", "template"]),
-        "worktree" => ("bB", &["reason"]),
-        "submodule" => ("b", &["branch", "depth", "name", "reference"]),
-        "checkout" => ("bB", &["conflict", "orphan", "pathspec-from-file"]),
-        "restore" => ("s", &["conflict", "pathspec-from-file", "source"]),
-        "clean" => ("e", &["exclude"]),
-        "checkout-index" => ("", &["prefix", "stage"]),
-        "stash" => ("m", &["message", "pathspec-from-file"]),
-        "merge-file" => ("L", &["diff-algorithm", "marker-size"]),
-        _ => ("", &[]),
-    }
-}
 
 impl Places<'_> {
     pub(super) fn see_git(&mut self, arguments: &[Argument]) {
@@ -97,28 +61,25 @@ impl Places<'_> {
     }
 
     fn see_subcommand(&mut self, subcommand: &str, rest: &[Argument]) {
-        let (letters, names) = valued(subcommand);
-        let operands = positional(rest, letters, names);
-        let words = &operands[..];
+        let call = Call::new(subcommand, rest);
+        let words = &call.words[..];
         self.see_files_of_options(subcommand, rest);
         match subcommand {
-            // `HEAD:.env` names a file inside a commit.
-            "show" | "diff" | "add" | "blame" | "annotate" | "archive" | "hash-object" | "cat-file" | "stash"
-            | "apply" | "update-index" => {
-                for word in words {
-                    self.read_tree(&file_of(word));
+            "add" | "stage" => self.see_add(&call),
+            "diff" => {
+                // Outside of the repository is what makes it compare files that git does not know.
+                let is_outside = |text: &str| text.starts_with(['/', '~']) || text == ".." || text.starts_with("../");
+                if call.has(&[], &["no-index"]) || words.iter().any(|word| is_outside(word.marked())) {
+                    self.take_trees(words, Use::Whole, Tree::Here);
                 }
-                if subcommand == "stash" {
-                    self.add_all(words, Use::PerhapsWrite);
-                }
-                let takes_all = |word: &Argument| {
-                    is_long(word.marked(), &["all", "update", "no-ignore-removal"])
-                        || cluster(word.marked(), "").is_some_and(|(letters, _)| letters.contains(['A', 'u']))
-                };
-                if subcommand == "add" && rest.iter().any(takes_all) {
-                    self.add(&Argument::known("."), Use::Within(Operation::Read));
-                }
+                self.read_trees(words);
             }
+            // `HEAD:.env` names a file inside a commit.
+            "show" | "blame" | "annotate" | "hash-object" | "cat-file" | "apply" | "update-index" => {
+                self.read_trees(words);
+            }
+            "stash" => self.see_stash(&call),
+            "archive" => self.see_archive(words),
             "grep" => self.see_git_grep(rest),
             "interpret-trailers" => self.add_all(words, Use::Read),
             // A name without such a beginning is more often one of a branch.
@@ -126,45 +87,55 @@ impl Places<'_> {
                 let is_file = |word: &&&Argument| word.marked().starts_with(['.', '/', '~']);
                 self.add_all(&words.iter().filter(is_file).copied().collect::<Vec<_>>(), Use::Read);
             }
-            "rm" => self.add_all(words, Use::Delete),
+            "rm" if !words.is_empty() => self.take_trees(words, Use::Delete, Tree::Top),
             // Names begin with the word, in whatever directory that leads to.
             "pack-objects" => {
                 let packs = words.iter().map(|word| Argument::known(format!("{}-{ANYTHING}", word.marked())));
                 packs.for_each(|pack| self.add(&pack, Use::Write));
             }
-            "clean" => {
-                self.add_all(words, Use::Delete);
-                if words.is_empty() {
-                    self.add(&Argument::known("."), Use::Within(Operation::Delete));
-                }
+            // Without `-f` it removes where a setting says so.
+            "clean" if call.has(&['n'], &["dry-run"]) && !call.has(&[], &["no-dry-run"]) => {}
+            "clean" => self.take_trees(words, Use::Delete, Tree::Here),
+            "sparse-checkout" if call.behind(&["list", "disable", "check-rules"]).is_none() => {
+                // Directories that are left out are removed with the files in them that git ignores.
+                self.take(Tree::Top, Use::Delete);
             }
-            "mv" => {
-                if let Some((target, sources)) = words.split_last() {
-                    self.add_all(sources, Use::Delete);
-                    self.add_all(sources, Use::Read);
-                    self.add_all(sources, Use::Whole);
-                    self.add(target, Use::Write);
-                    self.add_within(target, sources);
+            "mv" => self.see_moved(words),
+            "checkout-index" => {
+                let takes_all = call.has(&['a'], &["all"]);
+                if takes_all {
+                    self.write_over_all();
                 }
+                // They are put elsewhere.
+                if call.has(&[], &["prefix", "temp"]) && (takes_all || !words.is_empty()) {
+                    self.take_trees(words, Use::Whole, Tree::Here);
+                }
+                self.write_trees(words);
             }
-            "restore" | "checkout-index" => self.write_trees(words),
-            "checkout" => self.see_checkout(rest, words),
+            "restore" => self.write_trees(words),
+            "checkout" => self.see_checkout(rest, &call),
+            "switch" if call.has(&['f'], &["discard-changes", "force"]) => self.write_over_all(),
+            "reset" if call.has(&[], &["hard", "keep", "merge"]) => self.write_over_all(),
+            "read-tree" if call.has(&['u'], &[]) => self.write_over_all(),
             "merge-file" => {
                 self.add_all(words, Use::Read);
                 self.add_all(words.get(..1).unwrap_or_default(), Use::Write);
             }
-            "init" | "clone" => {
-                let position = usize::from(subcommand == "clone");
-                match words.get(position) {
-                    Some(directory) => self.write_trees(&[*directory]),
-                    None => self.add(&Argument::known("."), Use::Within(Operation::Write)),
+            "init" | "clone" => self.see_new_repository(subcommand, words),
+            "worktree" => self.see_worktree(&call),
+            "bundle" => {
+                if let Some(files) = call.behind(&["create"]) {
+                    self.take(Tree::Top, Use::Whole);
+                    self.write_trees(files.get(..1).unwrap_or_default());
                 }
             }
-            "worktree" | "bundle" | "submodule"
-                if words.first().is_some_and(|word| matches!(word.exact(), Some("add" | "create"))) =>
-            {
-                let position = 1 + usize::from(subcommand == "submodule");
-                self.write_trees(words.get(position..=position).unwrap_or_default());
+            "fast-export" => self.take(Tree::Top, Use::Whole),
+            "submodule" => {
+                if let Some(words) = call.behind(&["add"]) {
+                    self.write_trees(words.get(1..2).unwrap_or_default());
+                } else if let Some(words) = call.behind(&["deinit"]) {
+                    self.take_trees(words, Use::Delete, Tree::Here);
+                }
             }
             _ => {}
         }
@@ -175,6 +146,95 @@ impl Places<'_> {
         }
     }
 
+    /// Files, also within commits.
+    fn read_trees(&mut self, words: &[&Argument]) {
+        for word in words {
+            self.read_tree(&file_of(word));
+        }
+    }
+
+    /// All that git knows is written anew, as by `git checkout .`.
+    fn write_over_all(&mut self) {
+        self.add(&Argument::known("."), Use::Within(Operation::Write));
+    }
+
+    fn see_add(&mut self, call: &Call<'_>) {
+        let takes_new = call.has(&['A'], &["all", "no-ignore-removal"]);
+        if takes_new || call.has(&['u'], &["update"]) {
+            self.add(&Argument::known("."), Use::Within(Operation::Read));
+        }
+        // With `-f` also what is ignored, which holds what nobody wants to be added.
+        if call.has(&['f'], &["force"]) && (takes_new || !call.words.is_empty()) {
+            self.take_trees(&call.words, Use::Whole, Tree::Top);
+        }
+        self.read_trees(&call.words);
+    }
+
+    /// With files that git does not know it takes them away, from the whole repository.
+    fn see_stash(&mut self, call: &Call<'_>) {
+        const OTHERS: [&str; 10] =
+            ["apply", "branch", "clear", "create", "drop", "export", "list", "pop", "show", "store"];
+        let takes_unknown = call.has(&['a', 'u'], &["all", "include-untracked"]);
+        if takes_unknown && call.behind(&OTHERS).is_none() {
+            let files = match call.behind(&["save"]) {
+                Some(_message) => &[],
+                None => call.behind(&["push"]).unwrap_or(&call.words),
+            };
+            self.take_trees(files, Use::Delete, Tree::Top);
+            self.take_trees(files, Use::Whole, Tree::Top);
+        }
+        self.read_trees(&call.words);
+        self.add_all(&call.words, Use::PerhapsWrite);
+    }
+
+    /// A commit or a directory in one, then files; without those, all that lies here.
+    fn see_archive(&mut self, words: &[&Argument]) {
+        let Some((tree, files)) = words.split_first() else { return };
+        let directory = file_of(tree);
+        if directory != **tree && !is_all(&directory) {
+            self.read_tree(&directory);
+        } else {
+            self.take_trees(files, Use::Whole, if files.is_empty() { Tree::Here } else { Tree::Top });
+        }
+    }
+
+    fn see_moved(&mut self, words: &[&Argument]) {
+        let Some((target, sources)) = words.split_last() else { return };
+        self.add_all(sources, Use::Delete);
+        self.add_all(sources, Use::Read);
+        self.add_all(sources, Use::Whole);
+        self.add(target, Use::Write);
+        self.add_within(target, sources);
+    }
+
+    fn see_new_repository(&mut self, subcommand: &str, words: &[&Argument]) {
+        let position = usize::from(subcommand == "clone");
+        match words.get(position) {
+            Some(directory) => self.write_trees(&[*directory]),
+            None => self.write_over_all(),
+        }
+        // What another machine holds is not ours.
+        if let Some(source) = words.first().filter(|_| subcommand == "clone") {
+            let source = source.marked();
+            let source = source.strip_prefix("file://").unwrap_or(source);
+            if !source.split('/').next().is_some_and(|host| host.contains(':')) {
+                self.take(Tree::At(Argument::known(source)), Use::Whole);
+            }
+        }
+    }
+
+    /// Another directory gets all that git knows, or is removed with all that it does not.
+    fn see_worktree(&mut self, call: &Call<'_>) {
+        if let Some(words) = call.behind(&["add"]) {
+            self.take(Tree::Top, Use::Whole);
+            self.write_trees(words.get(..1).unwrap_or_default());
+        } else if let Some(words) = call.behind(&["remove"]) {
+            self.add_all(words, Use::Delete);
+        } else if let Some(words) = call.behind(&["move"]) {
+            self.see_moved(words);
+        }
+    }
+
     /// Files that options hand over, or that are written by their names.
     fn see_files_of_options(&mut self, subcommand: &str, rest: &[Argument]) {
         let reads: &[&str] = match subcommand {
@@ -182,6 +242,8 @@ impl Places<'_> {
             "commit" | "tag" | "notes" | "merge" | "commit-tree" | "fmt-merge-msg" => {
                 &["-F", "--file", "-t", "--template"]
             }
+            "archive" => &["--add-file"],
+            "blame" | "annotate" => &["--contents"],
             "format-patch" => &["--signature-file"],
             "fast-export" | "fast-import" => &["--import-marks", "--import-marks-if-exists"],
             _ => &[],
@@ -192,12 +254,20 @@ impl Places<'_> {
         for list in values_of(rest, &["--pathspec-from-file"]) {
             // The names in it are known only to the run.
             self.add(&list, Use::Read);
-            let what = if matches!(subcommand, "checkout" | "restore" | "rm" | "reset" | "stash") {
-                Use::Write
-            } else {
-                Use::Read
+            let what = match subcommand {
+                "rm" => Use::Delete,
+                "checkout" | "restore" | "reset" | "stash" => Use::Write,
+                _ => Use::Read,
             };
             self.add(&Argument::unknown(), what);
+        }
+        let reads_names = match subcommand {
+            "update-index" => "stdin",
+            "hash-object" => "stdin-paths",
+            _ => "",
+        };
+        if rest.iter().any(|word| is_long(word.marked(), &[reads_names])) {
+            self.add(&Argument::unknown(), Use::Read);
         }
         let writes: &[&str] = match subcommand {
             "archive" => &["-o", "--output"],
@@ -210,7 +280,7 @@ impl Places<'_> {
         }
         let filled: &[&str] = match subcommand {
             "format-patch" | "bugreport" | "diagnose" => &["-o", "--output-directory"],
-            "checkout-index" => &["--prefix"],
+            "checkout-index" | "read-tree" => &["--prefix"],
             "clone" | "init" => &["--separate-git-dir"],
             _ => &[],
         };
@@ -228,18 +298,16 @@ impl Places<'_> {
         for file in &found.handed {
             self.add(file, Use::Read);
         }
-        for word in &found.operands {
-            self.read_tree(&file_of(word));
-        }
-        let searches_files = rest.iter().any(|word| is_long(word.marked(), &["no-index", "untracked"]));
-        if found.operands.is_empty() {
-            let what = if searches_files { Use::Whole } else { Use::Within(Operation::Read) };
-            self.add(&Argument::known("."), what);
-        }
+        let files: Vec<Argument> =
+            found.operands.iter().filter(|word| !is_commit(word)).map(|word| file_of(word)).collect();
+        self.take_trees(&files.iter().collect::<Vec<_>>(), Use::Whole, Tree::Here);
     }
 
     /// `git checkout` takes a commit, then files; with one word alone it may be either.
-    fn see_checkout(&mut self, rest: &[Argument], words: &[&Argument]) {
+    fn see_checkout(&mut self, rest: &[Argument], call: &Call<'_>) {
+        if call.has(&['f'], &["force"]) {
+            self.write_over_all();
+        }
         let names_branch = rest.iter().any(|word| {
             is_long(word.marked(), &["orphan"])
                 || cluster(word.marked(), "").is_some_and(|(letters, _)| letters.contains(['b', 'B']))
@@ -247,7 +315,7 @@ impl Places<'_> {
         if names_branch || rest.iter().any(|word| word.marked() == "--") {
             return;
         }
-        if let Some((first, files)) = words.split_first() {
+        if let Some((first, files)) = call.words.split_first() {
             if is_all(first) {
                 self.add(first, Use::Within(Operation::Write));
             } else if !may_be_branch(first) {
@@ -258,60 +326,4 @@ impl Places<'_> {
             self.write_trees(files);
         }
     }
-
-    /// A file that is read, or a directory with all that lies below it.
-    fn read_tree(&mut self, word: &Argument) {
-        let Some(word) = &path_of(word) else { return };
-        self.add(word, Use::Read);
-        self.add(word, if is_all(word) { Use::Within(Operation::Read) } else { Use::Whole });
-    }
-
-    /// The same of what is written.
-    fn write_trees(&mut self, words: &[&Argument]) {
-        for word in words.iter().filter_map(|word| path_of(word)) {
-            let word = &word;
-            self.add(word, Use::Write);
-            self.add(word, if is_all(word) { Use::Within(Operation::Write) } else { Use::Filled });
-        }
-    }
-}
-
-/// The file that `commit:file` names, or the word itself.
-fn file_of(word: &Argument) -> Argument {
-    match word.marked().rsplit_once(':') {
-        Some((before, file)) if !before.is_empty() || !file.starts_with(['/', '!', '^', '(']) => Argument::known(file),
-        Some(_) | None => word.clone(),
-    }
-}
-
-/// The path that a word stands for: one with signs in front of it counts from the top of the repository, which nobody knows
-/// here, or takes something away.
-fn path_of(word: &Argument) -> Option<Argument> {
-    let Some(signed) = word.marked().strip_prefix(':') else { return Some(word.clone()) };
-    if is_all(word) {
-        return Some(Argument::known("."));
-    }
-    match signed.chars().next() {
-        Some('!' | '^') => None,
-        Some('(') if signed.starts_with("(exclude)") => None,
-        Some('/' | '(') => Some(Argument::unknown()),
-        Some(_) | None => Some(word.clone()),
-    }
-}
-
-/// Whether a word can be a branch or a commit: none has a name that begins with a dot, or ends with a slash.
-fn may_be_branch(word: &Argument) -> bool {
-    let text = word.marked();
-    !text.split('/').any(|name| name.starts_with('.') && !name.starts_with(".."))
-        && !text.ends_with('/')
-        && !text.starts_with('/')
-}
-
-/// Whether a word stands for all that git knows here: what a rule says of a part of it is left to the names themselves, as it would
-/// hold up every `git add .`.
-fn is_all(word: &Argument) -> bool {
-    let text = word.marked();
-    text.chars().all(|character| matches!(character, '.' | '/' | ':' | ANY_NAME))
-        && !text.contains("..")
-        && !text.starts_with('/')
 }

@@ -44,7 +44,16 @@ pub(super) fn cluster<'a>(word: &'a str, valued: &str) -> Option<(&'a str, Optio
 
 /// The operands of a command whose short and long options (without their dashes) take a value, also in the word behind.
 pub(super) fn positional<'a>(arguments: &'a [Argument], letters: &str, names: &[&str]) -> Vec<&'a Argument> {
-    let mut operands = Vec::new();
+    parted(arguments, letters, names).1
+}
+
+/// The same behind its options, which stand without the values that are words of their own.
+pub(super) fn parted<'a>(
+    arguments: &'a [Argument],
+    letters: &str,
+    names: &[&str],
+) -> (Vec<&'a str>, Vec<&'a Argument>) {
+    let (mut options, mut operands) = (Vec::new(), Vec::new());
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let text = word.marked();
@@ -52,13 +61,16 @@ pub(super) fn positional<'a>(arguments: &'a [Argument], letters: &str, names: &[
             operands.extend(words.by_ref());
         } else if !text.starts_with('-') || text == "-" {
             operands.push(word);
-        } else if text.starts_with("--") {
-            if !text.contains('=') && is_long(text, names) {
+        } else {
+            options.push(text);
+            let takes_next = match cluster(text, letters) {
+                Some((_, value)) => matches!(value, Some((_, ""))),
+                None => !text.contains('=') && is_long(text, names),
+            };
+            if takes_next {
                 words.next();
             }
-        } else if let Some((_, Some((_, "")))) = cluster(text, letters) {
-            words.next();
         }
     }
-    operands
+    (options, operands)
 }
