@@ -177,6 +177,8 @@ fn what_removes_all_that_git_does_not_know_is_judged_as_a_removal_of_the_directo
         "git -C . clean -xfd",
         "git -C pub/.. clean -xfd",
         "git --work-tree=keep clean -xfd",
+        "git-clean -xfd",
+        "/usr/lib/git-core/git-clean -xfd",
         "git stash -u",
         "git stash -ku",
         "git stash -a",

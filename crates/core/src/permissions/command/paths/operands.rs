@@ -138,7 +138,13 @@ impl Places<'_> {
                 }
             }
             Operands::Git => self.see_git(arguments),
-            Operands::Unknown => self.add_unknown(name, arguments),
+            Operands::Unknown => {
+                // `/usr/lib/git-core/git-clean` is what `git clean` runs.
+                if let Some(subcommand) = name.rsplit('/').next().and_then(|name| name.strip_prefix("git-")) {
+                    self.see_git(&[&[Argument::known(subcommand)], arguments].concat());
+                }
+                self.add_unknown(name, arguments);
+            }
         }
     }
 
