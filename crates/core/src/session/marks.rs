@@ -332,12 +332,14 @@ impl Marks {
     pub fn torn(&self) -> Option<Torn> {
         let since = || self.found.iter().rev().take_while(|mark| mark.kind != Kind::Typed);
         let has_begun = since().any(|mark| mark.kind == Kind::Begin);
+        // Where an editor's drawing goes nowhere (`exec 2>/dev/null`) neither this comes nor a begin.
+        let is_drawn = since().any(|mark| mark.kind == Kind::Accepted);
         let code = since().find_map(|mark| if let Kind::End(code) = mark.kind { Some(code) } else { None });
         match (&self.taken, has_begun, code) {
             (Taken::Part(shown), true, _) => Some(Torn::Part(shown.clone())),
-            (Taken::Part(_), false, Some(_)) => Some(Torn::Whole),
+            (Taken::Part(_), false, Some(_)) if is_drawn => Some(Torn::Whole),
             // What is not whole does not begin either.
-            (Taken::Among | Taken::Unseen, false, Some(code)) if code != NOT_WHOLE => Some(Torn::Whole),
+            (Taken::Among | Taken::Unseen, false, Some(code)) if is_drawn && code != NOT_WHOLE => Some(Torn::Whole),
             (_, _, _) => None,
         }
     }

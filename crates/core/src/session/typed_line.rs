@@ -22,6 +22,9 @@ const BETWEEN: usize = 64;
 /// The keys around a pasted line, as they are drawn where a part of them is missing.
 const PASTED: (&[u8], &[u8]) = (b"[200~", b"[201~");
 
+/// What stands first where an editor draws the end of a line alone, as on a terminal that cannot move its cursor up.
+const CUT_OFF: u8 = b'<';
+
 /// How much of a typed line a shell had, by what it drew of it: another program may read the same terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Taken {
@@ -119,7 +122,7 @@ impl TypedLine {
         let mut all = keys.iter();
         if matches!(line.first(), None | Some(b'#')) || (drawn.text == line && !drawn.is_erased()) {
             Taken::Whole
-        } else if !drawn.text.is_empty()
+        } else if drawn.text.first().is_some_and(|first| *first != CUT_OFF)
             && drawn.text != line
             && drawn.text.iter().all(|byte| all.any(|key| key == byte))
         {
@@ -397,6 +400,8 @@ mod tests {
             ("echo one two", "[200~echo one two\r\x1b[K", part("[200~echo one two")),
             ("echo one two", "echo one two\x08\x08\x08\x08\x1b[K", Taken::Among),
             ("echo one two", "201~\r\n", part("201~")),
+            ("echo one two", "<ne two\r\n", Taken::Unseen),
+            ("echo <one two", "<one two\r\n", Taken::Unseen),
             // A row that is full.
             ("echo", &format!("echo \r\x1b[A{}\x1b[Ko\r\n", "\x1b[C".repeat(3)), Taken::Whole),
             ("echo one two", "ecB1\r\nho one two\r\n", Taken::Unseen),

@@ -318,12 +318,14 @@ impl Toolset {
     async fn request(&self, prepared: &Prepared<'_>, input: &Value, plan: &Plan) -> Result<ApprovalRequest> {
         let backend = self.shared.scratch.backend();
         let view = self.view(&*backend, &prepared.call, prepared.info(), &[], None);
+        // In front of the command, which could say anything itself.
+        let place = plan.place().map_or_else(String::new, |place| format!("(The session's shell is {place}.) "));
         Ok(ApprovalRequest {
             call_id: prepared.call_id.clone(),
             tool: prepared.exposed.ours().to_owned(),
             input: input.clone(),
             decoded_input: prepared.exposed.told(&*prepared.decoded, input),
-            description: shown_to_person(&prepared.decoded.describe()),
+            description: place + &shown_to_person(&prepared.decoded.describe()),
             reason: plan.asks.join("; "),
             touches: plan.touches.clone(),
             diff: prepared.decoded.preview(&view).await?,

@@ -18,9 +18,11 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::hooks::CommandJudge;
 use crate::lent;
 use crate::path::VirtualPath;
+use crate::permissions::command::argument::is_marked;
 use crate::permissions::command::paths::Entered;
 use crate::permissions::{Action, CommandAnalysis, JudgedBy, Steps, Verdict};
 use crate::session::terminal::Reader;
+use crate::text::shown::shown_in_line;
 use crate::tool::Binding;
 
 /// A call that no rule blocks.
@@ -42,6 +44,8 @@ pub(super) struct Plan {
     directories: Vec<VirtualPath>,
     /// Where the shells of sessions were taken to be, and are led.
     pub(super) sessions: Vec<Entering>,
+    /// Whether one of them may be elsewhere than where it began.
+    is_led: bool,
     /// Programs that it gives another name.
     pub(super) renamed: Vec<(String, String)>,
     /// Whether a line is ended that nobody knows.
@@ -95,6 +99,7 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
                 };
                 let entered = plan.judge_command(judges, &command, start).await?;
                 if let Some((id, from)) = session.zip(directories) {
+                    plan.is_led |= from != [working_directory.as_str()];
                     plan.sessions.push(Entering { id, from, entered });
                 }
             }
@@ -133,6 +138,16 @@ impl Plan {
         let sessions: Vec<&[String]> = self.sessions.iter().map(|entering| entering.from.as_slice()).collect();
         let places = if sessions.is_empty() { json!(directories) } else { json!([directories, sessions]) };
         approval_key(tool, input, &json!([self.asks, self.touches, places]))
+    }
+
+    /// Where the shell of the session may be, for whoever is asked what runs there; nothing where it is where it began.
+    pub(super) fn place(&self) -> Option<String> {
+        let from = &self.sessions.first().filter(|_| self.is_led)?.from;
+        if from.iter().any(|directory| is_marked(directory)) {
+            return Some("in a directory that is not known".to_owned());
+        }
+        let names: Vec<String> = from.iter().map(|directory| format!("'{}'", shown_in_line(directory))).collect();
+        Some(format!("in {}", names.join(" or ")))
     }
 
     /// Whether what it types goes to what runs in a session. Another program may read the same the next time.

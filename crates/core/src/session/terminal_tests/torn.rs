@@ -33,3 +33,23 @@ async fn what_is_told_as_run_is_what_was_typed_whoever_else_reads_the_terminal()
         }
     }
 }
+
+/// What an editor does not draw whole is no part of it that another program took.
+#[tokio::test]
+async fn a_line_that_is_not_drawn_whole_is_told_as_typed() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let long = format!("cat </dev/null >/dev/null && echo {}", "<x>".repeat(100));
+    let long = long.replace("<x>", "'<x>'");
+    for setting in [
+        "export TERM=dumb",
+        "export TERM=xterm; stty -echo",
+        "stty echo; stty columns 9 rows 4",
+        "bind 'set horizontal-scroll-mode on'",
+    ] {
+        exec(&toolset, setting).await;
+        let told = exec(&toolset, &long).await.text;
+        assert!(told.ends_with(&"<x>".repeat(100)) && !told.contains("took a part"), "{setting}: {told}");
+        assert_eq!(exec(&toolset, "true").await.text, "Command executed successfully (no output).", "{setting}");
+    }
+}

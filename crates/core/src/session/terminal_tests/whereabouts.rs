@@ -253,3 +253,34 @@ async fn a_shell_whose_directory_was_given_another_place_is_not_taken_to_be_wher
     toolset.close();
     toolset.sessions().over().await;
 }
+
+/// Whoever was asked about `rm -rf build` did not see that `cd` had led the shell elsewhere.
+#[tokio::test]
+async fn whoever_is_asked_is_told_where_the_shell_of_the_session_is() {
+    let world = World::new();
+    fs::create_dir_all(world.directory.path().join("sub/in'ner")).unwrap();
+    let root = world.directory.path().display().to_string();
+    let rules = json!({ "default": "allow", "execute": { "default": "allow", "rules": [
+        { "pattern": "touch *", "action": "ask" } ] } });
+    let toolset =
+        world.toolset(json!({ "permissions": rules, "tools": ["terminal"], "requireExecuteApproval": false }));
+    let described = async |tool: &str, input: Value| {
+        let error = toolset.call(tool, input, CallOptions::default()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ApprovalRequired, "{error}");
+        error.details().unwrap()["description"].as_str().unwrap().replace(&root, "~")
+    };
+    let touch = json!({ "id": "s", "command": "touch x" });
+    for (led, expected) in [
+        ("true", "Run in terminal session s: touch x"),
+        ("cd sub", "(The session's shell is in '~/sub'.) Run in terminal session s: touch x"),
+        ("cd \"in'ner\"", "(The session's shell is in '~/sub/in'ner'.) Run in terminal session s: touch x"),
+    ] {
+        assert!(!exec(&toolset, led).await.is_error, "{led}");
+        assert_eq!(described("shell_exec", touch.clone()).await, expected);
+    }
+    fs::rename(world.directory.path().join("sub"), world.directory.path().join("moved")).unwrap();
+    let unknown = "(The session's shell is in a directory that is not known.)";
+    assert_eq!(described("shell_exec", touch.clone()).await, format!("{unknown} Run in terminal session s: touch x"));
+    let typed = described("shell_write_to_process", touch).await;
+    assert_eq!(typed, format!("{unknown} Type into terminal session s; text with a return: touch x"));
+}
