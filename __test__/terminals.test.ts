@@ -309,7 +309,7 @@ test('a session is opened with variables and a size, and one that is open keeps 
   const look = 'echo "$GREETING"; stty size'
   expect((await terminals.exec('own', look, own)).text).toBe('hé llo\n30 90')
   expect((await terminals.exec('own', look, own)).text).toBe('hé llo\n30 90')
-  expect((await terminals.exec('usual', look, wrong({ env: null, columns: null }))).text).toBe('40 120')
+  expect((await terminals.exec('usual', look, wrong({ env: null, columns: null }))).text).toBe('\n40 120')
   for (const [other, message] of [
     [{ env: { GREETING: 'x' } }, /Session 'own' is open with other variables: leave `env`/],
     [{ env: {} }, /other variables/],

@@ -53,6 +53,7 @@ const VIEW = fields<ShellViewData>({
   ...ofEnd,
   atPrompt: true,
   stopped: true,
+  waitsForInput: true,
   fullScreen: true,
 })
 const ENTRY = fields<ShellEntry>({

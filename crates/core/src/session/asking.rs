@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::foreground::listens_for_input;
+use super::foreground::{Waits, listens_for_input, waits_for_input};
 use super::marks::Kind;
-use super::terminal::Terminal;
+use super::terminal::{ShellState, Terminal};
 use crate::backend::process::Process;
 use crate::text::ansi::strip;
 
@@ -36,6 +36,17 @@ impl Terminal {
             }
             (seen, next) = (now, if now.is_some() { AGREE } else { ASKS });
         }
+    }
+
+    /// Whether what runs asks for a line now. What listens to its terminal while it works is given as long as by [`Terminal::asks`].
+    pub fn is_asking(&self, process: &Process) -> bool {
+        let waits = |leader| match waits_for_input(leader) {
+            Waits::On | Waits::ForATime => process.quiet_for() >= AGREE,
+            Waits::No => process.quiet_for() >= ASKS && listens_for_input(leader),
+        };
+        let has_begun =
+            self.state() == ShellState::Busy && self.marks.lock().last().is_some_and(|mark| mark.kind == Kind::Begin);
+        has_begun && self.line_is_open(process, process.position()) && process.leader().is_some_and(waits)
     }
 
     /// Where the output ends of a command that seems to ask.

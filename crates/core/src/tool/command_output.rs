@@ -43,7 +43,7 @@ pub(super) async fn tell(output: CommandOutput, missed: Option<i32>, most: usize
         let Finished { text, file, file_bytes, .. } = finished;
         return Told { before, missed, output: text, dropped, file, file_bytes, is_part: false };
     }
-    let (text, dropped) = bounded(&text_of(&own), output.own_dropped, most);
+    let (text, dropped) = bounded(&own_text_of(&own), output.own_dropped, most);
     let (file, file_bytes) = if dropped == 0 {
         (None, None)
     } else {
@@ -95,11 +95,16 @@ impl Told {
 }
 
 fn text_of(bytes: &[u8]) -> String {
-    readable(&String::from_utf8_lossy(bytes)).trim_matches('\n').to_owned()
+    own_text_of(bytes).trim_start_matches('\n').to_owned()
+}
+
+/// The same of a command whose begin is known: blank lines before its text are its own.
+fn own_text_of(bytes: &[u8]) -> String {
+    readable(&String::from_utf8_lossy(bytes)).trim_end_matches('\n').to_owned()
 }
 
 fn whole_text_of(bytes: &[u8]) -> String {
-    strip(&printed_once(&String::from_utf8_lossy(bytes))).trim_matches('\n').to_owned()
+    strip(&printed_once(&String::from_utf8_lossy(bytes))).trim_end_matches('\n').to_owned()
 }
 
 /// Both ends of a text of which `dropped` bytes before it are gone already, and how many bytes are left out in all.

@@ -94,6 +94,10 @@ impl Tool for ShellView {
                     "[No new output]\nThe shell waits for the rest of a command that is not whole. Give it up with \
                                `shell_write_to_process` and `keys: ['ctrl-c']`."
                         .to_owned();
+            } else if result.text.is_empty() && terminal.is_asking(&session.process) {
+                result.text = "[No new output]\nThe command waits for input. Answer it with `shell_write_to_process`, or give it \
+                               up with `keys: ['ctrl-c']`."
+                    .to_owned();
             } else if result.text.is_empty() {
                 result.text = "[No new output]\nThe session is open. Wait with `wait`, look at its screen with \
                                `shell_screen`, or write to it with `shell_write_to_process`."
@@ -117,6 +121,9 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
     let at_prompt = session.is_at_prompt();
     let screen = if session.is_full_screen() { screen_text(session).ok() } else { None };
     let is_full_screen = screen.is_some();
+    // A full-screen program draws no questions.
+    let asks =
+        !is_full_screen && session.terminal.as_ref().is_some_and(|terminal| terminal.is_asking(&session.process));
     let output = screen.unwrap_or_else(|| plain(&fresh));
     let mut text = output.clone();
     if !is_full_screen {
@@ -137,7 +144,7 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
     let data = json!({
         "id": session.id, "running": is_open && !at_prompt, "open": is_open, "atPrompt": is_open && at_prompt, "exitCode": exit_code,
         "stopped": stop.is_some(), "signal": signal(session),
-        "fullScreen": is_full_screen, "output": output, "droppedBytes": fresh.dropped, "more": fresh.more,
+        "fullScreen": is_full_screen, "waitsForInput": asks, "output": output, "droppedBytes": fresh.dropped, "more": fresh.more,
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });
     (ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }, code)

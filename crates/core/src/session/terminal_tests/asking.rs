@@ -62,3 +62,26 @@ async fn half_a_line_of_a_command_that_reads_nothing_is_no_question() {
     assert_eq!(ended.text, "halfx");
     assert_eq!(ended.data.unwrap()["waitsForInput"], json!(false));
 }
+
+/// Of the second question nothing was said.
+#[tokio::test]
+async fn looks_tell_of_each_question_and_of_nothing_else() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "true").await;
+    exec(&toolset, "read -p 'Name: ' x; read -p 'Age: ' y; cat").await;
+    let mut look = write(&toolset, "Bob").await;
+    let mut told = look.text.clone();
+    while look.data.as_ref().unwrap()["waitsForInput"] == json!(false) {
+        look = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+        told.push_str(&look.text);
+    }
+    assert!(told.contains("Age: "), "{told}");
+    let again = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+    assert!(again.text.starts_with("[No new output]\nThe command waits for input."), "{}", again.text);
+    // `cat` reads behind a whole line.
+    let answered = write(&toolset, "7").await;
+    assert_eq!(answered.data.unwrap()["waitsForInput"], json!(false), "{}", answered.text);
+    let looked = call(&toolset, "shell_view", json!({ "id": "s" })).await;
+    assert_eq!(looked.data.unwrap()["waitsForInput"], json!(false), "{}", looked.text);
+}

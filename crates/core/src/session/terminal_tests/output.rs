@@ -301,3 +301,13 @@ async fn a_command_that_goes_on_and_has_the_screen_for_itself_is_told_as_its_scr
     let again = call(&toolset, "shell_view", json!({ "id": "s" })).await;
     assert_eq!(again.text, shown);
 }
+
+/// A file that begins with blank lines was shown without them, so that its lines had other numbers.
+#[tokio::test]
+async fn blank_lines_that_a_command_prints_first_are_its_output() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    assert_eq!(exec(&toolset, "printf '\\n\\n  x\\n\\n'").await.text, "\n\n  x");
+    assert_eq!(exec(&toolset, "echo").await.text, "Command executed successfully (no output).");
+    assert_eq!(exec(&toolset, "for i in 1\ndo\necho\necho $i\ndone").await.text, "\n1");
+}
