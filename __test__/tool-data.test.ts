@@ -44,6 +44,7 @@ const EXEC = fields<ShellExecData>({
   before: true,
   beforeExitCode: true,
   timedOut: true,
+  torn: true,
   waitsForInput: true,
   stopped: true,
 })
@@ -106,6 +107,7 @@ test('a command of a session is told in one shape, however far it came', async (
     more: false,
     spillPath: null,
     spillBytes: null,
+    torn: false,
     waitsForInput: false,
     stopped: false,
   }

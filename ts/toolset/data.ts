@@ -52,6 +52,8 @@ export interface ShellExecData extends SessionData, OutputData, EndData {
   readonly beforeExitCode: number | null
   /** Whether the command goes on because the time to wait for it was over. */
   readonly timedOut: boolean
+  /** Whether the shell ran another line, as another program that reads the same terminal took a part of this one. */
+  readonly torn: boolean
   /** Whether it goes on because it asks for input. */
   readonly waitsForInput: boolean
   /** Whether it is stopped, as by Ctrl-Z, and has not ended. */

@@ -311,7 +311,7 @@ const MAX_LINKS: usize = 40;
 
 /// `path` with its longest existing part canonical and the rest appended by words. A link that leads nowhere is no
 /// missing name: what it would create lies where it points. `..` behind a name that is missing, or that is a file, is
-/// `NotFound`, as for the kernel: by words, a link to `missing/..` would open the directory that it lies in.
+/// refused, as by the kernel: by words, a link to `missing/..` would open the directory that it lies in.
 fn canonical_prefix(path: &Path) -> io::Result<PathBuf> {
     let mut path = std::path::absolute(path)?;
     for _ in 0..MAX_LINKS {

@@ -41,8 +41,8 @@ impl Terminal {
     /// Whether what runs asks for a line now. What listens to its terminal while it works is given as long as by [`Terminal::asks`].
     pub fn is_asking(&self, process: &Process) -> bool {
         let waits = |leader| match waits_for_input(leader) {
-            Waits::On | Waits::ForATime => process.quiet_for() >= AGREE,
-            Waits::No => process.quiet_for() >= ASKS && listens_for_input(leader),
+            Waits::On => process.quiet_for() >= AGREE,
+            Waits::ForATime | Waits::No => process.quiet_for() >= ASKS && listens_for_input(leader),
         };
         let has_begun =
             self.state() == ShellState::Busy && self.marks.lock().last().is_some_and(|mark| mark.kind == Kind::Begin);

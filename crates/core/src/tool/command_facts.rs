@@ -31,6 +31,8 @@ pub(super) struct CommandFacts {
     pub(super) timed_out: bool,
     pub(super) waits_for_input: bool,
     pub(super) stopped: bool,
+    /// Whether another program took a part of the line.
+    pub(super) torn: bool,
 }
 
 impl CommandFacts {
@@ -42,6 +44,7 @@ impl CommandFacts {
             pid: session.process.pid(),
             signal: signal(session),
             ceiling: ceiling(session),
+            torn: session.terminal.as_ref().is_some_and(|terminal| terminal.torn().is_some()),
             ..Self::default()
         }
     }

@@ -94,7 +94,9 @@ impl Tool for ShellView {
                     "[No new output]\nThe shell waits for the rest of a command that is not whole. Give it up with \
                                `shell_write_to_process` and `keys: ['ctrl-c']`."
                         .to_owned();
-            } else if result.text.is_empty() && terminal.is_asking(&session.process) {
+            } else if result.text.is_empty()
+                && result.data.as_ref().is_some_and(|data| data["waitsForInput"] == json!(true))
+            {
                 result.text = "[No new output]\nThe command waits for input. Answer it with `shell_write_to_process`, or give it \
                                up with `keys: ['ctrl-c']`."
                     .to_owned();

@@ -25,6 +25,24 @@ use crate::session::terminal::Reader;
 use crate::text::shown::shown_in_line;
 use crate::tool::Binding;
 
+/// 3 directories in which a shell may be are shown; in one of more it may be anywhere.
+const SHOWN: usize = 3;
+/// 200 characters of the name of one.
+const NAME_CHARS: usize = 200;
+
+/// A name between quotes that stand nowhere in it.
+fn quoted(name: &str) -> String {
+    let (length, cut) = (name.chars().count(), NAME_CHARS / 2);
+    let shown = if length > NAME_CHARS {
+        let head: String = name.chars().take(cut).collect();
+        let tail: String = name.chars().skip(length - cut).collect();
+        format!("{head}[{} characters]{tail}", length - 2 * cut)
+    } else {
+        name.to_owned()
+    };
+    format!("'{}'", shown_in_line(&shown).replace('\\', "\\\\").replace('\'', "\\'"))
+}
+
 /// A call that no rule blocks.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
@@ -44,7 +62,7 @@ pub(super) struct Plan {
     directories: Vec<VirtualPath>,
     /// Where the shells of sessions were taken to be, and are led.
     pub(super) sessions: Vec<Entering>,
-    /// Whether one of them may be elsewhere than where it began.
+    /// Whether one of them may be elsewhere than in the working directory.
     is_led: bool,
     /// Programs that it gives another name.
     pub(super) renamed: Vec<(String, String)>,
@@ -140,13 +158,14 @@ impl Plan {
         approval_key(tool, input, &json!([self.asks, self.touches, places]))
     }
 
-    /// Where the shell of the session may be, for whoever is asked what runs there; nothing where it is where it began.
+    /// Where the shell of the session may be, for whoever is asked what runs there; nothing where it is in the working directory.
+    /// The names are an agent's own: nothing in them looks like what is said of them, and none takes the place of the command.
     pub(super) fn place(&self) -> Option<String> {
         let from = &self.sessions.first().filter(|_| self.is_led)?.from;
-        if from.iter().any(|directory| is_marked(directory)) {
+        if from.iter().any(|directory| is_marked(directory)) || from.len() > SHOWN {
             return Some("in a directory that is not known".to_owned());
         }
-        let names: Vec<String> = from.iter().map(|directory| format!("'{}'", shown_in_line(directory))).collect();
+        let names: Vec<String> = from.iter().map(|directory| quoted(directory)).collect();
         Some(format!("in {}", names.join(" or ")))
     }
 

@@ -172,7 +172,9 @@ impl Whereabouts {
         let code = result.data.as_ref().and_then(|data| data.get("exitCode")).and_then(Value::as_i64);
         let Some(code) = code.filter(|_| tool == "shell_exec") else { return };
         let Some(known) = self.known_at(&line.id, turn) else { return };
-        let sure = line.entered.last.clone().filter(|_| code == 0);
+        // Of a line that did not run as it was judged nothing is sure.
+        let is_torn = result.data.as_ref().is_some_and(|data| data["torn"] == Value::Bool(true));
+        let sure = line.entered.last.clone().filter(|_| code == 0 && !is_torn);
         let mut directories = sure.unwrap_or_else(|| known.directories.clone());
         if directories.len() > 1
             && let Some(shell) = shell

@@ -9,7 +9,7 @@ use super::unwrap::{Layer, Unwrapped};
 /// Global options that take the next word, unless their value is glued to them by a `=`.
 const VALUES: [&str; 6] = ["-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"];
 /// Global options by themselves.
-const FLAGS: [&str; 16] = [
+const FLAGS: [&str; 15] = [
     "-P",
     "-p",
     "--no-pager",
@@ -22,7 +22,6 @@ const FLAGS: [&str; 16] = [
     "--literal-pathspecs",
     "--glob-pathspecs",
     "--noglob-pathspecs",
-    "--icase-pathspecs",
     "--html-path",
     "--version",
     "--help",

@@ -273,11 +273,21 @@ async fn whoever_is_asked_is_told_where_the_shell_of_the_session_is() {
     for (led, expected) in [
         ("true", "Run in terminal session s: touch x"),
         ("cd sub", "(The session's shell is in '~/sub'.) Run in terminal session s: touch x"),
-        ("cd \"in'ner\"", "(The session's shell is in '~/sub/in'ner'.) Run in terminal session s: touch x"),
+        ("cd \"in'ner\"", "(The session's shell is in '~/sub/in\\'ner'.) Run in terminal session s: touch x"),
     ] {
         assert!(!exec(&toolset, led).await.is_error, "{led}");
         assert_eq!(described("shell_exec", touch.clone()).await, expected);
     }
+    let name = "a'.) Run in terminal session s: ls #";
+    exec(&toolset, &format!("cd {root} && mkdir \"{name}\" && cd \"{name}\"")).await;
+    let shown =
+        "(The session's shell is in '~/a\\'.) Run in terminal session s: ls #'.) Run in terminal session s: touch x";
+    assert_eq!(described("shell_exec", touch.clone()).await, shown);
+    let name = "b".repeat(250);
+    exec(&toolset, &format!("cd {root} && mkdir {name} && cd {name}")).await;
+    let told = described("shell_exec", touch.clone()).await;
+    assert!(told.chars().count() < 350 && told.ends_with("bbb'.) Run in terminal session s: touch x"), "{told}");
+    exec(&toolset, &format!("cd {root}/sub")).await;
     fs::rename(world.directory.path().join("sub"), world.directory.path().join("moved")).unwrap();
     let unknown = "(The session's shell is in a directory that is not known.)";
     assert_eq!(described("shell_exec", touch.clone()).await, format!("{unknown} Run in terminal session s: touch x"));

@@ -431,7 +431,7 @@ impl Places<'_> {
 }
 
 /// The path in `file://host/path`, which a word may hold behind an option or a `=`; a `%` in it may stand for any text.
-fn file_of_address(text: &str) -> Option<String> {
+pub(super) fn file_of_address(text: &str) -> Option<String> {
     let start = text.to_ascii_lowercase().find("file:/")? + "file:".len();
     let address = &text[start..];
     let path = match address.strip_prefix("//") {

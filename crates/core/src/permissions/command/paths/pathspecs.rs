@@ -24,19 +24,43 @@ pub(super) enum Tree {
 }
 
 impl Places<'_> {
-    /// A file that is read, or a directory with what git knows below it.
-    pub(super) fn read_tree(&mut self, word: &Argument) {
-        let Some(Pathspec { file, tree }) = pathspec(word) else { return };
-        self.add(&file, Use::Read);
-        self.add_known(tree, Use::Whole, Operation::Read);
+    /// Files that are read, and directories with what git knows below them.
+    pub(super) fn read_known(&mut self, words: &[&Argument]) {
+        self.take_known(words, Use::Read, Use::Whole, Operation::Read);
     }
 
     /// The same of what is written.
     pub(super) fn write_trees(&mut self, words: &[&Argument]) {
-        for Pathspec { file, tree } in words.iter().filter_map(|word| pathspec(word)) {
-            self.add(&file, Use::Write);
-            self.add_known(tree, Use::Filled, Operation::Write);
+        self.take_known(words, Use::Write, Use::Filled, Operation::Write);
+    }
+
+    fn take_known(&mut self, words: &[&Argument], of_file: Use, of_tree: Use, operation: Operation) {
+        let named: Vec<Pathspec> = words.iter().filter_map(|word| pathspec(word)).collect();
+        if named.is_empty() && !words.is_empty() {
+            // All but what is left out.
+            self.add_known(Tree::Top, of_tree, operation);
         }
+        for Pathspec { file, tree } in named {
+            self.add(&file, of_file);
+            self.add_known(tree, of_tree, operation);
+        }
+    }
+
+    /// The files that a word may stand for: `commit:file` counts from the top of the repository, unless it begins with a dot.
+    pub(super) fn files_of(&self, word: &Argument) -> Vec<Argument> {
+        let Some(file) = file_of(word) else { return vec![word.clone()] };
+        let text = file.marked();
+        if text.is_empty() {
+            return vec![Argument::known(":/")];
+        }
+        if text.starts_with("./") || text.starts_with("../") {
+            return vec![file];
+        }
+        let below = |top: &Argument| match top.marked() {
+            "." => file.clone(),
+            top => Argument::known(format!("{top}/{text}")),
+        };
+        self.tops().iter().map(below).collect()
     }
 
     /// Where a word stands for all that git knows here, what a rule says of a part of it is left to the names themselves: it would
@@ -118,13 +142,12 @@ pub(super) fn is_all(word: &Argument) -> bool {
         && !text.starts_with('/')
 }
 
-/// The file that `commit:file` names, or the word itself; nothing of the former is all of the commit.
-pub(super) fn file_of(word: &Argument) -> Argument {
-    match word.marked().rsplit_once(':') {
-        Some(("", "")) => word.clone(),
-        Some((_, "")) => here(),
-        Some((before, file)) if !before.is_empty() || !file.starts_with(['/', '!', '^', '(']) => Argument::known(file),
-        Some(_) | None => word.clone(),
+/// The file that `commit:file` names; nothing behind the colon is all of the commit.
+fn file_of(word: &Argument) -> Option<Argument> {
+    match word.marked().rsplit_once(':')? {
+        ("", "") => None,
+        (before, file) if !before.is_empty() || !file.starts_with(['/', '!', '^', '(']) => Some(Argument::known(file)),
+        _ => None,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::super::argument::{ANYTHING, Argument};
 use super::archives::few;
-use super::pathspecs::{Tree, file_of, is_all, is_commit, may_be_branch};
+use super::operands::file_of_address;
+use super::pathspecs::{Tree, is_all, is_commit, may_be_branch};
 use super::plain::without_plain_words;
 use super::searches::programmed;
 use super::subcommands::Call;
@@ -68,7 +69,7 @@ impl Places<'_> {
             "add" | "stage" => self.see_add(&call),
             "diff" => {
                 // Outside of the repository is what makes it compare files that git does not know.
-                let is_outside = |text: &str| text.starts_with(['/', '~']) || text == ".." || text.starts_with("../");
+                let is_outside = |text: &str| text.starts_with(['/', '~']) || text.split('/').any(|name| name == "..");
                 if call.has(&[], &["no-index"]) || words.iter().any(|word| is_outside(word.marked())) {
                     self.take_trees(words, Use::Whole, Tree::Here);
                 }
@@ -93,8 +94,11 @@ impl Places<'_> {
                 let packs = words.iter().map(|word| Argument::known(format!("{}-{ANYTHING}", word.marked())));
                 packs.for_each(|pack| self.add(&pack, Use::Write));
             }
-            // Without `-f` it removes where a setting says so.
-            "clean" if call.has(&['n'], &["dry-run"]) && !call.has(&[], &["no-dry-run"]) => {}
+            // Without `-f` it removes where a setting says so, and nobody knows what `$X` takes back.
+            "clean"
+                if call.has(&['n'], &["dry-run"])
+                    && !call.has(&[], &["no-dry-run"])
+                    && !rest.iter().any(Argument::is_dynamic) => {}
             "clean" => self.take_trees(words, Use::Delete, Tree::Here),
             "sparse-checkout" if call.behind(&["list", "disable", "check-rules"]).is_none() => {
                 // Directories that are left out are removed with the files in them that git ignores.
@@ -114,8 +118,8 @@ impl Places<'_> {
             }
             "restore" => self.write_trees(words),
             "checkout" => self.see_checkout(rest, &call),
-            "switch" if call.has(&['f'], &["discard-changes", "force"]) => self.write_over_all(),
-            "reset" if call.has(&[], &["hard", "keep", "merge"]) => self.write_over_all(),
+            "switch" if call.may_have(&['f'], &["discard-changes", "force"]) => self.write_over_all(),
+            "reset" if call.may_have(&[], &["hard", "keep", "merge"]) => self.write_over_all(),
             "read-tree" if call.has(&['u'], &[]) => self.write_over_all(),
             "merge-file" => {
                 self.add_all(words, Use::Read);
@@ -134,23 +138,21 @@ impl Places<'_> {
                 if let Some(words) = call.behind(&["add"]) {
                     self.write_trees(words.get(1..2).unwrap_or_default());
                 } else if let Some(words) = call.behind(&["deinit"]) {
-                    self.take_trees(words, Use::Delete, Tree::Here);
+                    self.take_trees(words, Use::Delete, Tree::Top);
                 }
             }
             _ => {}
         }
         if let Some(start) = rest.iter().position(|word| word.marked() == "--") {
-            for word in &rest[start + 1..] {
-                if subcommand == "checkout" { self.write_trees(&[word]) } else { self.read_tree(word) }
-            }
+            let files: Vec<&Argument> = rest[start + 1..].iter().collect();
+            if subcommand == "checkout" { self.write_trees(&files) } else { self.read_known(&files) }
         }
     }
 
     /// Files, also within commits.
     fn read_trees(&mut self, words: &[&Argument]) {
-        for word in words {
-            self.read_tree(&file_of(word));
-        }
+        let files: Vec<Argument> = words.iter().flat_map(|word| self.files_of(word)).collect();
+        self.read_known(&files.iter().collect::<Vec<_>>());
     }
 
     /// All that git knows is written anew, as by `git checkout .`.
@@ -190,11 +192,11 @@ impl Places<'_> {
     /// A commit or a directory in one, then files; without those, all that lies here.
     fn see_archive(&mut self, words: &[&Argument]) {
         let Some((tree, files)) = words.split_first() else { return };
-        let directory = file_of(tree);
-        if directory != **tree && !is_all(&directory) {
-            self.read_tree(&directory);
-        } else {
+        let directories = self.files_of(tree);
+        if directories.first() == Some(*tree) {
             self.take_trees(files, Use::Whole, if files.is_empty() { Tree::Here } else { Tree::Top });
+        } else {
+            self.take_trees(&directories.iter().collect::<Vec<_>>(), Use::Whole, Tree::Top);
         }
     }
 
@@ -216,8 +218,10 @@ impl Places<'_> {
         // What another machine holds is not ours.
         if let Some(source) = words.first().filter(|_| subcommand == "clone") {
             let source = source.marked();
-            let source = source.strip_prefix("file://").unwrap_or(source);
-            if !source.split('/').next().is_some_and(|host| host.contains(':')) {
+            if source.starts_with("file:") {
+                let path = file_of_address(source).map_or_else(Argument::unknown, Argument::known);
+                self.take(Tree::At(path), Use::Whole);
+            } else if !source.split('/').next().is_some_and(|host| host.contains(':')) {
                 self.take(Tree::At(Argument::known(source)), Use::Whole);
             }
         }
@@ -261,13 +265,17 @@ impl Places<'_> {
             };
             self.add(&Argument::unknown(), what);
         }
-        let reads_names = match subcommand {
-            "update-index" => "stdin",
-            "hash-object" => "stdin-paths",
-            _ => "",
+        let reads_names: &[&str] = match subcommand {
+            "update-index" | "checkout-index" => &["stdin"],
+            "hash-object" => &["stdin-paths"],
+            "cat-file" => &["batch", "batch-command"],
+            _ => &[],
         };
-        if rest.iter().any(|word| is_long(word.marked(), &[reads_names])) {
+        if rest.iter().any(|word| is_long(word.marked(), reads_names)) {
             self.add(&Argument::unknown(), Use::Read);
+            if subcommand == "checkout-index" {
+                self.add(&Argument::unknown(), Use::Write);
+            }
         }
         let writes: &[&str] = match subcommand {
             "archive" => &["-o", "--output"],
@@ -298,9 +306,14 @@ impl Places<'_> {
         for file in &found.handed {
             self.add(file, Use::Read);
         }
-        let files: Vec<Argument> =
-            found.operands.iter().filter(|word| !is_commit(word)).map(|word| file_of(word)).collect();
+        // Brackets are of the pattern. What looks like a commit may be a file as well.
+        let words: Vec<&Argument> =
+            found.operands.into_iter().filter(|word| !matches!(word.exact(), Some("(" | ")"))).collect();
+        let files: Vec<Argument> = words.iter().flat_map(|word| self.files_of(word)).collect();
         self.take_trees(&files.iter().collect::<Vec<_>>(), Use::Whole, Tree::Here);
+        if words.iter().all(|word| is_commit(word)) {
+            self.take(Tree::Here, Use::Whole);
+        }
     }
 
     /// `git checkout` takes a commit, then files; with one word alone it may be either.

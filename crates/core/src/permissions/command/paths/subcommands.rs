@@ -1,6 +1,6 @@
 //! The words behind a subcommand of `git`: its options, and what is left as operands.
 
-use super::super::argument::Argument;
+use super::super::argument::{ANYTHING, Argument};
 use super::values::{cluster, is_long, parted};
 
 /// Letters, and long names, of the options of a subcommand that take the next word.
@@ -59,10 +59,16 @@ impl<'a> Call<'a> {
         Self { letters, options, words }
     }
 
-    /// Whether one of these options is there, by a letter or a long name without its dashes.
+    /// Whether one of these options is there, by a letter or a long name without its dashes. One of which a part is known only when
+    /// it runs may be any.
     pub(super) fn has(&self, letters: &[char], names: &[&str]) -> bool {
         let in_cluster = |word: &str| cluster(word, self.letters).is_some_and(|(cluster, _)| cluster.contains(letters));
-        self.options.iter().any(|word| is_long(word, names) || in_cluster(word))
+        self.options.iter().any(|word| is_long(word, names) || in_cluster(word) || word.contains(ANYTHING))
+    }
+
+    /// The same, where a word that only the run knows may be such an option.
+    pub(super) fn may_have(&self, letters: &[char], names: &[&str]) -> bool {
+        self.has(letters, names) || self.words.iter().any(|word| word.is_dynamic())
     }
 
     /// The words behind the first, where that is one of these.
