@@ -120,8 +120,14 @@ const cold = async () => {
   await backend.close()
 }
 const terminals = new Terminals({ backend: ready, requireExecuteApproval: false })
+/** What a call costs whose line is judged and refused: nothing is typed, and nobody waits for a shell. */
+const refusing = new Terminals({ backend: ready, requireExecuteApproval: false, allowedCommands: ['true'] })
+const refused = async () => {
+  const { code } = await refusing.exec('s', 'false')
+  if (code !== 'COMMAND_BLOCKED') throw new Error(`It was to be refused: ${code}`)
+}
 await here(once)()
-await terminals.exec('s', 'true')
+for (const some of [terminals, refusing]) await some.exec('s', 'true')
 
 async function toPrompt() {
   const terminal = await ready.openTerminal({ command: SHELL, env: { PS1: PROMPT } })
@@ -148,6 +154,7 @@ const ordinary = await inTurns({
   cold: here(cold),
   ready: here(once),
   session: here(() => terminals.exec('s', 'true')),
+  refused: here(refused),
   typed: there('type'),
   later: there('later'),
   ordered: here(() => askSmall('once 1')),
@@ -163,6 +170,7 @@ figure('sh -c true, supervisor ready', ordinary.ready / ordinary.bare, 1.2, 'x b
 fact('least: Node has a small program do it that stands ready', ordinary.ordered)
 fact('child_process', ordinary.spawned)
 figure('a command in a session that lasts', ordinary.session / ordinary.bare, 0.2, 'x bare')
+fact('least: a call of a session that is refused before it types', ordinary.refused)
 fact('least: a small program types it at a bash on a terminal', ordinary.typed)
 fact('least: the same 100 µs behind the one before', ordinary.later)
 fact('least: Node gives it to a bash on pipes', ordinary.piped)
@@ -221,5 +229,5 @@ clearInterval(watch)
 figure('100 MB of output', median(takes) / median(floors), 1.3, 'x floor')
 figure('memory for it', (peak - before) / 1e6, 60, 'MB')
 
-await terminals.close()
+for (const some of [terminals, refusing]) await some.close()
 await ready.close()
