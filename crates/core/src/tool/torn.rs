@@ -16,7 +16,7 @@ pub(super) fn check(session: &Session, terminal: &Terminal) -> crate::error::Res
     session.told_end(terminal);
     let id = Shown(&session.id);
     let text = format!(
-        "Nothing ran: another program reads the terminal of session '{id}' and took a part of the line that was typed. End it, \
+        "Nothing ran: another program reads the terminal of session '{id}' and took a part of the line that was typed. End that program, \
          end the session with `shell_kill_process`, or use another id."
     );
     Err(Error::new(ErrorKind::Busy, text))
