@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 pub(super) type Taker = Box<dyn Fn(&[u8]) -> usize + Send>;
 
 /// Takes output on the thread that calls it, until the question is answered by yes, or for the time.
-pub(super) type Looker = Box<dyn Fn(Duration, &dyn Fn() -> bool) + Send + Sync>;
+pub(super) type Looker = Box<dyn Fn(&mut dyn FnMut() -> bool, Duration, &dyn Fn() -> bool) + Send + Sync>;
 
 /// 4,095 bytes of a line are what Linux keeps where a terminal gives whole lines: it drops the rest of them and says nothing.
 pub const LINE_BYTES: usize = 4_095;
@@ -130,10 +130,11 @@ impl Intake {
         Ok(Some(open))
     }
 
-    /// Has this thread take the output that comes, where it can.
-    pub(super) fn look_on(&self, time: Duration, is_over: &dyn Fn() -> bool) {
-        if let Some(looker) = self.looker.get() {
-            looker(time, is_over);
+    /// Has this thread take the output that comes behind what `begin` begins, where it says that it did, and where it can.
+    pub(super) fn look_on(&self, begin: &mut dyn FnMut() -> bool, time: Duration, is_over: &dyn Fn() -> bool) {
+        match self.looker.get() {
+            Some(looker) => looker(begin, time, is_over),
+            None => drop(begin()),
         }
     }
 

@@ -224,6 +224,35 @@ impl Process {
     /// wait for room: both with the bytes that it was given before, which are not to be given again. Else as
     /// [`Process::check_lines`].
     pub async fn give(&self, bytes: &[u8], deadline: &Deadline) -> Result<Given> {
+        match self.give_at_once(bytes)? {
+            Some(given) => Ok(given),
+            None => self.give_in_turn(bytes, deadline).await,
+        }
+    }
+
+    /// As [`Process::give`]. What its terminal prints at once behind it is taken on this thread, until `is_over` or for `time`: it crosses
+    /// no thread then. Where its output comes in another way that ends at once.
+    pub async fn give_and_look_on(
+        &self,
+        bytes: &[u8],
+        time: Duration,
+        is_over: &(dyn Fn() -> bool + Sync),
+        deadline: &Deadline,
+    ) -> Result<Given> {
+        let mut given = Ok(None);
+        let mut give = || {
+            given = self.give_at_once(bytes);
+            matches!(given, Ok(Some(_)))
+        };
+        self.intake.look_on(&mut give, time, is_over);
+        match given? {
+            Some(given) => Ok(given),
+            None => self.give_in_turn(bytes, deadline).await,
+        }
+    }
+
+    /// `None` where others of its input are before these, or they are more than go at once.
+    fn give_at_once(&self, bytes: &[u8]) -> Result<Option<Given>> {
         // Looked at before, not behind: what it was given last may be what it ends at.
         if self.output.state.lock().ended.is_some() || self.input.is_closed() || self.intake.is_refused() {
             return Err(self.reads_no_more());
@@ -233,10 +262,10 @@ impl Process {
         }
         self.intake.note(bytes)?;
         let queue = |rest: &[u8]| drop(self.input.try_send(rest.to_vec()));
-        let at_once = (bytes.len() <= INPUT_BYTES).then(|| self.intake.takes(bytes, queue)).flatten();
-        if let Some(given) = at_once {
-            return Ok(given);
-        }
+        Ok((bytes.len() <= INPUT_BYTES).then(|| self.intake.takes(bytes, queue)).flatten())
+    }
+
+    async fn give_in_turn(&self, bytes: &[u8], deadline: &Deadline) -> Result<Given> {
         // Nothing yet.
         let mut given = self.intake.given_until_now();
         for piece in bytes.chunks(INPUT_BYTES) {
@@ -298,12 +327,6 @@ impl Process {
             return Error::new(ErrorKind::Closed, "The process reads no more input: it has closed it.");
         }
         over()
-    }
-
-    /// Takes what its terminal prints on this thread, until `is_over` or for `time`: what comes very soon behind input crosses
-    /// no thread then. Ends at once where its output comes in another way.
-    pub fn look_on(&self, time: Duration, is_over: &dyn Fn() -> bool) {
-        self.intake.look_on(time, is_over);
     }
 
     /// Notes that it was given all of its input when it was started.

@@ -17,6 +17,8 @@ const DESCRIPTORS: usize = 64;
 /// 64 KiB of one file of the kernel's are read: a program can have it tell of hundreds of thousands of descriptors.
 #[cfg(target_os = "linux")]
 const READ_BYTES: u64 = 64 << 10;
+#[cfg(target_os = "linux")]
+const LINE_BYTES: usize = 512;
 /// `/dev/tty`: the terminal of whoever opens it.
 #[cfg(target_os = "linux")]
 const OWN_TERMINAL: (u32, u32) = (5, 0);
@@ -238,7 +240,8 @@ impl Stat {
 
 #[cfg(target_os = "linux")]
 fn read(path: String) -> String {
-    let mut bytes = Vec::new();
+    // Most of what the kernel tells is a line: it comes in one piece.
+    let mut bytes = Vec::with_capacity(LINE_BYTES);
     // What cannot be read says nothing.
     let _ = std::fs::File::open(path).and_then(|file| file.take(READ_BYTES).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()

@@ -154,10 +154,6 @@ impl Terminal {
         process.check_lines(line.as_bytes())?;
         self.typed(command);
         self.spill(process);
-        let typed = Instant::now();
-        process.give(line.as_bytes(), deadline).await?;
-        self.typed_whole();
-        drop(turn);
         let is_over = || {
             let marks = self.marks.lock();
             // A plain shell asks for the rest of every line that was typed in parts.
@@ -169,9 +165,14 @@ impl Terminal {
                 || (has_ended && marks.last().is_some_and(|mark| mark.kind == Kind::Prompt))
         };
         let looks_on = self.looks_on() && !time.is_zero();
+        let typed = Instant::now();
         if looks_on {
-            process.look_on(LOOK_ON, &is_over);
+            process.give_and_look_on(line.as_bytes(), LOOK_ON, &is_over, deadline).await?;
+        } else {
+            process.give(line.as_bytes(), deadline).await?;
         }
+        self.typed_whole();
+        drop(turn);
         let is_seen = looks_on && is_over();
         let is_over = tokio::select! {
             biased;

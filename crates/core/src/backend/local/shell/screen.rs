@@ -98,11 +98,23 @@ impl Screen {
         end
     }
 
-    /// Takes what comes on this thread until `is_over`, at most for `time`.
-    pub(super) fn look_on(&self, recorder: &ScreenRecorder, time: Duration, is_over: &dyn Fn() -> bool) {
-        let Some(looking) = self.looking.try_lock() else { return };
+    /// Takes what comes on this thread behind what `begin` begins, where it says that it did, until `is_over`, at most for `time`.
+    pub(super) fn look_on(
+        &self,
+        recorder: &ScreenRecorder,
+        begin: &mut dyn FnMut() -> bool,
+        time: Duration,
+        is_over: &dyn Fn() -> bool,
+    ) {
+        let Some(looking) = self.looking.try_lock() else {
+            begin();
+            return;
+        };
+        // Before it begins: the driver would have the first of its output, and with it perhaps the last, for which this thread would wait.
         let off = Off::of(self);
-        self.take_for(recorder, time, is_over);
+        if begin() {
+            self.take_for(recorder, time, is_over);
+        }
         // The driver is woken when nobody looks on any more.
         drop(looking);
         drop(off);

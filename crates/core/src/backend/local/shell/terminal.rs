@@ -262,10 +262,9 @@ impl Channel for Terminal {
 
     fn looker(&self, recorder: &Recorder) -> Option<Looker> {
         let (screen, recorder) = (Arc::downgrade(&self.screen), recorder.screen());
-        Some(Box::new(move |time, is_over| {
-            if let Some(screen) = screen.upgrade() {
-                screen.look_on(&recorder, time, is_over);
-            }
+        Some(Box::new(move |begin, time, is_over| match screen.upgrade() {
+            Some(screen) => screen.look_on(&recorder, begin, time, is_over),
+            None => drop(begin()),
         }))
     }
 }
@@ -329,6 +328,41 @@ mod tests {
         assert_eq!(process.read(0, 100).bytes, b"printed");
     }
 
+    /// The driver had the first word, often with the last one in it, for which whoever looked on then waited all of its time.
+    #[tokio::test]
+    async fn whoever_looks_on_has_all_of_what_comes_behind_what_it_types() {
+        let (mut terminal, slave, process, mut driver) = terminal();
+        let look = terminal.looker(&driver.recorder).unwrap();
+        let looker = tokio::task::spawn_blocking({
+            let process = process.clone();
+            move || {
+                for word in 1..=WORDS {
+                    let mut begin = || {
+                        rustix::io::write(&slave, b"word").unwrap();
+                        // A driver that was woken now would have it.
+                        std::thread::yield_now();
+                        true
+                    };
+                    look(&mut begin, Duration::from_secs(60), &|| process.position() == word * 4);
+                }
+                // What does not begin is not waited for.
+                look(&mut || false, Duration::from_secs(60), &|| false);
+                slave
+            }
+        });
+        let metrics = tokio::runtime::Handle::current().metrics();
+        let before = metrics.worker_park_count(0);
+        let slave = tokio::select! {
+            _ = terminal.carry(&mut driver.recorder) => panic!("that was not the end"),
+            looked = looker => looked.unwrap(),
+        };
+        let slept = metrics.worker_park_count(0) - before;
+        assert!(slept <= 6, "it slept {slept} times in the time of a few");
+        drop(slave);
+        assert!(!terminal.carry(&mut driver.recorder).await, "that was the end");
+        assert_eq!(process.read(0, 2_000).bytes.len() as u64, WORDS * 4);
+    }
+
     /// Each word that a shell wrote woke another thread, beside the one that waited for it.
     #[tokio::test]
     async fn whoever_looks_on_takes_what_comes_and_the_driver_sleeps_until_then() {
@@ -342,7 +376,7 @@ mod tests {
                     std::thread::yield_now();
                 }
                 let written = Cell::new(1);
-                look(Duration::from_secs(60), &|| {
+                look(&mut || true, Duration::from_secs(60), &|| {
                     if process.position() == written.get() * 4 {
                         written.set(written.get() + 1);
                         rustix::io::write(&slave, b"word").unwrap();
@@ -366,14 +400,14 @@ mod tests {
         assert!(slept <= 6, "it slept {slept} times in the time of a few");
         // What nobody looks on at is the driver's, also where a look has begun and ended meanwhile.
         rustix::io::write(&slave, b"rest").unwrap();
-        look(Duration::ZERO, &|| true);
+        look(&mut || true, Duration::ZERO, &|| true);
         rustix::io::write(&slave, b"end").unwrap();
         drop(slave);
         assert!(!terminal.carry(&mut driver.recorder).await, "that was the end");
         assert_eq!(process.read(WORDS * 4 - 4, 100).bytes, b"wordrestend");
         // Nobody is held up by a terminal that is gone.
         drop(terminal);
-        look(Duration::from_secs(60), &|| false);
+        look(&mut || true, Duration::from_secs(60), &|| false);
     }
 
     /// More than a terminal holds is written as its program reads, however long that takes.
