@@ -54,6 +54,7 @@ const VIEW = fields<ShellViewData>({
   ...ofEnd,
   atPrompt: true,
   stopped: true,
+  torn: true,
   waitsForInput: true,
   fullScreen: true,
 })

@@ -66,6 +66,8 @@ export interface ShellViewData extends SessionData, OutputData, EndData {
   readonly atPrompt: boolean
   /** Whether the command that the look tells of is stopped, as by Ctrl-Z, and has not ended. */
   readonly stopped: boolean
+  /** Whether the shell ran another line than the one that was typed last at its prompt, or none: another program took a part of it. */
+  readonly torn: boolean
   /** Whether what runs asks for a line: the kernel says that it reads the terminal, and the last line has no end. */
   readonly waitsForInput: boolean
   /** Whether `output` is the screen of a full-screen program. */

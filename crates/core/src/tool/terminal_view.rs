@@ -142,10 +142,11 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
         });
     }
     let (file, file_bytes) = older_of(&fresh);
+    let torn = session.terminal.as_ref().is_some_and(|terminal| terminal.torn().is_some());
     let exit_code = code.or_else(|| session.process.ended()?.exit_code);
     let data = json!({
         "id": session.id, "running": is_open && !at_prompt, "open": is_open, "atPrompt": is_open && at_prompt, "exitCode": exit_code,
-        "stopped": stop.is_some(), "signal": signal(session),
+        "stopped": stop.is_some(), "torn": torn, "signal": signal(session),
         "fullScreen": is_full_screen, "waitsForInput": asks, "output": output, "droppedBytes": fresh.dropped, "more": fresh.more,
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });

@@ -261,6 +261,15 @@ fn a_preset_asks_before_git_is_told_what_to_run() {
             "ln -sf ../x .git/hooks/pre-push",
             "echo 'ref: refs/heads/main' > sub/HEAD",
             "mv x sub/HEAD",
+            "git init --bare sub",
+            "cd sub && git init --bare",
+            "git init --bar -q sub",
+            "git --bare init sub",
+            "git --git-dir=sub init",
+            "git init --separate-git-dir=sub x",
+            "git clone --bare ../x sub",
+            "git clone --mirror https://host/x.git",
+            "git clone --bare ../x",
         ] {
             assert_eq!(judged(&checker, command), Action::Ask, "{command}");
         }
@@ -268,6 +277,10 @@ fn a_preset_asks_before_git_is_told_what_to_run() {
             "git status",
             "git commit -m x",
             "git config user.name me",
+            "git init",
+            "git init -q x",
+            "git clone https://host/x.git",
+            "git clone ./x y",
             "cat .git/config",
             "rm -rf node_modules",
             "cp -r .github x",

@@ -15,16 +15,21 @@ use crate::access::Operation;
 const GLOBAL_VALUES: [&str; 7] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"];
 
+/// What makes a directory a repository of its own, with `objects` and `refs`.
+const HEAD: &str = "HEAD";
+
 impl Places<'_> {
     pub(super) fn see_git(&mut self, arguments: &[Argument]) {
         let mut index = 0;
         let mut directories: Vec<Argument> = Vec::new();
         let mut trees: Vec<Argument> = Vec::new();
+        let mut repositories: Vec<Argument> = Vec::new();
         while let Some(word) = arguments.get(index).filter(|word| word.marked().starts_with('-')) {
             index += 1;
             let text = word.marked();
             let (name, glued) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
             if !GLOBAL_VALUES.contains(&name) {
+                repositories.extend((name == "--bare").then(|| Argument::known(".")));
                 continue;
             }
             let value = glued.map(Argument::known).or_else(|| arguments.get(index).cloned());
@@ -32,13 +37,19 @@ impl Places<'_> {
             match (name, value) {
                 ("-C", Some(value)) => directories.push(value),
                 ("--work-tree", Some(value)) => trees.push(value),
-                ("--git-dir", Some(value)) => self.add(&value, Use::Perhaps),
+                ("--git-dir", Some(value)) => {
+                    self.add(&value, Use::Perhaps);
+                    repositories.push(value);
+                }
                 (_, _) => {}
             }
         }
         self.add_glued(&without_plain_words("git", arguments));
         let Some(subcommand) = arguments.get(index) else { return };
         let rest = &arguments[index + 1..];
+        if matches!(subcommand.marked(), "init" | "clone") {
+            repositories.iter().for_each(|place| self.add_within(place, &[&Argument::known(HEAD)]));
+        }
         if directories.is_empty() && trees.is_empty() {
             self.see_subcommand(subcommand.marked(), rest);
             return;
@@ -125,7 +136,10 @@ impl Places<'_> {
                 self.add_all(words, Use::Read);
                 self.add_all(words.get(..1).unwrap_or_default(), Use::Write);
             }
-            "init" | "clone" => self.see_new_repository(subcommand, words),
+            "init" | "clone" => {
+                self.see_new_repository(subcommand, words);
+                self.see_bare_repository(subcommand, rest, &call);
+            }
             "worktree" => self.see_worktree(&call),
             "bundle" => {
                 if let Some(files) = call.behind(&["create"]) {
@@ -224,6 +238,25 @@ impl Places<'_> {
             } else if !source.split('/').next().is_some_and(|host| host.contains(':')) {
                 self.take(Tree::At(Argument::known(source)), Use::Whole);
             }
+        }
+    }
+
+    /// One without files beside it, whose settings lie in the directory itself.
+    fn see_bare_repository(&mut self, subcommand: &str, rest: &[Argument], call: &Call<'_>) {
+        let head = Argument::known(HEAD);
+        if call.has(&[], &["bare", "mirror"]) {
+            let place = match (subcommand, &call.words[..]) {
+                ("init", [place, ..]) | ("clone", [_, place, ..]) => (*place).clone(),
+                ("clone", [source]) => {
+                    let source = source.marked().trim_end_matches('/').trim_end_matches(".git");
+                    Argument::known(format!("{}.git", source.rsplit(['/', ':']).next().unwrap_or(source)))
+                }
+                (_, _) => Argument::known("."),
+            };
+            self.add_within(&place, &[&head]);
+        }
+        for place in values_of(rest, &["--separate-git-dir"]) {
+            self.add_within(&place, &[&head]);
         }
     }
 
