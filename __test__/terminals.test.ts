@@ -34,7 +34,7 @@ async function readUntil(command: RunningCommand, text: string): Promise<string>
   return all
 }
 
-/** The text of `result` and of all looks behind it, until `text` came. */
+/** The text of `result` and of all looks behind it, until `text` came. A look that comes too soon says that more is to come. */
 async function shownUntil(look: () => Promise<ToolResult>, result: ToolResult, text: string): Promise<string> {
   let all = result.text
   while (!all.includes(text)) all += `\n${(await look()).text}`
@@ -99,7 +99,7 @@ test('sessions keep their shell; the methods are the tools', async () => {
   expect(left.text).toMatch(/^Command still runs after 0.2 s/)
   const answered = await terminals.write('main', 'it')
   const finished = await shownUntil(() => terminals.view('main', { wait: 30_000 }), answered, 'COMMAND FINISHED')
-  expect(finished).toContain('got it\n--- COMMAND FINISHED (exit code 0) ---')
+  expect(finished).toMatch(/^got it\n[^]*^--- COMMAND FINISHED \(exit code 0\) ---$/m)
   expect((await terminals.view('main', { wait: 0 })).text).toMatch(/^\[No new output\]/)
   expect((await terminals.resize('main', 90, 30)).isError).toBe(false)
   expect((await terminals.screen('main')).text).toMatch(/^\[screen 90 x 30, cursor line/)
@@ -124,7 +124,7 @@ test('a program of Node that asks is told of before the time of the call is over
   expect(asked.data).toMatchObject({ waitsForInput: true, running: true, timedOut: false, exitCode: null })
   const answered = await terminals.write('n', 'Ada')
   const finished = await shownUntil(() => terminals.view('n', { wait: 30_000 }), answered, 'COMMAND FINISHED')
-  expect(finished).toContain('got Ada\n--- COMMAND FINISHED (exit code 0) ---')
+  expect(finished).toMatch(/^got Ada\n[^]*^--- COMMAND FINISHED \(exit code 0\) ---$/m)
   await terminals.close()
 })
 

@@ -117,8 +117,9 @@ mod tests {
     use parking_lot::Mutex;
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
+    use super::super::beside::Channel;
     use super::super::screen::Found;
-    use super::super::terminal::pair;
+    use super::super::terminal::{Terminal, pair};
     use super::*;
     use crate::backend::process::{ProcessOptions, TerminalSize, process};
     use crate::backend::tap::Tap;
@@ -131,13 +132,46 @@ mod tests {
         u8::try_from(position % 251).unwrap()
     }
 
-    /// A terminal that changes no byte, and its other side.
-    fn screen() -> (Arc<Screen>, OwnedFd) {
+    /// A terminal that changes no byte: our side and the other.
+    fn raw_pair() -> (OwnedFd, OwnedFd) {
         let (master, slave) = pair(TerminalSize { columns: 80, rows: 24 }).unwrap();
         let mut modes = tcgetattr(&slave).unwrap();
         modes.make_raw();
         tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
+        (master, slave)
+    }
+
+    fn screen() -> (Arc<Screen>, OwnedFd) {
+        let (master, slave) = raw_pair();
         (Arc::new(Screen::of(master, None).unwrap()), slave)
+    }
+
+    /// Writes all parts, and says so behind each.
+    fn write_parts(slave: &OwnedFd, mut told: impl FnMut()) {
+        for part in 0..PARTS {
+            let bytes: Vec<u8> = (part * PART_BYTES..(part + 1) * PART_BYTES).map(byte).collect();
+            let mut rest = bytes.as_slice();
+            while !rest.is_empty() {
+                rest = &rest[rustix::io::write(slave, rest).unwrap()..];
+            }
+            told();
+        }
+    }
+
+    /// Counts the bytes of the parts, each at its place, and notes who brings them.
+    fn counting() -> (Tap, Arc<Mutex<u64>>, Arc<Mutex<HashSet<thread::ThreadId>>>) {
+        let (seen, readers) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(HashSet::new())));
+        let (count, threads) = (Arc::clone(&seen), Arc::clone(&readers));
+        let tap = Tap::new(move |bytes, _| {
+            let mut seen = count.lock();
+            for found in bytes {
+                assert_eq!(*found, byte(*seen), "at {seen}");
+                *seen += 1;
+            }
+            threads.lock().insert(thread::current().id());
+            false
+        });
+        (tap, seen, readers)
     }
 
     #[tokio::test]
@@ -157,29 +191,10 @@ mod tests {
     #[tokio::test]
     async fn a_flood_is_read_to_the_byte_however_often_another_thread_begins_to() {
         let (screen, slave) = screen();
-        let (seen, readers) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(HashSet::new())));
-        let (count, threads) = (Arc::clone(&seen), Arc::clone(&readers));
-        let tap = Tap::new(move |bytes, _| {
-            let mut seen = count.lock();
-            for found in bytes {
-                assert_eq!(*found, byte(*seen), "at {seen}");
-                *seen += 1;
-            }
-            threads.lock().insert(thread::current().id());
-            false
-        });
+        let (tap, seen, readers) = counting();
         let (_process, driver) = process(None, ProcessOptions { sink: None, tap: Some(tap) });
         let (told, mut tellings) = tokio::sync::mpsc::unbounded_channel();
-        let program = thread::spawn(move || {
-            for part in 0..PARTS {
-                let bytes: Vec<u8> = (part * PART_BYTES..(part + 1) * PART_BYTES).map(byte).collect();
-                let mut rest = bytes.as_slice();
-                while !rest.is_empty() {
-                    rest = &rest[rustix::io::write(&slave, rest).unwrap()..];
-                }
-                told.send(()).unwrap();
-            }
-        });
+        let program = thread::spawn(move || write_parts(&slave, || told.send(()).unwrap()));
         loop {
             if let Some(flood) = Flood::of(&screen, driver.recorder.screen()) {
                 tokio::select! {
@@ -195,6 +210,20 @@ mod tests {
         assert_eq!(*seen.lock(), PARTS * PART_BYTES);
         readers.lock().remove(&thread::current().id());
         assert!(!readers.lock().is_empty(), "nobody else read");
+    }
+
+    #[tokio::test]
+    async fn a_flood_is_read_to_the_byte_by_its_task_where_all_places_are_taken() {
+        let _places: Vec<Place> = (0..MOST).map(|_| Place::of(&RUNNING).unwrap()).collect();
+        let (master, slave) = raw_pair();
+        let mut terminal = Terminal::of(master, None).unwrap();
+        let (tap, seen, readers) = counting();
+        let (_process, mut driver) = process(None, ProcessOptions { sink: None, tap: Some(tap) });
+        let program = thread::spawn(move || write_parts(&slave, || {}));
+        assert!(!terminal.carry(&mut driver.recorder).await, "that was the end");
+        program.join().unwrap();
+        assert_eq!(*seen.lock(), PARTS * PART_BYTES);
+        assert_eq!(*readers.lock(), HashSet::from([thread::current().id()]), "who read");
     }
 
     #[test]

@@ -214,3 +214,21 @@ impl AsRawFd for Watched {
         self.0.set.as_raw_fd()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_counted_wherever_they_stand() {
+        for (bytes, count) in [
+            (&b""[..], 0),
+            (b"plain text [31m", 0),
+            (b"\x1b", 1),
+            (b"\x1b[31mred\x1b[0m", 2),
+            (b"text behind \x1b\x1b\x1b", 3),
+        ] {
+            assert_eq!(escapes_in(bytes), count, "{}", bytes.escape_ascii());
+        }
+    }
+}

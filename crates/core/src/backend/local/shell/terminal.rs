@@ -95,7 +95,7 @@ fn window(size: TerminalSize) -> Winsize {
 }
 
 /// Our side of a terminal, as its driver has it.
-struct Terminal {
+pub(super) struct Terminal {
     screen: Arc<Screen>,
     /// Whether there may be output that nobody was woken for: only an attempt that finds none says that there is none.
     has_more: bool,
@@ -108,7 +108,7 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn of(master: OwnedFd, leader: Option<u32>) -> Result<Self> {
+    pub(super) fn of(master: OwnedFd, leader: Option<u32>) -> Result<Self> {
         let screen = Arc::new(Screen::of(master, leader)?);
         let watched = watched(Watched(Arc::clone(&screen)), Interest::READABLE)
             .ok_or_else(|| Error::internal("A terminal cannot be waited on."))?;
