@@ -314,6 +314,26 @@ impl Marks {
         }
     }
 
+    /// Whether these lines, which nobody typed at the prompt that ends at `prompt`, are shown in the `bytes` behind it. What is shown of them
+    /// is an echo then.
+    pub fn thrown_away(&mut self, lines: &str, prompt: u64, bytes: &[u8]) -> bool {
+        let mut line = TypedLine::new(lines, prompt);
+        line.take(bytes);
+        let echo = line.echo(prompt + bytes.len() as u64, false);
+        if echo.is_empty() {
+            return false;
+        }
+        self.remember_echo(prompt, echo);
+        true
+    }
+
+    fn remember_echo(&mut self, from: u64, echo: Vec<(u64, u64)>) {
+        self.echoes.push_back((from, echo));
+        if self.echoes.len() > ECHOES {
+            self.echoes.pop_front();
+        }
+    }
+
     /// How much of the line was drawn, where the shell has it then.
     fn end_echo(&mut self, end: u64) -> Taken {
         let Some(line) = self.line.take() else { return Taken::Whole };
@@ -321,10 +341,7 @@ impl Marks {
         let is_redrawn = marks.any(|mark| mark.kind == Kind::Redrawn);
         let echo = line.echo(end, is_redrawn);
         let drawn = line.drawn(end, &echo);
-        self.echoes.push_back((line.from, echo));
-        if self.echoes.len() > ECHOES {
-            self.echoes.pop_front();
-        }
+        self.remember_echo(line.from, echo);
         drawn
     }
 

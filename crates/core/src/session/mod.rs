@@ -17,6 +17,7 @@ use crate::cancel::Deadline;
 use crate::error::Result;
 use crate::text::ansi::strip;
 
+mod ahead;
 mod asking;
 pub mod canvas;
 mod echo;

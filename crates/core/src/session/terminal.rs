@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::Session;
+use super::ahead::Ahead;
 use super::canvas::Canvas;
 use super::echo::Echo;
 use super::line::Line;
@@ -41,6 +42,8 @@ pub struct Terminal {
     /// One command is typed at a time.
     pub(super) typing: tokio::sync::Mutex<()>,
     pub(super) typist: Typist,
+    /// Locked behind the marks.
+    pub(super) ahead: Mutex<Ahead>,
     /// Whether the last command ended so soon that the next one is looked on from the thread that types it.
     pub(super) is_quick: AtomicBool,
     /// Whether what it shows is written to a file: then no thread that is lent takes it.
@@ -131,6 +134,7 @@ impl Terminal {
             echo,
             typing: tokio::sync::Mutex::new(()),
             typist,
+            ahead: Mutex::default(),
             is_quick: AtomicBool::new(true),
             is_logged,
             spill: None,

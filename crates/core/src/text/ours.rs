@@ -9,7 +9,7 @@ use crate::error::is_deceptive;
 
 /// How lines begin by which a model is told of commands and sessions. What is said of parts that are left out (`... [`) stands in
 /// output itself when it comes here, and is not told from it.
-const OURS: [&str; 39] = [
+const OURS: [&str; 44] = [
     "--- COMMAND FINISHED",
     "--- COMMAND STOPPED",
     "--- SESSION TERMINATED",
@@ -21,6 +21,10 @@ const OURS: [&str; 39] = [
     "(Printed in the session before",
     "(The command before this one",
     "(It still prints",
+    "(What ran did not read",
+    "(Another program reads the terminal",
+    "(The shell of session",
+    "(In the new one",
     "(The command ended the program that watches",
     "(no output)",
     "(no new output)",
@@ -37,6 +41,7 @@ const OURS: [&str; 39] = [
     "The person ",
     "The person's answer",
     "The session is open",
+    "The shell waits for ",
     "The shell of session",
     "Session '",
     "Look at its output with `shell_view`",
@@ -123,6 +128,11 @@ mod tests {
             "The person's answer was run in the new session 's':",
             "The person gave no answer.",
             "The session is open. Wait with `wait`, look at its screen with",
+            "The shell waits for a command, and none runs. Give it one with `shell_exec`.",
+            "(What ran did not read what was typed while it ran, and the shell runs nothing that is typed ahead. Run it with `shell_exec`,",
+            "(Another program reads the terminal of session 's' and took a part of the line that was typed: nothing of it ran, and",
+            "(The shell of session 's' had ended; this is a new one, without its directory and variables. Printed there and not shown:)",
+            "(In the new one:)",
             "Session 's' started.",
             "Session 's' has 80 columns and 24 rows.",
             "Look at its output with `shell_view`, write to it with `shell_write_to_process`, end it with `shell_kill_process`.",

@@ -359,6 +359,7 @@ impl Tool for ShellWrite {
                     return Err(line_too_long());
                 }
                 terminal.typed_into(line);
+                terminal.typed_ahead(ended.iter().map(|line| line.text.clone()));
                 // Where the shell comes back to its prompt at this moment it runs what is known, and was judged.
                 if ended.iter().all(|line| line.is_known) {
                     (text, keys) = (session.for_reader(text), session.for_reader(keys));

@@ -29,6 +29,7 @@ use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, over};
 use crate::tool::going_on::{going_on, started};
 use crate::tool::no_session::not_open;
+use crate::tool::terminal_view::of_thrown_away;
 use crate::tool::torn;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -125,6 +126,7 @@ impl Tool for ShellExec {
             let blocks = self.block.unwrap_or(true);
             let seconds = if blocks { self.timeout.unwrap_or(DEFAULT_TIMEOUT_S) } else { 0.0 };
             let time = Duration::from_secs_f64(seconds);
+            let thrown = session.thrown_away(terminal).await;
             let before = terminal.mark_count();
             let begun = Instant::now();
             let mut waited = seconds;
@@ -147,6 +149,9 @@ impl Tool for ShellExec {
             let mut result = self.shape(view, &session, ran, waited).await;
             if let Some(note) = torn::note(&session, terminal) {
                 result.text.insert_str(0, &(note + "\n"));
+            }
+            if let Some(thrown) = thrown {
+                result.text.insert_str(0, &(of_thrown_away(&thrown) + "\n"));
             }
             if let Some(last) = last {
                 result.text.insert_str(0, &last);

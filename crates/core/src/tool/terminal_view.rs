@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::session::screen::ScreenView;
 use crate::session::terminal::ShellState;
 use crate::text::ours::set_off;
-use crate::text::shown::shown_to_person;
+use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::no_session::unknown;
 use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
 
@@ -100,6 +100,10 @@ impl Tool for ShellView {
                 result.text = "[No new output]\nThe command waits for input. Answer it with `shell_write_to_process`, or give it \
                                up with `keys: ['ctrl-c']`."
                     .to_owned();
+            } else if result.text.is_empty() && terminal.state() == ShellState::AtPrompt {
+                result.text =
+                    "[No new output]\nThe shell waits for a command, and none runs. Give it one with `shell_exec`."
+                        .to_owned();
             } else if result.text.is_empty() {
                 result.text = "[No new output]\nThe session is open. Wait with `wait`, look at its screen with \
                                `shell_screen`, or write to it with `shell_write_to_process`."
@@ -116,6 +120,10 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
     session.notice_prompt();
     // The end first: what is told to have ended has printed all.
     let end = session.terminal.as_ref().and_then(|terminal| session.untold_end(terminal));
+    let thrown = match (&session.terminal, end) {
+        (Some(terminal), Some(_)) => session.thrown_away(terminal).await,
+        _ => None,
+    };
     let fresh = session.fresh_printed(view.limits.output_bytes);
     session.drawn().await;
     let end = end.filter(|_| !fresh.more).inspect(|end| session.tells_end_of_command(*end));
@@ -141,6 +149,9 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
             None => format!("--- COMMAND FINISHED (exit code {code}) ---"),
         });
     }
+    if let Some(thrown) = thrown {
+        text.push_str(&format!("\n{}", of_thrown_away(&thrown)));
+    }
     let (file, file_bytes) = older_of(&fresh);
     let torn = session.terminal.as_ref().is_some_and(|terminal| terminal.torn().is_some());
     let exit_code = code.or_else(|| session.process.ended()?.exit_code);
@@ -151,6 +162,15 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });
     (ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }, code)
+}
+
+/// What is said of lines that were typed ahead and thrown away.
+pub(super) fn of_thrown_away(lines: &str) -> String {
+    format!(
+        "(What ran did not read what was typed while it ran, and the shell runs nothing that is typed ahead. Run it with `shell_exec`, where \
+         it is a command: {})",
+        shown_in_line(lines)
+    )
 }
 
 /// What a session printed since the last look, and that it ended where it did; with the code of a command that ended meanwhile.

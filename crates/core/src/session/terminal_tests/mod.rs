@@ -36,6 +36,7 @@ mod replaced;
 mod spelled;
 mod stopped;
 mod suspended;
+mod thrown_away;
 mod torn;
 mod typed_ahead;
 mod unread;
@@ -208,6 +209,8 @@ async fn a_command_is_typed_by_the_thread_that_asks() {
     let command =
         format!("echo > {}; until [ -e {} ]; do sleep 0.01; done; echo typed", ran.display(), go_on.display());
     let input = json!({ "id": "s", "command": command });
+    // A prompt is shown before the shell reads behind it, which is waited for.
+    terminal.reads(&session, &crate::cancel::Deadline::default()).await.unwrap();
     let mut second = Box::pin(toolset.call("shell_exec", input, CallOptions::default()));
     assert!(crate::lent::poll_for(Duration::from_secs(60), second.as_mut(), context).is_pending());
     assert!(terminal.mark_count() > before, "it was typed at the first poll");

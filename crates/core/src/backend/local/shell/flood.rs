@@ -158,8 +158,10 @@ mod tests {
         }
     }
 
+    type Readers = Arc<Mutex<HashSet<thread::ThreadId>>>;
+
     /// Counts the bytes of the parts, each at its place, and notes who brings them.
-    fn counting() -> (Tap, Arc<Mutex<u64>>, Arc<Mutex<HashSet<thread::ThreadId>>>) {
+    fn counting() -> (Tap, Arc<Mutex<u64>>, Readers) {
         let (seen, readers) = (Arc::new(Mutex::new(0)), Arc::new(Mutex::new(HashSet::new())));
         let (count, threads) = (Arc::clone(&seen), Arc::clone(&readers));
         let tap = Tap::new(move |bytes, _| {

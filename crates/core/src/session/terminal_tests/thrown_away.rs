@@ -1,0 +1,54 @@
+//! Lines that were typed while a command ran which did not read them.
+
+use super::*;
+
+const NOTE: &str = "(What ran did not read what was typed while it ran";
+
+/// It was told as if it had run, with the exit code of the command that ran instead, once, twice, or before the next command.
+#[tokio::test]
+async fn a_line_that_nobody_read_is_told_not_to_have_run_and_is_no_output() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "until_there() { until [ -e \"$1\" ]; do sleep 0.01; done; }").await;
+    for (round, typed) in ["touch made", "touch made\ntouch made", "echo one; touch made"].into_iter().enumerate() {
+        // Seen by a look.
+        start(&toolset, &format!("until_there go-look-{round}")).await;
+        let told = write(&toolset, typed).await;
+        std::fs::write(world.directory.path().join(format!("go-look-{round}")), "").unwrap();
+        let told = finished(&toolset, told).await;
+        let (before, note) = told.split_once(NOTE).unwrap_or_else(|| panic!("{typed:?}: {told}"));
+        assert!(note.contains(&typed.replace('\n', "\\n")), "{typed:?}: {note}");
+        let echoes = before.matches("touch made").count();
+        assert_eq!(echoes, typed.matches("touch made").count(), "each is echoed once, where it was typed: {told}");
+        // Seen by the next command.
+        start(&toolset, &format!("until_there go-exec-{round}")).await;
+        write(&toolset, typed).await;
+        std::fs::write(world.directory.path().join(format!("go-exec-{round}")), "").unwrap();
+        while call(&toolset, "shell_list", json!({})).await.data.unwrap()[0]["running"] == json!(true) {
+            tokio::task::yield_now().await;
+        }
+        let next = exec(&toolset, "echo next; ls made").await;
+        assert!(next.text.starts_with(NOTE), "{typed:?}: {}", next.text);
+        assert!(!next.data.as_ref().unwrap()["before"].as_str().unwrap().contains("touch"), "{:?}", next.data);
+        assert!(next.text.contains("No such file"), "{typed:?}: {}", next.text);
+        // Told once.
+        assert_eq!(exec(&toolset, "echo after").await.text, "after");
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_was_read_is_told_as_ever() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    start(&toolset, "read a; read b; echo \"[$a$b]\"").await;
+    write(&toolset, "one").await;
+    let told = write(&toolset, "two").await;
+    let told = finished(&toolset, told).await;
+    assert!(told.contains("[onetwo]") && !told.contains(NOTE), "{told}");
+    // The second of two lines is left.
+    start(&toolset, "read a; echo \"[$a]\"").await;
+    let told = write(&toolset, "three\nfour").await;
+    let told = finished(&toolset, told).await;
+    let (before, note) = told.split_once(NOTE).unwrap_or_else(|| panic!("{told}"));
+    assert!(before.contains("[three]") && note.contains(": four)"), "{told}");
+}
