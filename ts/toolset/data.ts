@@ -46,7 +46,7 @@ export interface ShellExecData extends SessionData, OutputData, EndData {
   readonly exitMeaning: string | null
   /** Whether `output` is the screen of a full-screen program. */
   readonly fullScreen: boolean
-  /** What the session printed before the command, and nobody had looked at. */
+  /** What the session printed before the command, and nobody had looked at; also what its shell that had ended did. */
   readonly before: string
   /** How what ran before ended, where nobody was told. */
   readonly beforeExitCode: number | null

@@ -154,7 +154,11 @@ impl Tool for ShellExec {
                 result.text.insert_str(0, &(of_thrown_away(&thrown) + "\n"));
             }
             if let Some(last) = last {
-                result.text.insert_str(0, &last);
+                result.text.insert_str(0, &last.said);
+                if let Some(data) = &mut result.data {
+                    data["before"] = json!(last.output);
+                    data["beforeExitCode"] = json!(last.exit_code);
+                }
             }
             Ok(result)
         })
@@ -163,19 +167,27 @@ impl Tool for ShellExec {
 
 /// What is told of a session whose place a new one takes, where nobody was told that it had ended: what it printed last, and that
 /// directory and variables went with it.
-fn last_words(view: &View<'_>, session: &Session) -> Option<String> {
+struct LastWords {
+    said: String,
+    output: String,
+    exit_code: Option<i32>,
+}
+
+fn last_words(view: &View<'_>, session: &Session) -> Option<LastWords> {
     let how = terminated(session);
     if session.tells_end() {
         return None;
     }
     let output = plain(&session.fresh_printed(view.limits.output_bytes));
     let gap = if output.is_empty() { "" } else { "\n" };
-    Some(format!(
+    let said = format!(
         "(The shell of session '{}' had ended; this is a new one, without its directory and variables. Printed there and not shown:)\n{}\
          {gap}{how}\n(In the new one:)\n",
         session.id,
         set_off(&output)
-    ))
+    );
+    let exit_code = session.process.ended().and_then(|outcome| outcome.exit_code);
+    Some(LastWords { said, output, exit_code })
 }
 
 impl ShellExec {

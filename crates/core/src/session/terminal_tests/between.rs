@@ -86,11 +86,14 @@ async fn the_last_words_of_a_session_are_told_by_the_call_that_opens_it_anew() {
     let session = toolset.sessions().find("s").unwrap();
     session.process.write(b"\n", &Deadline::default()).await.unwrap();
     session.process.over().await;
+    let opened = exec(&toolset, "echo $X.").await;
     assert_eq!(
-        exec(&toolset, "echo $X.").await.text,
+        opened.text,
         "(The shell of session 's' had ended; this is a new one, without its directory and variables. Printed there and not \
          shown:)\nlast\nexit\n--- SESSION TERMINATED (exit code 9) ---\n(In the new one:)\n."
     );
+    let data = opened.data.unwrap();
+    assert_eq!((&data["before"], &data["beforeExitCode"]), (&json!("last\nexit"), &json!(9)));
     // Who knows of the end is told nothing again.
     exec(&toolset, "exit").await;
     assert_eq!(exec(&toolset, "echo new").await.text, "new");
