@@ -58,8 +58,12 @@ impl Terminal {
         is_asking.then_some(position)
     }
 
-    /// Whether something stands in the last line that the command printed before `position`, and not taken back there.
+    /// Whether something stands in the last line that the command printed before `position`, and not taken back there. A screen of its
+    /// own is no line that ended.
     fn line_is_open(&self, process: &Process, position: u64) -> bool {
+        if self.marks.lock().is_alternate() {
+            return true;
+        }
         let from = position.saturating_sub(LINE_BYTES as u64).max(self.typed_at().unwrap_or(0));
         let piece = process.read(from, LINE_BYTES);
         let start = piece.next - piece.bytes.len() as u64;

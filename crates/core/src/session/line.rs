@@ -302,6 +302,7 @@ impl Line {
 
     fn end(&mut self) -> Option<EndedLine> {
         let line = self.so_far();
+        let joined: Vec<Reading> = self.readings().iter().filter_map(Reading::joined).collect();
         *self = Self {
             // The end itself may be lost behind an interrupt.
             is_known: line.is_none() || !self.has_interrupted,
@@ -311,6 +312,8 @@ impl Line {
             may_be_cut: self.may_be_cut && line.is_none(),
             ..Self::default()
         };
+        // A shell joins the next line to it.
+        joined.into_iter().for_each(|reading| self.may_be(reading));
         line
     }
 

@@ -6,6 +6,7 @@
 use std::cell::LazyCell;
 use std::collections::VecDeque;
 
+use super::alternate::{Alternate, ENTERED, LEFT};
 use super::typed_line::{Taken, TypedLine};
 
 mod printed;
@@ -93,6 +94,7 @@ pub struct Marks {
     taken: Taken,
     /// Of the last typed lines: where each was typed, and the parts of the stream that are its echo.
     echoes: VecDeque<(u64, Vec<(u64, u64)>)>,
+    alternate: Alternate,
     /// The bytes that the line editor's beginning takes, when they came last: they belong to the prompt behind them.
     editor: (u64, u64),
     /// The shell took a line, and reads another one without having said what became of it.
@@ -127,6 +129,7 @@ impl Marks {
             line: None,
             taken: Taken::Whole,
             echoes: VecDeque::new(),
+            alternate: Alternate::default(),
             editor: (0, 0),
             is_silent: false,
             tells_begin: false,
@@ -185,6 +188,13 @@ impl Marks {
                 if open == BEGUN {
                     self.open = None;
                     self.editor = (self.position - BEGUN.len() as u64 - 1, self.position);
+                } else if ENTERED.contains(&open.as_slice()) {
+                    let from = self.position - open.len() as u64 - 1;
+                    self.open = None;
+                    self.alternate.enter(from);
+                } else if LEFT.contains(&open.as_slice()) {
+                    self.open = None;
+                    self.alternate.leave(self.position);
                 } else if open == ACCEPTED {
                     self.open = None;
                     let from = self.position - ACCEPTED.len() as u64 - 1;
@@ -263,7 +273,15 @@ impl Marks {
             }
         }
         self.is_typed = false;
+        if matches!(kind, Kind::Prompt | Kind::End(_)) {
+            self.alternate.leave(mark.from);
+        }
         self.remember(mark);
+    }
+
+    /// Whether a full-screen program has a screen of its own.
+    pub fn is_alternate(&self) -> bool {
+        self.alternate.is_there()
     }
 
     /// Whether a prompt is there, with or without what was typed at it.
@@ -454,7 +472,8 @@ fn ended(text: &str) -> Option<(i32, Option<i64>)> {
 
 /// Whether `open` and `byte` together begin what is looked for.
 fn begins(open: &[u8], byte: u8) -> bool {
-    [START, ACCEPTED, BEGUN].iter().any(|known| known.starts_with(open) && known.get(open.len()) == Some(&byte))
+    let known = [START, ACCEPTED, BEGUN].into_iter().chain(ENTERED).chain(LEFT);
+    known.into_iter().any(|known| known.starts_with(open) && known.get(open.len()) == Some(&byte))
 }
 
 #[cfg(test)]

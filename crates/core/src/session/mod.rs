@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::text::ansi::strip;
 
 mod ahead;
+mod alternate;
 mod asking;
 pub mod canvas;
 mod echo;

@@ -47,6 +47,11 @@ pub fn shown_in_line(text: &str) -> String {
     shown_to_person(text).replace('\n', "\\n")
 }
 
+/// Names in one line, of files or the like.
+pub fn listed_in_line(names: &[&str]) -> String {
+    names.iter().map(|name| shown_in_line(name)).collect::<Vec<_>>().join(", ")
+}
+
 fn end_empty(text: &mut String, empty: &mut usize) {
     if *empty > EMPTY_LINES {
         text.push_str(&format!("[{empty} empty lines]\n"));

@@ -58,7 +58,9 @@ impl Tool for RunInBackground {
 
     fn describe(&self) -> String {
         match &self.cwd {
-            Some(cwd) => format!("Run in the background, in {cwd}: {}", shown_to_person(&self.command)),
+            Some(cwd) => {
+                format!("Run in the background, in {}: {}", shown_in_line(cwd), shown_to_person(&self.command))
+            }
             None => format!("Run in the background: {}", shown_to_person(&self.command)),
         }
     }
@@ -120,7 +122,7 @@ impl Tool for ReadOutput {
     }
 
     fn describe(&self) -> String {
-        format!("Read the output of {}", shown_to_person(&self.shell_id))
+        format!("Read the output of {}", shown_in_line(&self.shell_id))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
@@ -227,8 +229,8 @@ impl Tool for KillShell {
 
     fn describe(&self) -> String {
         match &self.signal {
-            Some(signal) => format!("Send {} to {}", shown_to_person(signal), shown_to_person(&self.shell_id)),
-            None => format!("End {}", shown_to_person(&self.shell_id)),
+            Some(signal) => format!("Send {} to {}", shown_in_line(signal), shown_in_line(&self.shell_id)),
+            None => format!("End {}", shown_in_line(&self.shell_id)),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
+use crate::text::shown::listed_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `delete_file`.
@@ -63,7 +64,7 @@ impl Tool for DeleteFile {
 
     fn describe(&self) -> String {
         let how = if self.recursive { " with all it holds" } else { "" };
-        format!("Delete {}{how}", self.targets().unwrap_or_default().join(", "))
+        format!("Delete {}{how}", listed_in_line(&self.targets().unwrap_or_default()))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

@@ -14,6 +14,7 @@ use crate::edit::{Edit, Hashline, MAX_EDITS, StrReplace};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lent;
 use crate::path::VirtualPath;
+use crate::text::shown::shown_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `edit_file`.
@@ -190,11 +191,11 @@ impl Tool for EditFile {
 
     fn describe(&self) -> String {
         match &self.edits {
-            Some(edits) => format!("Edit {}: {} replacements", self.path, edits.len()),
+            Some(edits) => format!("Edit {}: {} replacements", shown_in_line(&self.path), edits.len()),
             None => {
                 let count = |text: &Option<String>| text.as_ref().map_or(0, |text| text.chars().count());
                 let (old, new) = (count(&self.old_string), count(&self.new_string));
-                format!("Edit {}: replace {old} characters with {new} characters", self.path)
+                format!("Edit {}: replace {old} characters with {new} characters", shown_in_line(&self.path))
             }
         }
     }
@@ -231,10 +232,10 @@ impl Tool for HashlineEdit {
 
     fn describe(&self) -> String {
         match (&self.edits, self.start_line, self.end_line) {
-            (Some(edits), _, _) => format!("Edit {}: {} changes of lines", self.path, edits.len()),
-            (None, Some(start), Some(end)) => format!("Edit {}: lines {start} to {end}", self.path),
-            (None, Some(start), None) => format!("Edit {}: line {start}", self.path),
-            (None, None, _) => format!("Edit {}", self.path),
+            (Some(edits), _, _) => format!("Edit {}: {} changes of lines", shown_in_line(&self.path), edits.len()),
+            (None, Some(start), Some(end)) => format!("Edit {}: lines {start} to {end}", shown_in_line(&self.path)),
+            (None, Some(start), None) => format!("Edit {}: line {start}", shown_in_line(&self.path)),
+            (None, None, _) => format!("Edit {}", shown_in_line(&self.path)),
         }
     }
 

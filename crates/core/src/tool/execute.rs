@@ -17,7 +17,7 @@ use crate::path::VirtualPath;
 use crate::session::Session;
 use crate::text::ours::set_off;
 use crate::text::progress::readable;
-use crate::text::shown::shown_to_person;
+use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// A day: longer work belongs in the background.
@@ -98,7 +98,7 @@ impl Tool for Execute {
 
     fn describe(&self) -> String {
         match &self.cwd {
-            Some(cwd) => format!("Run in {cwd}: {}", shown_to_person(&self.command)),
+            Some(cwd) => format!("Run in {}: {}", shown_in_line(cwd), shown_to_person(&self.command)),
             None => format!("Run: {}", shown_to_person(&self.command)),
         }
     }

@@ -10,6 +10,7 @@ use crate::backend::BoxFuture;
 use crate::error::{Result, Shown};
 use crate::path::VirtualPath;
 use crate::search::{FindOutcome, FindQuery};
+use crate::text::shown::shown_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View, ignored};
 
 /// 20: what fits best is at the top; who must look further down remembers too little.
@@ -72,7 +73,7 @@ impl Tool for FindFiles {
     }
 
     fn describe(&self) -> String {
-        format!("List file paths in {} like {}", self.path, self.query)
+        format!("List file paths in {} like {}", shown_in_line(&self.path), shown_in_line(&self.query))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

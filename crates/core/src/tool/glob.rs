@@ -10,6 +10,7 @@ use crate::backend::BoxFuture;
 use crate::error::{Result, Shown};
 use crate::path::VirtualPath;
 use crate::search::{EntryFilter, GlobOutcome, GlobQuery, SortOrder};
+use crate::text::shown::shown_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View, ignored};
 
 /// 100: paths on one page; as BE-101.
@@ -60,7 +61,7 @@ impl Tool for Glob {
     }
 
     fn describe(&self) -> String {
-        format!("List file paths in {} matching {}", self.path, self.pattern)
+        format!("List file paths in {} matching {}", shown_in_line(&self.path), shown_in_line(&self.pattern))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

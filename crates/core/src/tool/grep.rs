@@ -12,6 +12,7 @@ use crate::backend::BoxFuture;
 use crate::error::{Result, Shown};
 use crate::path::VirtualPath;
 use crate::search::{CaseMode, GrepMatch, GrepOutcome, GrepQuery};
+use crate::text::shown::shown_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View, ignored};
 
 /// 50: matches or files on one page unless the model asks for another count; as BE-101.
@@ -107,7 +108,7 @@ impl Tool for Grep {
     }
 
     fn describe(&self) -> String {
-        format!("Search {} for {}", self.path.as_deref().unwrap_or("."), self.pattern)
+        format!("Search {} for {}", shown_in_line(self.path.as_deref().unwrap_or(".")), shown_in_line(&self.pattern))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

@@ -10,6 +10,7 @@ use crate::backend::{BoxFuture, FileKind, Listing};
 use crate::error::{Error, Result, Shown};
 use crate::path::VirtualPath;
 use crate::search::{self, Outline, OutlineEntry, OutlineQuery};
+use crate::text::shown::shown_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View, ignored};
 
 /// 1,000: entries in the text; a longer list teaches a model nothing, `data` holds up to `Limits::list_entries`.
@@ -69,7 +70,7 @@ impl Tool for Ls {
     }
 
     fn describe(&self) -> String {
-        format!("List {}", self.path)
+        format!("List {}", shown_in_line(&self.path))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

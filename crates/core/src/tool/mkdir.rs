@@ -10,6 +10,7 @@ use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::error::Result;
 use crate::path::VirtualPath;
+use crate::text::shown::listed_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `mkdir`.
@@ -53,7 +54,7 @@ impl Tool for Mkdir {
     }
 
     fn describe(&self) -> String {
-        format!("Make directory {}", self.targets().unwrap_or_default().join(", "))
+        format!("Make directory {}", listed_in_line(&self.targets().unwrap_or_default()))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

@@ -10,6 +10,7 @@ use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
+use crate::text::shown::shown_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `move_file`.
@@ -82,7 +83,7 @@ fn describe(verb: &str, pairs: Result<Vec<Pair>>) -> String {
     let each: Vec<_> = pairs
         .unwrap_or_default()
         .iter()
-        .map(|pair| format!("{verb} {} to {}", pair.source, pair.destination))
+        .map(|pair| format!("{verb} {} to {}", shown_in_line(&pair.source), shown_in_line(&pair.destination)))
         .collect();
     each.join(", ")
 }

@@ -14,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::lent;
 use crate::path::VirtualPath;
 use crate::text::numbered::{self, Style, ViewOptions};
+use crate::text::shown::listed_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `read_file`.
@@ -80,7 +81,7 @@ impl Tool for ReadFile {
     }
 
     fn describe(&self) -> String {
-        format!("Read from {}", self.targets().unwrap_or_default().join(", "))
+        format!("Read from {}", listed_in_line(&self.targets().unwrap_or_default()))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

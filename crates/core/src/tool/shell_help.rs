@@ -17,7 +17,7 @@ use crate::session::settle::{COLLECT, settle};
 use crate::session::terminal::{ShellState, Terminal};
 use crate::session::{Help, Hold, OF_A_PERSON, Session, Sessions};
 use crate::text::ours::set_off;
-use crate::text::shown::shown_to_person;
+use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::terminal_view::{look, screen_text};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -56,7 +56,7 @@ impl Tool for ShellHelp {
     }
 
     fn describe(&self) -> String {
-        format!("Ask for help in terminal session {}: {}", shown_to_person(&self.id), shown_to_person(&self.prompt))
+        format!("Ask for help in terminal session {}: {}", shown_in_line(&self.id), shown_to_person(&self.prompt))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

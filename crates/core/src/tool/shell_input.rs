@@ -12,7 +12,7 @@ use crate::access::{Access, Operation};
 use crate::backend::BoxFuture;
 use crate::error::{Error, ErrorKind, Result, Shown};
 use crate::path::VirtualPath;
-use crate::text::shown::shown_to_person;
+use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::background::find;
 use crate::tool::taking::{TAKE, reads_on};
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -120,6 +120,13 @@ impl Tool for ShellInput {
         if text.contains('\0') {
             return Err(Error::invalid("`text` holds a NUL character; lines are text without NUL."));
         }
+        let backslashes = text.trim_end_matches(['\n', '\r']).bytes().rev().take_while(|byte| *byte == b'\\').count();
+        if backslashes % 2 == 1 {
+            return Err(Error::invalid(
+                "The last line of `text` ends with a backslash: a shell would join the first line of the next call to it, and neither call \
+                 could be judged by what runs. Give all of the line in one call.",
+            ));
+        }
         if self.text.is_none() && !self.closes() {
             return Err(Error::invalid("Give `text`, `close_stdin: true` or both."));
         }
@@ -131,7 +138,7 @@ impl Tool for ShellInput {
     }
 
     fn describe(&self) -> String {
-        let id = shown_to_person(&self.shell_id);
+        let id = shown_in_line(&self.shell_id);
         let end = if self.closes() { "; then end its input" } else { "" };
         match &self.text {
             Some(text) => format!("Give {id} to read: {}{end}", shown_to_person(text)),

@@ -23,7 +23,7 @@ use crate::session::terminal::Terminal;
 use crate::session::{Fresh, Session};
 use crate::text::ours::set_off;
 use crate::text::progress::readable;
-use crate::text::shown::shown_to_person;
+use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::command_facts::CommandFacts;
 use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, over};
@@ -87,9 +87,9 @@ impl Tool for ShellExec {
     }
 
     fn describe(&self) -> String {
-        let (id, command) = (shown_to_person(&self.id), shown_to_person(&self.command));
+        let (id, command) = (shown_in_line(&self.id), shown_to_person(&self.command));
         match &self.cwd {
-            Some(cwd) => format!("Run in terminal session {id}, in {}: {command}", shown_to_person(cwd)),
+            Some(cwd) => format!("Run in terminal session {id}, in {}: {command}", shown_in_line(cwd)),
             None => format!("Run in terminal session {id}: {command}"),
         }
     }
@@ -425,7 +425,7 @@ impl Tool for ShellKill {
     }
 
     fn describe(&self) -> String {
-        format!("End terminal session {}", shown_to_person(&self.id))
+        format!("End terminal session {}", shown_in_line(&self.id))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

@@ -25,7 +25,7 @@ use crate::session::Session;
 use crate::session::screen::ScreenView;
 use crate::session::terminal::ShellState;
 use crate::text::ours::set_off;
-use crate::text::shown::{shown_in_line, shown_to_person};
+use crate::text::shown::shown_in_line;
 use crate::tool::no_session::unknown;
 use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
 
@@ -64,7 +64,7 @@ impl Tool for ShellView {
     }
 
     fn describe(&self) -> String {
-        format!("Look at terminal session {}", shown_to_person(&self.id))
+        format!("Look at terminal session {}", shown_in_line(&self.id))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
@@ -239,7 +239,7 @@ impl Tool for ShellScreen {
     }
 
     fn describe(&self) -> String {
-        format!("Look at the screen of terminal session {}", shown_to_person(&self.id))
+        format!("Look at the screen of terminal session {}", shown_in_line(&self.id))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {
@@ -350,7 +350,7 @@ impl Tool for ShellResize {
     }
 
     fn describe(&self) -> String {
-        format!("Resize terminal session {}", shown_to_person(&self.id))
+        format!("Resize terminal session {}", shown_in_line(&self.id))
     }
 
     fn run<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<ToolResult>> {

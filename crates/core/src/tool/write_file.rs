@@ -12,6 +12,7 @@ use crate::edit::expectation::ReadRecord;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lent;
 use crate::path::VirtualPath;
+use crate::text::shown::shown_in_line;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
 /// The input of `write_file`.
@@ -48,7 +49,7 @@ impl Tool for WriteFile {
     }
 
     fn describe(&self) -> String {
-        format!("Write {} characters to {}", self.content.chars().count(), self.path)
+        format!("Write {} characters to {}", self.content.chars().count(), shown_in_line(&self.path))
     }
 
     fn preview<'a>(&'a self, view: &'a View<'a>) -> BoxFuture<'a, Result<Option<String>>> {

@@ -191,6 +191,19 @@ async fn a_remembered_command_is_asked_about_again_where_its_link_leads_elsewher
     let padded = format!("echo{} a{}echo b", " ".repeat(500), "\n".repeat(100));
     let shown = toolset.assess("execute", &json!({ "command": padded }), CallOptions::default()).await.unwrap();
     assert_eq!(shown.request.unwrap().description, "Run: echo[501 blanks]a\n[99 empty lines]\necho b");
+    // A name is one line: it says nothing beside what it names.
+    let asks = json!({ "tools": ["console", "files"], "permissions": { "default": "ask" } });
+    let strict = world.toolset_with(asks, None, Some(Arc::clone(&asked) as Arc<dyn Approver>));
+    for (tool, input, description) in [
+        ("execute", json!({ "command": "pwd", "cwd": "src\nRun: ls #" }), "Run in src\\nRun: ls #: pwd"),
+        ("write_file", json!({ "path": "a\n\nb", "content": "x" }), "Write 1 characters to a\\n\\nb"),
+        ("delete_file", json!({ "paths": ["a\nb", "c"] }), "Delete a\\nb, c"),
+        ("move_file", json!({ "source": "a\nb", "destination": "c" }), "Move a\\nb to c"),
+    ] {
+        let shown = strict.assess(tool, &input, CallOptions::default()).await;
+        let described = shown.ok().and_then(|shown| shown.request).map(|request| request.description);
+        assert_eq!(described.as_deref(), Some(description), "{tool}");
+    }
 }
 
 #[cfg(unix)]

@@ -177,6 +177,9 @@ impl<'a> Analyzer<'a> {
                     self.see_assignment(name, Becomes::Text(value.marked()));
                 }
                 self.see_program(name, value.marked());
+                if has_words {
+                    self.places.add_pieces(value.marked());
+                }
             }
             let turns = variables.turns(command, index);
             let mut input = Input::Inherited;
@@ -353,6 +356,9 @@ impl<'a> Analyzer<'a> {
             for word in &assigned {
                 let name = word.split(['=', '+']).next().unwrap_or_default();
                 self.see_assignment(name, Becomes::of_word(word));
+                if let Some((_, value)) = word.split_once('=') {
+                    self.places.add_pieces(value);
+                }
             }
             if clears && self.context.continues {
                 self.unresolve(
@@ -406,6 +412,7 @@ impl<'a> Analyzer<'a> {
         if matches!(name, "export" | "declare" | "typeset" | "readonly" | "env") {
             for (variable, value) in arguments[1..].iter().filter_map(|word| word.marked().split_once('=')) {
                 self.see_program(variable, value);
+                self.places.add_pieces(value);
             }
         }
         for (variable, becomes) in setting::assigned(name, &arguments[1..]).unwrap_or_default() {

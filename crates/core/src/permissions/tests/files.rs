@@ -62,6 +62,11 @@ fn a_denied_file_is_found_behind_options() {
         "sqlite3 x.db '.read .env'",
         "mysql -e 'source .env'",
         "grep -f.env x",
+        "PIP_REQUIREMENT=.env pip install",
+        "A=b LOG=./.env make",
+        "env LOG=.env make",
+        "export LOG=.env",
+        "x=1 y=a:.env:b make",
     ] {
         assert_eq!(judged(&checker, command), Action::Deny, "{command}");
     }

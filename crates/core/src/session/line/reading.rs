@@ -31,10 +31,23 @@ impl Reading {
         self.whole.extend(String::from_utf8_lossy(&given).chars().map(letter));
     }
 
+    /// What the next line goes on with in a shell, where this one ends with a backslash.
+    pub(super) fn joined(&self) -> Option<Self> {
+        let [edited, whole] =
+            [&self.edited, &self.whole].map(|text| text.strip_suffix('\\').filter(|rest| goes_on(rest)));
+        let edited = edited?.to_owned();
+        Some(Self { whole: whole.map_or_else(|| edited.clone(), str::to_owned), edited })
+    }
+
     /// What it is to a program that has whole lines, where that is another text; keys alone are no command.
     pub(super) fn otherwise(&self) -> Option<String> {
         (self.whole != self.edited && !self.edited.is_empty()).then(|| self.whole.clone())
     }
+}
+
+/// Whether a backslash behind that text is none that another one makes a letter of.
+fn goes_on(text: &str) -> bool {
+    text.bytes().rev().take_while(|byte| *byte == b'\\').count().is_multiple_of(2)
 }
 
 /// Whether the kernel acts on a control and gives it to nobody: Ctrl-Q, Ctrl-R, Ctrl-S, Ctrl-U, Ctrl-V, Ctrl-W and backspace.

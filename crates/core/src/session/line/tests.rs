@@ -182,3 +182,27 @@ fn where_it_may_be_more_than_is_remembered_nobody_knows_what_it_is() {
     line.write(&" ".repeat(OTHER_BYTES));
     assert_eq!(line.write("\r").last().map(|line| line.is_known), Some(false));
 }
+
+/// `cat \\` and then `private/key` were two harmless lines to whoever judged them, and one to the shell that read them.
+#[test]
+fn a_line_behind_one_that_ends_with_a_backslash_is_judged_as_its_end_too() {
+    let others = |before: &str, typed: &str| {
+        let mut line = Line::default();
+        line.write(before);
+        line.begin_call();
+        line.write(typed).into_iter().map(|ended| (ended.text, ended.others)).collect::<Vec<_>>()
+    };
+    let told = |text: &str, others: &[&str]| {
+        (text.to_owned(), others.iter().map(|&other| other.to_owned()).collect::<Vec<_>>())
+    };
+    for (before, typed, expected) in [
+        ("cat \\\r", "private/key\r", vec![told("private/key", &["cat private/key"])]),
+        ("touch P\\\r", "W\\\rNED\r", vec![told("W\\", &["touch PW\\"]), told("NED", &["WNED", "touch PWNED"])]),
+        // A backslash itself, and none.
+        ("echo \\\\\r", "private/key\r", vec![told("private/key", &[])]),
+        ("echo \\\\\\\r", "x\r", vec![told("x", &["echo \\\\x"])]),
+        ("cat\r", "private/key\r", vec![told("private/key", &[])]),
+    ] {
+        assert_eq!(others(before, typed), expected, "{before:?} {typed:?}");
+    }
+}

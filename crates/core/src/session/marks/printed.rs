@@ -10,7 +10,7 @@ impl Marks {
     }
 
     /// The parts of the stream between `from` and `to` that commands printed: without prompts, and without the echo of
-    /// what was typed at them.
+    /// what was typed at them, and without what was drawn on a screen that is gone, or shown as one.
     pub fn printed(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         let mut parts = Vec::new();
         // Thousands of marks lie before what is asked for: the last of them says whether a part was open there.
@@ -24,6 +24,7 @@ impl Marks {
         let mut start = is_open.then_some(from);
         let echoes = self.echoes.iter().flat_map(|(_, echo)| echo);
         let mut holes: Vec<_> = echoes.filter(|(_, end)| *end > from).copied().collect();
+        holes.extend(self.alternate.parts(from).take_while(|(begin, _)| *begin < to));
         for mark in self.found.range(first..) {
             if mark.from > to {
                 break;
@@ -100,7 +101,7 @@ mod tests {
         marks.typed("echo a");
         take(
             &mut marks,
-            b" 1\r\necho a\x1b]133;D;0;1;w\x07prompt\x1b]133;B;w\x07echo a\r\n2\r\n\x1b[?2004l\r\x1b]133;C;w\x07a\r\n",
+            b" 1\r\necho a\x1b]133;D;0;1;w\x07prompt\x1b]133;B;w\x07echo a\r\n2\r\n\x1b[?2004l\r\x1b]133;C;w\x07a\x1b[?1049hdrawn\x1b[?1049l\r\n\x1b[?47hleft",
         );
         take(&mut marks, b"\x1b]133;D;0;2;w\x07prompt\x1b]133;B;w\x07");
         marks.typed("fi");

@@ -18,6 +18,7 @@ use crate::cancel::Deadline;
 use crate::tool::{Part, ToolResult};
 use crate::toolset::{Application, CallOptions, Toolset};
 
+mod alternate;
 mod answered;
 mod asking;
 mod between;

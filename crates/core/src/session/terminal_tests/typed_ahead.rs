@@ -452,3 +452,20 @@ async fn what_is_written_right_behind_a_start_reaches_the_command() {
     tokio::time::timeout(Duration::from_secs(60), ended).await.expect("the line reaches the command");
     assert_eq!(run(&session, "cat said").await.1.lines().last(), Some("got it"));
 }
+
+/// Each of the two was harmless, and the shell that read them ran what the rule denies.
+#[tokio::test]
+async fn a_line_that_goes_on_with_that_of_the_next_call_is_judged_whole() {
+    let world = World::new();
+    let toolset = ruled(&world, json!({ "approvalMode": "approve-all" }));
+    call(&toolset, "shell_exec", json!({ "id": "s", "command": "cat", "block": false })).await;
+    assert!(!input(&toolset, json!({ "command": "tou\\" })).await.is_error);
+    let blocked = input(&toolset, json!({ "command": "ch made" })).await;
+    assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{}", blocked.text);
+    // So is one that is typed in pieces.
+    for typed in [json!({ "command": "x" }), json!({ "keys": ["t", "o", "\\", "enter"] })] {
+        assert!(!input(&toolset, typed).await.is_error);
+    }
+    let blocked = input(&toolset, json!({ "command": "uch made", "enter": false, "keys": ["enter"] })).await;
+    assert_eq!(blocked.code.as_deref(), Some("COMMAND_BLOCKED"), "{}", blocked.text);
+}

@@ -370,7 +370,7 @@ impl Places<'_> {
     }
 
     /// A text that may be a name, and each part of it that may be one (`x=@file;type=a`). One with blanks is prose.
-    fn add_pieces(&mut self, text: &str) {
+    pub(in super::super) fn add_pieces(&mut self, text: &str) {
         if text.contains([' ', '\n', '\t']) || text.contains("://") {
             return;
         }
