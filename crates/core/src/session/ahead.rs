@@ -4,11 +4,14 @@
 use std::time::{Duration, Instant};
 
 use super::Session;
+use super::foreground::reads_a_line;
 use super::marks::Kind;
+use super::running::BEGIN;
 use super::terminal::{ShellState, Terminal};
 
-/// 30 ms behind a prompt for a shell to have shown what it found there, where something may be found.
-const SHOWN: Duration = Duration::from_millis(30);
+/// 20 ms without output at a prompt, where something may be found there: the shell has shown it by then. Where the kernel tells that it does
+/// not read yet it is waited for, at most as long as for a hand-over.
+const QUIET: Duration = Duration::from_millis(20);
 /// 64 KiB behind a prompt in which they are looked for.
 const SHOWN_BYTES: usize = 64 << 10;
 /// 16 lines, and 4 KiB of them, are remembered: the last ones.
@@ -37,6 +40,11 @@ impl Terminal {
     pub fn typed_ahead(&self, lines: impl IntoIterator<Item = String>) {
         self.ahead.lock().add(lines);
     }
+
+    /// Where the prompt ends that is there.
+    fn prompt_end(&self) -> Option<u64> {
+        self.marks.lock().last().filter(|mark| mark.kind == Kind::Prompt).map(|mark| mark.to)
+    }
 }
 
 impl Session {
@@ -46,33 +54,35 @@ impl Session {
         if terminal.ahead.lock().0.is_empty() || terminal.state() != ShellState::AtPrompt || terminal.is_plain() {
             return None;
         }
-        // The prompt behind what ran; another one is that of a line that was typed there since.
-        let give_up = Instant::now() + SHOWN;
+        let give_up = Instant::now() + BEGIN;
         loop {
             let position = self.process.position();
             if let Some(thrown) = self.shown_at_prompt(terminal, position) {
                 return Some(thrown);
             }
+            let reads = self.process.leader().and_then(reads_a_line) != Some(false);
+            if reads && self.process.quiet_for() >= QUIET || Instant::now() >= give_up {
+                // All of them were read.
+                terminal.ahead.lock().0.clear();
+                return None;
+            }
             tokio::select! {
                 () = self.process.changed(position) => {}
-                () = tokio::time::sleep_until(give_up.into()) => {
-                    // All of them were read.
-                    terminal.ahead.lock().0.clear();
-                    return None;
-                }
+                () = tokio::time::sleep(QUIET) => {}
             }
         }
     }
 
     /// Those of the lines that the shell has shown behind its prompt until `position`: the last ones, or none.
     fn shown_at_prompt(&self, terminal: &Terminal, position: u64) -> Option<String> {
-        let mut marks = terminal.marks.lock();
-        let prompt = marks.last().filter(|mark| mark.kind == Kind::Prompt)?.to;
+        let prompt = terminal.prompt_end()?;
         let most = usize::try_from(position.saturating_sub(prompt)).unwrap_or(usize::MAX).min(SHOWN_BYTES);
+        // No lock is held meanwhile: whoever takes output locks the marks within that.
         let bytes = self.process.read(prompt, most).bytes;
+        let mut marks = terminal.marks.lock();
         let mut ahead = terminal.ahead.lock();
-        let thrown = (0..ahead.0.len()).map(|first| ahead.0[first..].join("\n"));
-        let thrown = thrown.into_iter().find(|lines| marks.thrown_away(lines, prompt, &bytes))?;
+        let mut thrown = (0..ahead.0.len()).map(|first| ahead.0[first..].join("\n"));
+        let thrown = thrown.find(|lines| marks.thrown_away(lines, prompt, &bytes))?;
         ahead.0.clear();
         Some(thrown)
     }

@@ -6,10 +6,19 @@ use std::collections::VecDeque;
 /// 256 times that the other screen was there are remembered: output is read far sooner.
 const SCREENS: usize = 256;
 
-/// Where the other screen begins: what programs send behind an ESC.
-pub(super) const ENTERED: [&[u8]; 3] = [b"[?1049h", b"[?1047h", b"[?47h"];
-/// And where it ends.
-pub(super) const LEFT: [&[u8]; 3] = [b"[?1049l", b"[?1047l", b"[?47l"];
+/// What begins modes that are set (`h`) or reset (`l`), behind an ESC.
+pub(super) const MODES: &[u8] = b"[?";
+
+/// Whether such modes bring the other screen (`true`) or take it away, as the screen that is drawn has it.
+pub(super) fn of_modes(sequence: &[u8]) -> Option<bool> {
+    let (end, modes) = sequence.strip_prefix(MODES)?.split_last()?;
+    let is_screen = modes.split(|byte| *byte == b';').any(|mode| matches!(mode, b"47" | b"1049"));
+    match end {
+        b'h' if is_screen => Some(true),
+        b'l' if is_screen => Some(false),
+        _ => None,
+    }
+}
 
 /// The parts of a stream that are drawn there.
 #[derive(Debug, Default)]
@@ -29,13 +38,18 @@ impl Alternate {
         self.open = self.open.or(Some(from));
     }
 
-    /// It is there no longer than to this position: a program left it, or a shell that has the terminal is at its prompt again.
+    /// A program left it.
     pub(super) fn leave(&mut self, to: u64) {
         let Some(from) = self.open.take() else { return };
         self.parts.push_back((from, to));
         if self.parts.len() > SCREENS {
             self.parts.pop_front();
         }
+    }
+
+    /// No program left it, and nobody knows where what drew there ended: what was printed since is output.
+    pub(super) fn give_up(&mut self) {
+        self.open = None;
     }
 
     /// Those that end behind `from`, in order.
@@ -66,5 +80,25 @@ mod tests {
         assert_eq!(screens.parts(last - 6).collect::<Vec<_>>(), [(last - 10, last - 5), (last, last + 5)]);
         screens.enter(last + 7);
         assert_eq!(screens.parts(last + 5).collect::<Vec<_>>(), [(last + 7, u64::MAX)]);
+        screens.give_up();
+        screens.leave(last + 9);
+        assert_eq!(screens.parts(last + 5).count(), 0);
+    }
+
+    #[test]
+    fn modes_that_bring_the_other_screen_are_told_from_others() {
+        for (sequence, expected) in [
+            ("[?1049h", Some(true)),
+            ("[?47h", Some(true)),
+            ("[?25;1049l", Some(false)),
+            ("[?1049;25h", Some(true)),
+            ("[?2004h", None),
+            ("[?10491h", None),
+            ("[?1049$", None),
+            ("[?", None),
+            ("[1049h", None),
+        ] {
+            assert_eq!(of_modes(sequence.as_bytes()), expected, "{sequence}");
+        }
     }
 }

@@ -45,6 +45,8 @@ pub struct Line {
     may_be_cut: bool,
     /// Whether its reader may take letters for commands: an escape was typed in it, or a letter whose bytes may be one.
     is_commanded: bool,
+    /// Whether the line before goes on with it, also where nothing is typed.
+    is_joined: bool,
     /// Whether the last key was an escape, of which the next one may be a part.
     is_escaped: bool,
     /// Whether the last key may have made a letter of the next one.
@@ -84,6 +86,7 @@ impl Default for Line {
             has_interrupted: false,
             may_be_cut: false,
             is_commanded: false,
+            is_joined: false,
             is_escaped: false,
             is_quoted: false,
         }
@@ -313,6 +316,7 @@ impl Line {
             ..Self::default()
         };
         // A shell joins the next line to it.
+        self.is_joined = !joined.is_empty();
         joined.into_iter().for_each(|reading| self.may_be(reading));
         line
     }
@@ -331,7 +335,7 @@ impl Line {
     }
 
     fn so_far(&self) -> Option<EndedLine> {
-        if self.is_empty() {
+        if self.is_empty() && !self.is_joined {
             return None;
         }
         let readings = || std::iter::once(&self.typed).chain(&self.others);

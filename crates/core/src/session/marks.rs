@@ -6,8 +6,9 @@
 use std::cell::LazyCell;
 use std::collections::VecDeque;
 
-use super::alternate::{Alternate, ENTERED, LEFT};
+use super::alternate::{Alternate, MODES, of_modes};
 use super::typed_line::{Taken, TypedLine};
+use crate::text::ansi::strip;
 
 mod printed;
 
@@ -20,6 +21,8 @@ const MARK_BYTES: usize = 64;
 const START: &[u8] = b"]133;";
 /// How a line editor says that a line was accepted: it takes no paste any more.
 const ACCEPTED: &[u8] = b"[?2004l";
+/// All that a terminal has is forgotten, its other screen too.
+const RESET: &[u8] = b"c";
 /// How it says that it begins, before its prompt.
 const BEGUN: &[u8] = b"[?2004h";
 
@@ -188,11 +191,7 @@ impl Marks {
                 if open == BEGUN {
                     self.open = None;
                     self.editor = (self.position - BEGUN.len() as u64 - 1, self.position);
-                } else if ENTERED.contains(&open.as_slice()) {
-                    let from = self.position - open.len() as u64 - 1;
-                    self.open = None;
-                    self.alternate.enter(from);
-                } else if LEFT.contains(&open.as_slice()) {
+                } else if open == RESET {
                     self.open = None;
                     self.alternate.leave(self.position);
                 } else if open == ACCEPTED {
@@ -202,6 +201,10 @@ impl Marks {
                     if self.is_typed {
                         self.remember(Mark { kind: Kind::Accepted, from, to: self.position });
                     }
+                } else if let Some(is_there) = of_modes(open) {
+                    let from = self.position - open.len() as u64 - 1;
+                    self.open = None;
+                    if is_there { self.alternate.enter(from) } else { self.alternate.leave(self.position) }
                 }
             }
             rest = &rest[1..];
@@ -273,9 +276,7 @@ impl Marks {
             }
         }
         self.is_typed = false;
-        if matches!(kind, Kind::Prompt | Kind::End(_)) {
-            self.alternate.leave(mark.from);
-        }
+        self.alternate.give_up();
         self.remember(mark);
     }
 
@@ -297,6 +298,7 @@ impl Marks {
     /// that comes until it has it is taken for its echo.
     pub fn typed(&mut self, line: &str) {
         self.end_echo(self.position);
+        self.alternate.give_up();
         self.taken = Taken::Whole;
         (self.is_typed, self.is_interrupted, self.tells_begin) = (true, false, false);
         (self.doubted, self.redrawn) = (None, None);
@@ -332,13 +334,18 @@ impl Marks {
         }
     }
 
-    /// Whether these lines, which nobody typed at the prompt that ends at `prompt`, are shown in the `bytes` behind it. What is shown of them
-    /// is an echo then.
+    /// Whether these lines, which nobody typed at the prompt that ends at `prompt`, are shown first of the `bytes` behind it. What is shown
+    /// of them is an echo then.
     pub fn thrown_away(&mut self, lines: &str, prompt: u64, bytes: &[u8]) -> bool {
+        let is_there = self.last().is_some_and(|mark| mark.kind == Kind::Prompt && mark.to == prompt);
+        if !is_there || self.line.is_some() {
+            return false;
+        }
         let mut line = TypedLine::new(lines, prompt);
         line.take(bytes);
         let echo = line.echo(prompt + bytes.len() as u64, false);
-        if echo.is_empty() {
+        let first = echo.first().and_then(|(from, _)| usize::try_from(from - prompt).ok());
+        if !first.is_some_and(|first| strip(&String::from_utf8_lossy(&bytes[..first])).trim().is_empty()) {
             return false;
         }
         self.remember_echo(prompt, echo);
@@ -472,8 +479,9 @@ fn ended(text: &str) -> Option<(i32, Option<i64>)> {
 
 /// Whether `open` and `byte` together begin what is looked for.
 fn begins(open: &[u8], byte: u8) -> bool {
-    let known = [START, ACCEPTED, BEGUN].into_iter().chain(ENTERED).chain(LEFT);
-    known.into_iter().any(|known| known.starts_with(open) && known.get(open.len()) == Some(&byte))
+    let is_of_modes = open.starts_with(MODES) && open.last().is_some_and(|last| !matches!(last, b'h' | b'l'));
+    is_of_modes && matches!(byte, b'0'..=b'9' | b';' | b'h' | b'l')
+        || [START, MODES, RESET].iter().any(|known| known.starts_with(open) && known.get(open.len()) == Some(&byte))
 }
 
 #[cfg(test)]

@@ -120,8 +120,9 @@ impl Tool for ShellInput {
         if text.contains('\0') {
             return Err(Error::invalid("`text` holds a NUL character; lines are text without NUL."));
         }
-        let backslashes = text.trim_end_matches(['\n', '\r']).bytes().rev().take_while(|byte| *byte == b'\\').count();
-        if backslashes % 2 == 1 {
+        let last = text.strip_suffix(['\n', '\r']).unwrap_or(text);
+        let backslashes = last.bytes().rev().take_while(|byte| *byte == b'\\').count();
+        if backslashes % 2 == 1 && !self.closes() {
             return Err(Error::invalid(
                 "The last line of `text` ends with a backslash: a shell would join the first line of the next call to it, and neither call \
                  could be judged by what runs. Give all of the line in one call.",

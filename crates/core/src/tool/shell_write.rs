@@ -28,6 +28,7 @@ use crate::tool::shell_input::judged_lines;
 use crate::tool::taking::{TAKE, reads_on};
 use crate::tool::terminal::terminal_of;
 use crate::tool::terminal_view::look;
+use crate::tool::terminal_view::of_thrown_away;
 use crate::tool::torn;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -271,7 +272,7 @@ impl Tool for ShellWrite {
         let mut others = Vec::new();
         for EndedLine { text, others: readings, is_known: is_line_known } in typed.behind(&mut before) {
             is_known &= is_line_known;
-            for text in std::iter::once(text).chain(readings) {
+            for text in std::iter::once(text).chain(readings).filter(|text| !text.is_empty()) {
                 if !judged.contains(&text) {
                     accesses.extend(judged_lines(&text, &self.id, working_directory));
                     judged.insert(text.clone());
@@ -338,6 +339,7 @@ impl Tool for ShellWrite {
                 self.check_typed(state)?;
             }
             let is_at_prompt = state == ShellState::AtPrompt;
+            let thrown = if is_at_prompt { session.thrown_away(terminal).await } else { None };
             if is_at_prompt {
                 if self.text().is_some() {
                     terminal.check_editor(&session)?;
@@ -395,6 +397,9 @@ impl Tool for ShellWrite {
             }
             if let Some(note) = torn::note(&session, terminal).filter(|_| is_at_prompt && self.text().is_some()) {
                 result.text.push_str(&format!("\n\n{note}"));
+            }
+            if let Some(thrown) = thrown {
+                result.text.insert_str(0, &(of_thrown_away(&thrown) + "\n"));
             }
             if settled == Settled::Busy {
                 result.text.push_str("\n\n(It still prints; look again with `shell_view`.)");

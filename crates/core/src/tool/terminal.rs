@@ -123,33 +123,11 @@ impl Tool for ShellExec {
             };
             session.check_free()?;
             let terminal = terminal_of(&session)?;
-            let blocks = self.block.unwrap_or(true);
-            let seconds = if blocks { self.timeout.unwrap_or(DEFAULT_TIMEOUT_S) } else { 0.0 };
-            let time = Duration::from_secs_f64(seconds);
             let thrown = session.thrown_away(terminal).await;
-            let before = terminal.mark_count();
-            let begun = Instant::now();
-            let mut waited = seconds;
-            let ran = match terminal.run(&session, &self.command, time, &view.call.deadline).await {
-                Ok(ran) => ran,
-                // It was typed, and goes on: the time of the whole call was over first.
-                Err(stop) if stop.kind() == ErrorKind::Timeout && terminal.mark_count() > before => {
-                    waited = begun.elapsed().as_millis() as f64 / 1_000.0;
-                    Ran::Running
-                }
-                Err(stop) if stop.kind() == ErrorKind::Aborted && terminal.mark_count() > before => {
-                    return Ok(stopped(view, &session, terminal).await);
-                }
-                Err(error) => return Err(error),
-            };
-            if !blocks && ran == Ran::Running {
-                return Ok(started(view, &session, terminal));
-            }
-            torn::check(&session, terminal)?;
-            let mut result = self.shape(view, &session, ran, waited).await;
-            if let Some(note) = torn::note(&session, terminal) {
-                result.text.insert_str(0, &(note + "\n"));
-            }
+            let ran = self.run_in(view, &session, terminal).await;
+            let mut result = ran.inspect_err(|_| {
+                terminal.typed_ahead(thrown.iter().flat_map(|lines| lines.lines()).map(str::to_owned))
+            })?;
             if let Some(thrown) = thrown {
                 result.text.insert_str(0, &(of_thrown_away(&thrown) + "\n"));
             }
@@ -191,6 +169,37 @@ fn last_words(view: &View<'_>, session: &Session) -> Option<LastWords> {
 }
 
 impl ShellExec {
+    /// Runs it in that session, which is open.
+    async fn run_in(&self, view: &View<'_>, session: &Session, terminal: &Terminal) -> Result<ToolResult> {
+        let blocks = self.block.unwrap_or(true);
+        let seconds = if blocks { self.timeout.unwrap_or(DEFAULT_TIMEOUT_S) } else { 0.0 };
+        let time = Duration::from_secs_f64(seconds);
+        let before = terminal.mark_count();
+        let begun = Instant::now();
+        let mut waited = seconds;
+        let ran = match terminal.run(session, &self.command, time, &view.call.deadline).await {
+            Ok(ran) => ran,
+            // It was typed, and goes on: the time of the whole call was over first.
+            Err(stop) if stop.kind() == ErrorKind::Timeout && terminal.mark_count() > before => {
+                waited = begun.elapsed().as_millis() as f64 / 1_000.0;
+                Ran::Running
+            }
+            Err(stop) if stop.kind() == ErrorKind::Aborted && terminal.mark_count() > before => {
+                return Ok(stopped(view, session, terminal).await);
+            }
+            Err(error) => return Err(error),
+        };
+        if !blocks && ran == Ran::Running {
+            return Ok(started(view, session, terminal));
+        }
+        torn::check(session, terminal)?;
+        let mut result = self.shape(view, session, ran, waited).await;
+        if let Some(note) = torn::note(session, terminal) {
+            result.text.insert_str(0, &(note + "\n"));
+        }
+        Ok(result)
+    }
+
     async fn shape(&self, view: &View<'_>, session: &Session, ran: Ran, seconds: f64) -> ToolResult {
         let id = &session.id;
         let code = match ran {

@@ -178,7 +178,7 @@ impl<'a> Analyzer<'a> {
                 }
                 self.see_program(name, value.marked());
                 if has_words {
-                    self.places.add_pieces(value.marked());
+                    self.see_value(name, value.marked());
                 }
             }
             let turns = variables.turns(command, index);
@@ -263,6 +263,14 @@ impl<'a> Analyzer<'a> {
     fn is_for_read(&self, name: &str, command: &RawCommand) -> bool {
         let reads = command.words.first().and_then(Word::plain) == Some("read");
         name == "IFS" && command.assignments.len() == 1 && reads && !self.functions.contains("read")
+    }
+
+    /// The value of a variable for a program, which may be a file where it looks like a path: a word alone is far more often none, and may be
+    /// a secret itself. The directories of a `PATH` are where programs lie.
+    fn see_value(&mut self, name: &str, value: &str) {
+        if !name.ends_with("PATH") && (value.starts_with(['.', '~']) || value.contains('/')) {
+            self.places.add_pieces(value);
+        }
     }
 
     fn see_assignment(&mut self, name: &str, becomes: Becomes<'_>) {
@@ -356,8 +364,8 @@ impl<'a> Analyzer<'a> {
             for word in &assigned {
                 let name = word.split(['=', '+']).next().unwrap_or_default();
                 self.see_assignment(name, Becomes::of_word(word));
-                if let Some((_, value)) = word.split_once('=') {
-                    self.places.add_pieces(value);
+                if let Some((name, value)) = word.split_once('=') {
+                    self.see_value(name, value);
                 }
             }
             if clears && self.context.continues {
@@ -412,7 +420,7 @@ impl<'a> Analyzer<'a> {
         if matches!(name, "export" | "declare" | "typeset" | "readonly" | "env") {
             for (variable, value) in arguments[1..].iter().filter_map(|word| word.marked().split_once('=')) {
                 self.see_program(variable, value);
-                self.places.add_pieces(value);
+                self.see_value(variable, value);
             }
         }
         for (variable, becomes) in setting::assigned(name, &arguments[1..]).unwrap_or_default() {

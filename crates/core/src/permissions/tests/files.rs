@@ -66,10 +66,26 @@ fn a_denied_file_is_found_behind_options() {
         "A=b LOG=./.env make",
         "env LOG=.env make",
         "export LOG=.env",
-        "x=1 y=a:.env:b make",
+        "x=1 y=./a:.env:b make",
     ] {
         assert_eq!(judged(&checker, command), Action::Deny, "{command}");
     }
+}
+
+/// The value of a variable is a word, or a secret, far more often than a file.
+#[test]
+fn a_variable_whose_value_looks_like_no_path_is_none() {
+    let rules = r#"{"default":"allow","read":{"rules":[{"pattern":"**/*secret","action":"deny"},{"pattern":"test/**","action":"deny"},{"pattern":"node_modules/**","action":"deny"}]}}"#;
+    let checker = PermissionChecker::new(ruleset(rules)).unwrap();
+    for command in [
+        "JWT_SECRET=test-secret make",
+        "export NEXTAUTH_SECRET=secret",
+        "NODE_ENV=test make",
+        "DATABASE_URL=postgres://u:secret@localhost/test make",
+    ] {
+        assert_eq!(judged(&checker, command), Action::Allow, "{command}");
+    }
+    assert_eq!(judged(&checker, "CONFIG=./my-secret make"), Action::Deny);
 }
 
 #[test]

@@ -201,6 +201,8 @@ fn a_line_behind_one_that_ends_with_a_backslash_is_judged_as_its_end_too() {
         // A backslash itself, and none.
         ("echo \\\\\r", "private/key\r", vec![told("private/key", &[])]),
         ("echo \\\\\\\r", "x\r", vec![told("x", &["echo \\\\x"])]),
+        // Nothing ends it as well.
+        ("cat .env\\\r", "\r", vec![told("", &["cat .env"])]),
         ("cat\r", "private/key\r", vec![told("private/key", &[])]),
     ] {
         assert_eq!(others(before, typed), expected, "{before:?} {typed:?}");

@@ -112,7 +112,7 @@ mod tests {
             .iter()
             .flat_map(|(from, to)| all[*from as usize..*to as usize].to_vec())
             .collect();
-        assert_eq!(String::from_utf8(printed).unwrap(), "background 1\r\n2\r\n\ra\r\n\rsyntax error");
+        assert_eq!(String::from_utf8(printed).unwrap(), "background 1\r\n2\r\n\ra\r\n\x1b[?47hleft\rsyntax error");
         // What is asked of a piece is that piece of the whole, wherever it is cut.
         let (end, whole) = (all.len() as u64, marks.printed(0, all.len() as u64));
         let bytes = |parts: &[(u64, u64)]| -> Vec<u64> { parts.iter().flat_map(|(from, to)| *from..*to).collect() };
@@ -120,5 +120,38 @@ mod tests {
             let cut: Vec<_> = bytes(&whole).into_iter().filter(|at| (from..to).contains(at)).collect();
             assert_eq!(bytes(&marks.printed(from, to)), cut, "{from}..{to}");
         }
+    }
+
+    /// What was read before was taken for a part of what a program in the background printed at the prompt.
+    #[test]
+    fn what_is_thrown_away_at_a_prompt_stands_first_there() {
+        let at_prompt = |behind: &[u8]| {
+            let mut marks = Marks::new("w".into());
+            marks.take(b"\x1b]133;D;0;1;w\x07# \x1b]133;B;w\x07", &|| true);
+            let prompt = marks.position();
+            marks.take(behind, &|| true);
+            (marks, prompt)
+        };
+        for (lines, behind, expected) in [
+            ("y", &b"y\r\x1b[C\x1b[C\x1b[K"[..], true),
+            ("a b\nc", b"a b\r\x1b[C\x1b[C\x1b[Kc\r\x1b[C\x1b[C\x1b[K", true),
+            ("y", b"ready\r\n", false),
+            ("y", b"", false),
+            ("a\nb", b"b\r\x1b[K", false),
+        ] {
+            let (mut marks, prompt) = at_prompt(behind);
+            assert_eq!(marks.thrown_away(lines, prompt, behind), expected, "{lines:?}");
+            let left = marks.printed(prompt, prompt + behind.len() as u64);
+            let left: Vec<u8> = left
+                .iter()
+                .flat_map(|(from, to)| behind[(from - prompt) as usize..(to - prompt) as usize].to_vec())
+                .collect();
+            let left = crate::text::ansi::strip(&String::from_utf8(left).unwrap());
+            assert_eq!(left.trim().is_empty(), expected || behind.is_empty(), "{lines:?}: {left:?}");
+        }
+        // A line that was typed there since is another one's.
+        let (mut marks, prompt) = at_prompt(b"y\r\x1b[K");
+        marks.typed("true");
+        assert!(!marks.thrown_away("y", prompt, b"y\r\x1b[K"));
     }
 }

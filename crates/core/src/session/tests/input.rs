@@ -186,6 +186,8 @@ async fn nothing_is_typed_into_a_background_shell_but_whole_lines() {
         let refused = call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "text": text })).await;
         assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"), "{text:?}");
     }
-    call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "text": "m \\\nx\\\\", "close_stdin": true })).await;
-    assert_eq!(read_to_end(&toolset, "bg_1").await.0, "m \\\nx\\\\\n");
+    call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "text": "m \\\n\n" })).await;
+    // Behind the end of input nothing comes.
+    call(&toolset, "shell_input", json!({ "shell_id": "bg_1", "text": "x\\", "close_stdin": true })).await;
+    assert_eq!(read_to_end(&toolset, "bg_1").await.0, "m \\\n\nx\\\n");
 }
