@@ -361,10 +361,13 @@ impl Tool for ShellWrite {
                     return Err(line_too_long());
                 }
                 terminal.typed_into(line);
-                terminal.typed_ahead(ended.iter().map(|line| line.text.clone()));
                 // Where the shell comes back to its prompt at this moment it runs what is known, and was judged.
+                let typed = (text.clone(), keys.clone());
                 if ended.iter().all(|line| line.is_known) {
                     (text, keys) = (session.for_reader(text), session.for_reader(keys));
+                }
+                if (&text, &keys) == (&typed.0, &typed.1) {
+                    terminal.typed_ahead(ended.into_iter().map(|line| line.text));
                 }
             }
             if let Some(command) = self.text().filter(|_| is_at_prompt) {
