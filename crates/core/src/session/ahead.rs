@@ -12,6 +12,8 @@ use super::terminal::{ShellState, Terminal};
 /// 20 ms without output at a prompt, where something may be found there: the shell has shown it by then. Where the kernel tells that it does
 /// not read yet it is waited for, at most as long as for a hand-over.
 const QUIET: Duration = Duration::from_millis(20);
+/// 200 ms where what runs in the background prints on and on.
+const NEVER_QUIET: Duration = Duration::from_millis(200);
 /// 64 KiB behind a prompt in which they are looked for.
 const SHOWN_BYTES: usize = 64 << 10;
 /// 16 lines, and 4 KiB of them, are remembered: the last ones.
@@ -54,14 +56,15 @@ impl Session {
         if terminal.ahead.lock().0.is_empty() || terminal.state() != ShellState::AtPrompt || terminal.is_plain() {
             return None;
         }
-        let give_up = Instant::now() + BEGIN;
+        let begun = Instant::now();
         loop {
             let position = self.process.position();
             if let Some(thrown) = self.shown_at_prompt(terminal, position) {
                 return Some(thrown);
             }
             let reads = self.process.leader().and_then(reads_a_line) != Some(false);
-            if reads && self.process.quiet_for() >= QUIET || Instant::now() >= give_up {
+            let is_shown = self.process.quiet_for() >= QUIET || begun.elapsed() >= NEVER_QUIET;
+            if reads && is_shown || begun.elapsed() >= BEGIN {
                 // All of them were read.
                 terminal.ahead.lock().0.clear();
                 return None;
