@@ -90,11 +90,13 @@ async function timed(work) {
   return (performance.now() - begin) * 1_000
 }
 /** Times of some runs of one thing. */
-const here = (work) => async () => {
-  const times = []
-  for (let run = 0; run < RUNS; run += 1) times.push(await timed(work))
-  return times
-}
+const here =
+  (work, runs = RUNS) =>
+  async () => {
+    const times = []
+    for (let run = 0; run < runs; run += 1) times.push(await timed(work))
+    return times
+  }
 const there = (what) => async () => JSON.parse(await askSmall(`${what} ${RUNS}`))
 
 /**
@@ -170,6 +172,7 @@ figure('sh -c true, supervisor ready', ordinary.ready / ordinary.bare, 1.2, 'x b
 fact('least: Node has a small program do it that stands ready', ordinary.ordered)
 fact('child_process', ordinary.spawned)
 figure('a command in a session that lasts', ordinary.session / ordinary.bare, 0.2, 'x bare')
+fact('the same, 2,000 in a row', median(await here(() => terminals.exec('s', 'true'), 2_000)()))
 fact('least: a call of a session that is refused before it types', ordinary.refused)
 fact('least: a small program types it at a bash on a terminal', ordinary.typed)
 fact('least: the same 100 µs behind the one before', ordinary.later)

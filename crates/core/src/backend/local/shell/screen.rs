@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
-use rustix::io::Errno;
+use rustix::io::{Errno, ioctl_fionread};
 use rustix::process::Pid;
 use rustix::termios::tcgetpgrp;
 
@@ -28,6 +28,9 @@ const ESCAPES: usize = 1_024;
 const FLOOD_BYTES: usize = 16 << 10;
 /// 16 KiB in all: a command that prints more is the driver's.
 const LOOK_BYTES: usize = 16 << 10;
+
+/// 30 µs for others that have the processor: the kernel's thread needs a few to carry a line.
+const TURN: Duration = Duration::from_micros(30);
 
 /// Our side of a terminal.
 pub(super) struct Screen {
@@ -162,9 +165,29 @@ impl Screen {
             if is_over() || taken >= LOOK_BYTES || left.is_zero() || !recorder.has_room() {
                 return;
             }
-            // Asleep: the processor is for the shell, and for the kernel's own thread that carries what is printed.
-            let mut master = [PollFd::new(&self.master, PollFlags::IN)];
-            let _ = poll(&mut master, Timespec::try_from(left).ok().as_ref());
+            self.wait(left);
+        }
+    }
+
+    /// Waits for output, at most for `time`. Awake as long as nobody else has the processor for long meanwhile: to be woken takes as long as
+    /// what a shell does for a small command. The kernel's own thread that carries what is printed has its turns. Where there is more to do,
+    /// who sleeps is woken sooner than who has given up its turn.
+    fn wait(&self, time: Duration) {
+        let begin = Instant::now();
+        let mut turn = begin;
+        while ioctl_fionread(&self.master) == Ok(0) {
+            std::thread::yield_now();
+            let now = Instant::now();
+            let left = time.saturating_sub(now - begin);
+            if left.is_zero() {
+                return;
+            }
+            if now - turn > TURN {
+                let mut master = [PollFd::new(&self.master, PollFlags::IN)];
+                let _ = poll(&mut master, Timespec::try_from(left).ok().as_ref());
+                return;
+            }
+            turn = now;
         }
     }
 }
