@@ -27,6 +27,8 @@ const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
             "--ext-diff",
             "--textconv",
             "--output",
+            "--output-directory",
+            "--export-marks",
             "--open-files-in-pager",
             "-O",
             "--upload-pack",
@@ -103,6 +105,10 @@ const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
     ),
     ("man", &["-P", "--pager", "-H", "--html"]),
     ("tree", &["-o"]),
+    ("sdiff", &["-o", "--output", "--diff-program"]),
+    ("ctags", &["-f", "-o", "-L", "--options", "--options-maybe", "--libexec-dir", "--data-dir", "--filter"]),
+    ("pip", PIP),
+    ("pip3", PIP),
     (
         "make",
         &[
@@ -123,6 +129,9 @@ const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
 
 /// A program of awk in a file, and libraries.
 const AWK: &[&str] = &["-f", "--file", "-E", "--exec", "-i", "--include", "-l", "--load"];
+
+/// A file that is written, and another interpreter.
+const PIP: &[&str] = &["--log", "--log-file", "--python"];
 
 /// An allow list at work on one command line.
 #[derive(Debug)]
@@ -192,7 +201,8 @@ impl AllowList {
             let is_variable = base == "make" && text.contains('=');
             // `-w '%output{file}'`
             let names_output = base == "curl" && text.contains("%output{");
-            (is_variable || names_output || options.iter().any(|option| is_option(text, option)))
+            let writes = base == "git" && names_file_of_git(&arguments[1..], text);
+            (is_variable || names_output || writes || options.iter().any(|option| is_option(text, option)))
                 && !matching.iter().any(|entry| entry.words.iter().any(|known| known == text))
         })?;
         Some(format!("the option '{}' of '{name}' can run or write something else", dangerous.shown()))
@@ -207,6 +217,15 @@ impl AllowList {
             return Some("it holds no command".to_owned());
         }
         self.refusal
+    }
+}
+
+/// Whether a word of `git` is followed by a file that its subcommand writes, where the same word of another says something else.
+fn names_file_of_git(arguments: &[Argument], text: &str) -> bool {
+    match arguments.iter().map(Argument::marked).find(|word| !word.starts_with('-')) {
+        Some("archive" | "format-patch") => is_option(text, "-o"),
+        Some("bundle") => text == "create",
+        _ => false,
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::allow::is_option;
 use super::argument::{ANY_NAME, Argument};
+use super::machine;
 use super::paths::{Places, may_match};
 
 /// Commands that are never a project's business, and what they do (TT-23, JV-8).
@@ -76,6 +77,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         ],
         "changes users",
     ),
+    (&["hwclock", "ntpdate", "rdate"], "sets the clock of the machine"),
     (&["modprobe", "rmmod", "insmod", "lsmod", "depmod", "kmod"], "touches kernel modules"),
     (&["chown", "chgrp"], "gives files to another user"),
 ];
@@ -173,7 +175,7 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             );
             destroys.then(|| format!("'{name}' destroys what disks hold"))
         }
-        _ => None,
+        _ => machine::sets(name, arguments),
     }
 }
 

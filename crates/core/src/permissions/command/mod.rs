@@ -40,6 +40,7 @@ mod git;
 mod interpreters;
 mod known;
 mod loops;
+mod machine;
 mod modes;
 mod numbers;
 mod parser;

@@ -39,6 +39,47 @@ fn a_listed_program_is_not_made_to_run_another() {
     assert_eq!(by(&["rg --pre ./x"], "rg --pre ./z y"), Action::Deny);
 }
 
+#[test]
+fn a_listed_program_writes_no_file_that_an_option_names() {
+    let list = ["git", "sdiff", "ctags", "pip", "pip3", "date", "hostname"];
+    for command in [
+        "git archive -o x.tar HEAD",
+        "git archive -ox.tar HEAD",
+        "git --no-pager archive -o x.tar HEAD",
+        "git archive --output=x.tar HEAD",
+        "git format-patch -o x -1",
+        "git format-patch --output-directory=x -1",
+        "git format-patch --output-dir x -1",
+        "git bundle create x HEAD",
+        "git fast-export --export-marks=x HEAD",
+        "sdiff -o x a b",
+        "sdiff --output=x a b",
+        "ctags -o x a",
+        "ctags -L x",
+        "pip list --log x",
+        "pip3 --python x list",
+        "date -s 2020-01-01",
+        "hostname x",
+    ] {
+        assert_eq!(by(&list, command), Action::Deny, "{command}");
+    }
+    for command in [
+        "git archive HEAD",
+        "git format-patch -1 --stdout",
+        "git bundle verify x",
+        "git ls-files -o",
+        "git commit -o a -m x",
+        "git log --oneline",
+        "sdiff a b",
+        "pip list",
+        "date -u +%s",
+        "hostname -f",
+    ] {
+        assert_eq!(by(&list, command), Action::Allow, "{command}");
+    }
+    assert_eq!(by(&["git", "git archive -o"], "git archive -o x.tar HEAD"), Action::Allow);
+}
+
 /// CVE-2026-22708: a built-in that nobody listed changed what the listed command after it did.
 #[test]
 fn built_ins_must_be_listed_as_anything_else() {
