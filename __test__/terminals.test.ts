@@ -6,10 +6,12 @@ import { join } from 'node:path'
 
 import {
   createToolset,
+  type GloveportError,
   type HelpRequest,
   InvalidInputError,
   LocalBackend,
   RunningCommand,
+  StateBackend,
   Terminals,
   TerminalSession,
   type ToolResult,
@@ -400,6 +402,25 @@ test('a log that is full ends with a line that says so', async () => {
     /at 'sessionLogs\.maxBytes': wrong type: string "2", expected a whole number/,
   )
   rmSync(directory, { recursive: true })
+})
+
+test('terminals over a backend that opens none say so at once', () => {
+  const message = (make: () => unknown): string => {
+    try {
+      make()
+    } catch (error) {
+      return `${(error as GloveportError).code}: ${(error as Error).message}`
+    }
+    return 'none'
+  }
+  expect(message(() => new Terminals({ backend: new StateBackend() }))).toBe(
+    "UNSUPPORTED: The tool 'shell_exec' cannot run here: These files are held in memory; there is no machine to run commands on.",
+  )
+  const files = new LocalBackend({ root, execute: false })
+  expect(message(() => new Terminals({ backend: files }))).toMatch(
+    /^UNSUPPORTED: The tool 'shell_exec' cannot run here: /,
+  )
+  expect(createToolset({ backend: files, tools: ['terminal'] }).tools).toEqual([])
 })
 
 /** A `timeout` of null was one of 0 s, so that the call did not wait. */

@@ -58,7 +58,8 @@ export interface TerminalScreenOptions extends TerminalCallOptions {
 /**
  * The tools of the group `terminal` as methods, with the same rules, approvals and hooks: shells on terminals, one a
  * session, that keep directory, variables and history from call to call. A failure that a model could act on is a result with
- * `isError`; an option that is not known, and a time that is none, reject with `InvalidInputError`.
+ * `isError`; an option that is not known, and a time that is none, reject with `InvalidInputError`. A backend that opens no
+ * terminals throws `UnsupportedError` here.
  *
  * @example
  * await using terminals = new Terminals({ backend, requireExecuteApproval: false })
@@ -69,7 +70,8 @@ export class Terminals {
   readonly #toolset: Toolset
 
   constructor(options: TerminalsOptions) {
-    this.#toolset = createToolset({ ...options, tools: ['terminal'] })
+    // The tool by its name, too: of a group only what a backend can run is there, and what cannot run at all is to be told here.
+    this.#toolset = createToolset({ ...options, tools: ['terminal', 'shell_exec'] })
   }
 
   /**

@@ -94,7 +94,7 @@ export async function bounded<T>(
   }
 
   const abort = (): void => stopFor(new AbortError('The call was aborted.', { cause: signal?.reason }))
-  const close = (): void => stopFor(new ClosedError('The toolset is closed; make a new one with createToolset().'))
+  const close = (): void => stopFor(new ClosedError('The toolset is closed; make a new one.'))
   signal?.addEventListener('abort', abort, { once: true })
   const deafen = closing.listen(close)
   run()

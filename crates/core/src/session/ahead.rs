@@ -58,13 +58,14 @@ impl Session {
         }
         let begun = Instant::now();
         loop {
-            let position = self.process.position();
-            if let Some(thrown) = self.shown_at_prompt(terminal, position) {
-                return Some(thrown);
-            }
             let reads = self.process.leader().and_then(reads_a_line) != Some(false);
             let is_shown = self.process.quiet_for() >= QUIET || begun.elapsed() >= NEVER_QUIET;
-            if reads && is_shown || begun.elapsed() >= BEGIN {
+            let is_settled = reads && is_shown || begun.elapsed() >= BEGIN;
+            let position = self.process.position();
+            if let Some(thrown) = self.shown_at_prompt(terminal, position, is_settled) {
+                return Some(thrown);
+            }
+            if is_settled {
                 // All of them were read.
                 terminal.ahead.lock().0.clear();
                 return None;
@@ -76,15 +77,17 @@ impl Session {
         }
     }
 
-    /// Those of the lines that the shell has shown behind its prompt until `position`: the last ones, or none.
-    fn shown_at_prompt(&self, terminal: &Terminal, position: u64) -> Option<String> {
+    /// Those of the lines that the shell has shown behind its prompt until `position`: all, and where it shows no more the last ones, or
+    /// none. Before that the first of two that are the same would be taken for the last.
+    fn shown_at_prompt(&self, terminal: &Terminal, position: u64, is_settled: bool) -> Option<String> {
         let prompt = terminal.prompt_end()?;
         let most = usize::try_from(position.saturating_sub(prompt)).unwrap_or(usize::MAX).min(SHOWN_BYTES);
         // No lock is held meanwhile: whoever takes output locks the marks within that.
         let bytes = self.process.read(prompt, most).bytes;
         let mut marks = terminal.marks.lock();
         let mut ahead = terminal.ahead.lock();
-        let mut thrown = (0..ahead.0.len()).map(|first| ahead.0[first..].join("\n"));
+        let candidates = if is_settled { ahead.0.len() } else { 1 };
+        let mut thrown = (0..candidates).map(|first| ahead.0[first..].join("\n"));
         let thrown = thrown.find(|lines| marks.thrown_away(lines, prompt, &bytes))?;
         ahead.0.clear();
         Some(thrown)

@@ -131,9 +131,7 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
     let at_prompt = session.is_at_prompt();
     let screen = if session.is_full_screen() { screen_text(session).ok() } else { None };
     let is_full_screen = screen.is_some();
-    // A full-screen program draws no questions.
-    let asks =
-        !is_full_screen && session.terminal.as_ref().is_some_and(|terminal| terminal.is_asking(&session.process));
+    let asks = session.terminal.as_ref().is_some_and(|terminal| terminal.is_asking(&session.process));
     let output = screen.unwrap_or_else(|| plain(&fresh));
     let mut text = output.clone();
     if !is_full_screen {

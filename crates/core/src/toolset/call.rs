@@ -511,5 +511,5 @@ fn note_binding(result: &mut ToolResult, bound: Bound, bindings: &[Binding]) {
 }
 
 pub(super) fn closed() -> Error {
-    Error::new(ErrorKind::Closed, "The toolset is closed; make a new one with createToolset().")
+    Error::new(ErrorKind::Closed, "The toolset is closed; make a new one.")
 }

@@ -338,10 +338,12 @@ impl Toolset {
         by_exposed.or_else(|| self.exposed.iter().find(|exposed| exposed.ours() == name)).ok_or_else(|| {
             let names: Vec<_> = self.exposed.iter().map(|exposed| exposed.name.as_str()).collect();
             let shown: String = name.chars().take(80).collect();
-            Error::new(
-                ErrorKind::UnknownTool,
-                format!("There is no tool '{}'. The tools are: {}.", Shown(&shown), names.join(", ")),
-            )
+            let known = if names.is_empty() {
+                "There are none".to_owned()
+            } else {
+                format!("The tools are: {}", names.join(", "))
+            };
+            Error::new(ErrorKind::UnknownTool, format!("There is no tool '{}'. {known}.", Shown(&shown)))
         })
     }
 }

@@ -17,18 +17,26 @@ fn numbers(range: std::ops::RangeInclusive<u32>) -> String {
     range.map(|number| format!("{number}\n")).collect()
 }
 
+/// Both ends of what is longer than 100,000 bytes, in whole lines, with what is said between them, and how many bytes are left out.
+fn both_ends(whole: &str) -> (String, usize) {
+    let head = whole[..50_000].rfind('\n').unwrap() + 1;
+    let tail = whole.len() - 50_000;
+    let tail = tail - 1 + whole[tail - 1..].find('\n').unwrap() + 1;
+    let dropped = tail - head;
+    (format!("{}... [{dropped} bytes of output left out] ...\n{}", &whole[..head], &whole[tail..]), dropped)
+}
+
 #[tokio::test]
 async fn long_output_has_both_its_ends_a_count_and_a_file_and_the_next_command_has_its_own() {
     let world = World::new();
     let toolset = terminals_and_files(&world);
     let long = exec(&toolset, "seq 1 40000; echo THE END").await;
     let whole = numbers(1..=40_000) + "THE END";
-    let (head, tail) = (&whole[..50_000], &whole[whole.len() - 50_000..]);
-    let dropped = whole.len() - 100_000;
+    let (ends, dropped) = both_ends(&whole);
     assert_eq!(
         long.text,
         format!(
-            "{head}\n... [{dropped} bytes of output left out] ...\n{tail}\n\n(The whole output is in \
+            "{ends}\n\n(The whole output is in \
              /.gloveport/output-1.txt; look into it with `read_file` or `grep`.)"
         )
     );
@@ -54,13 +62,9 @@ async fn of_more_than_memory_keeps_both_ends_are_told_and_the_file_is_whole() {
     for number in 1..=2 {
         let long = exec(&toolset, "printf 'é\\n'; seq 1 400000; echo THE END").await;
         let whole = format!("é\n{}THE END", numbers(1..=400_000));
-        let (head, tail) = (&whole[..50_000], &whole[whole.len() - 50_000..]);
-        let dropped = whole.len() - 100_000;
+        let (ends, dropped) = both_ends(&whole);
         let file = format!("/.gloveport/output-{number}.txt");
-        let told = format!(
-            "{head}\n... [{dropped} bytes of output left out] ...\n{tail}\n\n(The whole output is in {file}; look into it \
-             with `read_file` or `grep`.)"
-        );
+        let told = format!("{ends}\n\n(The whole output is in {file}; look into it with `read_file` or `grep`.)");
         assert!(long.text == told, "{} ... {}", &long.text[..200], &long.text[long.text.len() - 300..]);
         let data = long.data.unwrap();
         let facts = (&data["droppedBytes"], &data["spillPath"], &data["spillBytes"]);
