@@ -241,6 +241,12 @@ describe('a backend over a sandbox', () => {
     expect(await rejection(backend.execute('true'))).toMatchObject({ code: 'UNSUPPORTED' })
     const open = new LocalBackend({ sandbox, confinement: 'none' })
     expect(await open.execute('cat kept.txt', { cwd: '/out' })).toMatchObject({ exitCode: 0, stdout: 'one\ntwo\n' })
+    expect(await rejection(open.execute('pwd'))).toMatchObject({
+      code: 'PATH_NOT_IN_SANDBOX',
+      message: expect.stringMatching(
+        /^A command has no directory to begin in: '\/' lies in no mount\. Give `cwd`, in one of these: .*\/out/,
+      ),
+    })
     await Promise.all([backend.close(), open.close()])
   })
 

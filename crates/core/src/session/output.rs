@@ -42,7 +42,10 @@ impl Session {
     pub fn fresh(&self, most: usize) -> Fresh {
         let mut seen = self.seen.lock();
         let end = self.process.position();
-        let piece = self.process.read(*seen, most);
+        let mut piece = self.process.read(*seen, most);
+        if end > piece.next {
+            hold_back_line(&mut piece);
+        }
         *seen = piece.next;
         let more = end > piece.next && self.process.goes_on(piece.next);
         Fresh { bytes: piece.bytes, dropped: piece.dropped, older: None, more }

@@ -158,6 +158,29 @@ async fn output_comes_once_in_order_and_what_was_dropped_is_counted() {
     assert!(rest.ends_with("y\nlast\n"));
 }
 
+/// A number that was cut in two was read as two.
+#[tokio::test]
+async fn what_one_look_gives_of_more_ends_with_a_line_and_the_next_look_goes_on_there() {
+    let world = World::new();
+    let toolset = world.toolset(json!({ "limits": { "outputBytes": 1_003 } }));
+    call(&toolset, "run_in_background", json!({ "command": "seq 1000 2999; printf end" })).await;
+    while call(&toolset, "list_shells", json!({})).await.text.contains("bg_1  running") {
+        tokio::task::yield_now().await;
+    }
+    let mut all = String::new();
+    loop {
+        let data = call(&toolset, "read_output", json!({ "shell_id": "bg_1" })).await.data.unwrap();
+        let output = data["output"].as_str().unwrap();
+        all.push_str(output);
+        if data["more"] == json!(false) {
+            break;
+        }
+        assert!(output.len() == 1_000 && output.ends_with('\n'), "{output:?}");
+    }
+    let expected: String = (1_000..3_000).map(|number| format!("{number}\n")).collect();
+    assert_eq!(all, expected + "end");
+}
+
 #[tokio::test]
 async fn a_signal_reaches_the_group_and_ends_nothing_by_itself() {
     let world = World::new();

@@ -48,10 +48,26 @@ impl LocalShell {
         Ok(Self { inner: Arc::clone(inner), runner, searches_writable })
     }
 
-    /// The directory that a command runs in, opened inside the walls.
+    /// The directory that a command runs in, opened inside the walls. Where mounts lie beside the working directory there is none to begin
+    /// in, unless the caller names one.
     async fn directory(&self, path: Option<VirtualPath>) -> Result<OwnedFd> {
+        let path = path.unwrap_or_else(|| self.inner.working_directory.clone());
+        let begins = path == self.inner.working_directory;
+        self.opened(path).await.map_err(|error| match error.kind() {
+            ErrorKind::PathNotInSandbox if begins => Error::new(
+                error.kind(),
+                format!(
+                    "A command has no directory to begin in: '{}' lies in no mount. Give `cwd`, in one of these: {}.",
+                    self.inner.working_directory,
+                    self.inner.resolver.table().readable_roots().join(", ")
+                ),
+            ),
+            _ => error,
+        })
+    }
+
+    async fn opened(&self, path: VirtualPath) -> Result<OwnedFd> {
         let inner = Arc::clone(&self.inner);
-        let path = path.unwrap_or_else(|| inner.working_directory.clone());
         if lent::is_lent() {
             if let Some(directory) = inner.resolver.open_directory_at_hand(&path)? {
                 return Ok(into_std(directory.handle));
