@@ -86,7 +86,7 @@ impl Session {
         let bytes = self.process.read(prompt, most).bytes;
         let mut marks = terminal.marks.lock();
         let mut ahead = terminal.ahead.lock();
-        let candidates = if is_settled { ahead.0.len() } else { 1 };
+        let candidates = if is_settled { ahead.0.len() } else { ahead.0.len().min(1) };
         let mut thrown = (0..candidates).map(|first| ahead.0[first..].join("\n"));
         let thrown = thrown.find(|lines| marks.thrown_away(lines, prompt, &bytes))?;
         ahead.0.clear();

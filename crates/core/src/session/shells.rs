@@ -51,9 +51,10 @@ pub(super) fn start(word: &str) -> String {
 /// The hook behind a command stands second in a list, so that a file of settings that sets the first leaves it alone, and marks
 /// the prompts again where such a file set others. A bash older than 5.1 has no such list. Where the prompt goes nowhere, or expands
 /// nothing (`shopt -u promptvars`) and so only says that it begins, the hook itself says how a command ended, on the terminal. It says
-/// nothing of itself where commands are traced: traces have nowhere to go while it runs. Bash reads the text of a hook anew each time,
-/// and a function once, which is why it calls one; nor does that look at each prompt where all of them are as it left them. Of its
-/// variables, which the session can set, nothing but digits is taken for a number.
+/// nothing of itself where commands are traced: traces go nowhere while it runs, and where nothing is traced nothing is sent
+/// elsewhere, which would cost more than the rest of it. Nor does it look at each prompt where all of them are as it left them. Of its
+/// variables, which the session can set, nothing but digits is taken for a number, and its key is one (`00`, `0x0`): bash runs what
+/// stands in a subscript of a number.
 fn start_bash(word: &str) -> String {
     format!(
         r#"exec /bin/bash --noprofile --rcfile /dev/fd/3 -i 3<<'{word}'
@@ -74,6 +75,7 @@ bind -m $_m '"\C-^a": accept-line' '"\C-^k": kill-whole-line' '"\C-^i": kill-who
 done
 bind -m vi-command '"\C-^i": vi-insertion-mode'
 unset _m _f
+declare -A _gloveport_to=([0x0]=-)
 }} 2>/dev/null
 _gloveport() {{
 builtin set -- '\[\e]133;D;$?;{NEXT};{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" "$1" '\[\e]133;A;{word}\a\]'
@@ -85,13 +87,10 @@ _gloveport_set=$PS1$PS2$PS0
 [[ {EXPANDS} ]] || _gloveport_set=$1
 [[ -t 3 && {EXPANDS} ]] || builtin printf '\e]133;D;%s;%s;{word}\a' "$4" {NEXT} >/dev/tty
 }}
-_gloveport_prompt() {{
-[[ -t 3 && {EXPANDS} && ${{PS1-}}${{PS2-}}${{PS0-}} == "${{_gloveport_set-}}" || -z $((_gloveport_code=$?)) ]] ||
-_gloveport "$_gloveport_code" 2>/dev/null
-}}
 PS1='\$ '
 PS2='> '
-PROMPT_COMMAND=('' '{{ _gloveport_prompt; }} 3>&2 2>&-')
+PROMPT_COMMAND=('' '{{ [[ -t 3 && {EXPANDS} && ${{PS1-}}${{PS2-}}${{PS0-}} == "${{_gloveport_set-}}" || -z $((_gloveport_code=$?)) ]] ||
+_gloveport "$_gloveport_code" 2>/dev/null; }} 3>&2 2>&"${{_gloveport_to[0${{-//[^x]}}0]:-2}}"')
 ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) || PROMPT_COMMAND=("${{PROMPT_COMMAND[1]}}")
 {word}"#
     )

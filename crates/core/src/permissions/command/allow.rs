@@ -29,6 +29,7 @@ const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
             "--output",
             "--output-directory",
             "--export-marks",
+            "--attr-source",
             "--open-files-in-pager",
             "-O",
             "--upload-pack",
@@ -131,7 +132,7 @@ const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
 const AWK: &[&str] = &["-f", "--file", "-E", "--exec", "-i", "--include", "-l", "--load"];
 
 /// A file that is written, and another interpreter.
-const PIP: &[&str] = &["--log", "--log-file", "--python"];
+const PIP: &[&str] = &["--log", "--log-file", "--python", "--report"];
 
 /// An allow list at work on one command line.
 #[derive(Debug)]
@@ -222,9 +223,12 @@ impl AllowList {
 
 /// Whether a word of `git` is followed by a file that its subcommand writes, where the same word of another says something else.
 fn names_file_of_git(arguments: &[Argument], text: &str) -> bool {
-    match arguments.iter().map(Argument::marked).find(|word| !word.starts_with('-')) {
-        Some("archive" | "format-patch") => is_option(text, "-o"),
-        Some("bundle") => text == "create",
+    let mut words = arguments.iter().map(Argument::marked).filter(|word| !word.starts_with('-'));
+    match words.next() {
+        Some("archive" | "format-patch" | "bugreport" | "diagnose" | "mailsplit" | "index-pack") => {
+            is_option(text, "-o")
+        }
+        Some("bundle") => text == "create" && words.next() == Some("create"),
         _ => false,
     }
 }

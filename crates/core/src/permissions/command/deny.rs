@@ -77,7 +77,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         ],
         "changes users",
     ),
-    (&["hwclock", "ntpdate", "rdate"], "sets the clock of the machine"),
+    (&["adjtimex", "chronyd", "ntpd", "rdate"], "sets the clock of the machine"),
     (&["modprobe", "rmmod", "insmod", "lsmod", "depmod", "kmod"], "touches kernel modules"),
     (&["chown", "chgrp"], "gives files to another user"),
 ];

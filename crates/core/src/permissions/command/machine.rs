@@ -7,24 +7,30 @@ use super::deny::{has_option, operands};
 pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
     let what = match name {
         "date" if sets_clock(arguments) => "the clock",
-        "timedatectl" if sets_first(arguments, &[]) => "the clock",
+        "timedatectl" if sets_by_verb(arguments, &[]) => "the clock",
+        "hwclock" if arguments.iter().any(|word| !READS_CLOCK.contains(&word.marked())) => "the clock",
+        "ntpdate" if !has_option(arguments, "q", "") => "the clock",
         "hostname" | "domainname" | "nisdomainname" | "ypdomainname"
             if operands(arguments).next().is_some() || has_option(arguments, "F", "file") =>
         {
             "the name"
         }
-        "hostnamectl" if sets_first(arguments, &["hostname", "icon-name", "chassis", "deployment", "location"]) => {
+        "hostnamectl" if sets_by_verb(arguments, &["hostname", "icon-name", "chassis", "deployment", "location"]) => {
             "the name"
         }
-        "localectl" if sets_first(arguments, &[]) => "the language",
+        "scutil" if has_option(arguments, "", "set") => "the name",
+        "localectl" if sets_by_verb(arguments, &[]) => "the language",
         _ => return None,
     };
     Some(format!("'{name}' sets {what} of the machine"))
 }
 
-/// `-s` by itself or behind letters that take no value, or a time: digits that are no value of an option.
+const READS_CLOCK: [&str; 9] = ["-r", "--show", "--get", "-v", "--verbose", "-u", "--utc", "-l", "--localtime"];
+
+/// `-s` by itself or behind letters that take no value, or a time: four digits or more that are no value of an option. Behind the `-j` of
+/// other systems they are only shown.
 fn sets_clock(arguments: &[Argument]) -> bool {
-    let mut is_value = false;
+    let (mut is_value, mut is_shown) = (false, false);
     arguments.iter().map(Argument::marked).any(|word| {
         if std::mem::take(&mut is_value) {
             return false;
@@ -37,17 +43,22 @@ fn sets_clock(arguments: &[Argument]) -> bool {
                 !name.is_empty() && "set".starts_with(name)
             }
             (None, Some(letters)) => {
-                let end = letters.find(['s', 'd', 'f', 'r', 'I']).unwrap_or(letters.len());
-                is_value = end + 1 == letters.len() && letters[end..].starts_with(['d', 'f', 'r']);
+                let end = letters.find(['s', 'd', 'f', 'r', 'v', 'I']).unwrap_or(letters.len());
+                is_value = end + 1 == letters.len() && letters[end..].starts_with(['d', 'f', 'r', 'v']);
+                is_shown |= letters[..end].contains('j');
                 letters[end..].starts_with('s')
             }
-            (None, None) => !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'),
+            (None, None) => {
+                let digits = word.split('.').next().unwrap_or_default();
+                !is_shown && digits.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+            }
         }
     })
 }
 
-/// Whether the first word sets something: `set-time`, or one of these with more behind it.
-fn sets_first(arguments: &[Argument], names: &[&str]) -> bool {
-    let mut words = operands(arguments).map(Argument::marked);
-    words.next().is_some_and(|first| first.starts_with("set-") || (names.contains(&first) && words.next().is_some()))
+/// Whether a word sets something: `set-time`, or one of these with more behind it.
+fn sets_by_verb(arguments: &[Argument], names: &[&str]) -> bool {
+    let words: Vec<&str> = operands(arguments).map(Argument::marked).collect();
+    let position = words.iter().position(|word| names.contains(word));
+    words.iter().any(|word| word.starts_with("set-")) || position.is_some_and(|position| position + 1 < words.len())
 }

@@ -8,7 +8,7 @@ use super::deny;
 pub(super) fn starts_denied(name: &str, value: &str) -> bool {
     let is_denied = |word: &str| deny::is_denied(word.trim_matches(['\'', '"']).rsplit('/').next().unwrap_or(word));
     (is_program(name) && value.split_ascii_whitespace().any(is_denied))
-        || (name.ends_with("RUSTFLAGS") && value.contains("linker"))
+        || ((name.ends_with("RUSTFLAGS") || name.ends_with("RUSTDOCFLAGS")) && value.contains("linker"))
         || (name == "ZIP" && value.contains("TT"))
 }
 
@@ -51,7 +51,6 @@ pub(super) const NAMES: &[&str] = &[
     "CARGO_BUILD_RUSTDOC",
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_HOME",
-    "CARGO_REGISTRY_CREDENTIAL_PROVIDER",
     "CCACHE_COMPILER",
     "CCACHE_PREFIX",
     "CDPATH",
@@ -298,7 +297,7 @@ pub(super) fn is_poison(name: &str) -> bool {
         || FAMILIES.iter().any(|prefix| name.starts_with(prefix))
         // npm does not mind the case of these.
         || name.get(..11).is_some_and(|prefix| prefix.eq_ignore_ascii_case("npm_config_"))
-        || (name.starts_with("CARGO_") && ["_RUNNER", "_WRAPPER", "_LINKER"].iter().any(|end| name.ends_with(end)))
+        || (name.starts_with("CARGO_") && ["_RUNNER", "_WRAPPER", "_LINKER", "_CREDENTIAL_PROVIDER", "_CREDENTIAL_PROVIDERS"].iter().any(|end| name.ends_with(end)))
         || (name.starts_with("CMAKE_") && name.ends_with("_LAUNCHER"))
 }
 

@@ -329,7 +329,7 @@ pub(super) const SHELLS_WITH_MORE: &[&str] =
 pub(super) const GNU: &[&str] = &[
     "rm", "rmdir", "mv", "cp", "ln", "dd", "chmod", "chown", "chgrp", "find", "xargs", "env", "nice", "nohup",
     "timeout", "stdbuf", "tee", "sort", "split", "shred", "truncate", "unlink", "install", "chroot", "touch", "cat",
-    "make", "time",
+    "make", "time", "date",
 ];
 /// Shells with a language of their own.
 pub(super) const FOREIGN_SHELLS: &[&str] = &[

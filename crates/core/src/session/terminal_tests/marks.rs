@@ -115,10 +115,10 @@ async fn nothing_that_a_session_does_to_its_shell_costs_it_the_ends_of_its_comma
         ("set -u; unset _gloveport", "out"),
         ("trap 'true' DEBUG; shopt -s extdebug", "out"),
         ("unset -f _gloveport", "out"),
-        ("unset -f _gloveport_prompt", "out"),
-        ("set -ET; trap 'true' ERR RETURN", "out"),
         // What a number of bash's own would run.
         ("echo 'a[$(touch bad)]' >n; read -r _gloveport <n", "out"),
+        ("read -r k <n; kx=$k x=$k; unset _gloveport_to", "out"),
+        ("read -r k <n; kx=$k x=$k; unset _gloveport_to; _gloveport_to=()", "out"),
         ("_gloveport=9223372036854775807", "out"),
         ("_gloveport=99999999999999999999", "out"),
         ("_gloveport=-08", "out"),

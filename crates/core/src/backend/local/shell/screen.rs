@@ -64,7 +64,7 @@ impl Screen {
         Ok(Self { master, set, leader, buffer: Mutex::new(vec![0; READ_BYTES]), looking: Mutex::new(()) })
     }
 
-    /// As [`Screen::read`], where nobody looks on: else what is there is theirs, who sleep until more comes, and what they leave
+    /// As [`Screen::read`], where nobody looks on: else what is there is theirs, who wait until more comes, and what they leave
     /// wakes the driver again.
     pub(super) fn read_unless_looked_on(&self, record: impl FnOnce(&[u8], &dyn Fn() -> bool)) -> Found {
         if self.looking.is_locked() { Found::Rest(0) } else { self.read(record) }
@@ -165,30 +165,35 @@ impl Screen {
             if is_over() || taken >= LOOK_BYTES || left.is_zero() || !recorder.has_room() {
                 return;
             }
-            self.wait(left);
+            self.wait(left, is_over);
         }
     }
 
-    /// Waits for output, at most for `time`. Awake as long as nobody else has the processor for long meanwhile: to be woken takes as long as
-    /// what a shell does for a small command. The kernel's own thread that carries what is printed has its turns. Where there is more to do,
-    /// who sleeps is woken sooner than who has given up its turn.
-    fn wait(&self, time: Duration) {
+    /// Waits for output, or until `is_over`, at most for `time`. Awake as long as nobody else has the processor for long meanwhile: to be
+    /// woken takes as long as what a shell does for a small command. The kernel's own thread that carries what is printed has its turns.
+    /// Where there is more to do, who sleeps is woken sooner than who has given up its turn. That the other side was closed is seen only by
+    /// who sleeps, or at the end.
+    fn wait(&self, time: Duration, is_over: &dyn Fn() -> bool) {
         let begin = Instant::now();
         let mut turn = begin;
-        while ioctl_fionread(&self.master) == Ok(0) {
+        loop {
+            match ioctl_fionread(&self.master) {
+                Ok(0) if !is_over() => {}
+                Ok(_) => return,
+                Err(_) => break,
+            }
             std::thread::yield_now();
             let now = Instant::now();
-            let left = time.saturating_sub(now - begin);
-            if left.is_zero() {
+            if now - begin >= time {
                 return;
             }
             if now - turn > TURN {
-                let mut master = [PollFd::new(&self.master, PollFlags::IN)];
-                let _ = poll(&mut master, Timespec::try_from(left).ok().as_ref());
-                return;
+                break;
             }
             turn = now;
         }
+        let mut master = [PollFd::new(&self.master, PollFlags::IN)];
+        let _ = poll(&mut master, Timespec::try_from(time.saturating_sub(begin.elapsed())).ok().as_ref());
     }
 }
 

@@ -50,6 +50,9 @@ fn a_listed_program_writes_no_file_that_an_option_names() {
         "git format-patch -o x -1",
         "git format-patch --output-directory=x -1",
         "git format-patch --output-dir x -1",
+        "git --attr-source HEAD archive -o x.tar HEAD",
+        "git bugreport -o x",
+        "git index-pack -o x y",
         "git bundle create x HEAD",
         "git fast-export --export-marks=x HEAD",
         "sdiff -o x a b",
@@ -66,7 +69,7 @@ fn a_listed_program_writes_no_file_that_an_option_names() {
     for command in [
         "git archive HEAD",
         "git format-patch -1 --stdout",
-        "git bundle verify x",
+        "git bundle verify create",
         "git ls-files -o",
         "git commit -o a -m x",
         "git log --oneline",

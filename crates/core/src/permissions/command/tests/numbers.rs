@@ -25,7 +25,7 @@ pub(super) const STOPPED: &[&str] = &[
     "x=$(cat f); declare a[x]=1",
     "a=(1 2); read -r x < f; builtin unset a[x]",
     "read -r _gloveport < f",
-    "unset _gloveport_set",
+    "unset _gloveport_to",
     "x=$(cat f); let y=x+1",
     "x=$(cat f); let \"y = $x\"",
     "declare -i n; n=$(cat f)",
