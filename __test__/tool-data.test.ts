@@ -45,6 +45,7 @@ const EXEC = fields<ShellExecData>({
   beforeExitCode: true,
   timedOut: true,
   torn: true,
+  thrownAway: true,
   waitsForInput: true,
   stopped: true,
 })
@@ -55,6 +56,7 @@ const VIEW = fields<ShellViewData>({
   atPrompt: true,
   stopped: true,
   torn: true,
+  thrownAway: true,
   waitsForInput: true,
   fullScreen: true,
 })
@@ -109,6 +111,7 @@ test('a command of a session is told in one shape, however far it came', async (
     spillPath: null,
     spillBytes: null,
     torn: false,
+    thrownAway: null,
     waitsForInput: false,
     stopped: false,
   }

@@ -54,6 +54,11 @@ export interface ShellExecData extends SessionData, OutputData, EndData {
   readonly timedOut: boolean
   /** Whether the shell ran another line, as another program that reads the same terminal took a part of this one. */
   readonly torn: boolean
+  /**
+   * The lines that were typed while something ran before and that it did not read, one behind the other: the shell ran none of them. Told
+   * once.
+   */
+  readonly thrownAway: string | null
   /** Whether it goes on because it asks for input. */
   readonly waitsForInput: boolean
   /** Whether it is stopped, as by Ctrl-Z, and has not ended. */
@@ -68,6 +73,11 @@ export interface ShellViewData extends SessionData, OutputData, EndData {
   readonly stopped: boolean
   /** Whether the shell ran another line than the one that was typed last at its prompt, or none: another program took a part of it. */
   readonly torn: boolean
+  /**
+   * The lines that were typed while something ran before and that it did not read, one behind the other: the shell ran none of them. Told
+   * once.
+   */
+  readonly thrownAway: string | null
   /** Whether what runs asks for a line: the kernel says that it reads the terminal, and the last line has no end. */
   readonly waitsForInput: boolean
   /** Whether `output` is the screen of a full-screen program. */

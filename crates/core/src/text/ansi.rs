@@ -14,6 +14,10 @@ pub struct AnsiStripper {
     carriage_return: bool,
     /// Something stands in the line already.
     in_line: bool,
+    /// Whether moves of the cursor part what is printed before and behind them.
+    parts: bool,
+    /// What stands for such a move where text follows.
+    gap: Option<char>,
     /// The beginning of a character that the last piece cut: at most 3 bytes.
     cut: Vec<u8>,
 }
@@ -55,14 +59,14 @@ impl AnsiStripper {
     pub fn finish(&mut self, text: &mut String) {
         let cut = std::mem::take(&mut self.cut);
         self.decode(&cut, text);
-        *self = Self::default();
+        *self = Self { parts: self.parts, ..Self::default() };
     }
 
     fn decode(&mut self, bytes: &[u8], text: &mut String) {
         for chunk in bytes.utf8_chunks() {
             let mut valid = chunk.valid();
             while !valid.is_empty() {
-                if self.state == State::Text && !self.carriage_return {
+                if self.state == State::Text && !self.carriage_return && self.gap.is_none() {
                     let plain = valid.find(is_special).unwrap_or(valid.len());
                     text.push_str(&valid[..plain]);
                     self.in_line = valid[..plain].bytes().last().map_or(self.in_line, |last| last != b'\n');
@@ -98,7 +102,10 @@ impl AnsiStripper {
             // Any other escape ends the string and begins anew.
             (State::StringEscape | State::Escape, _) => self.escape(character, text),
             (State::Sequence, '\u{20}'..='\u{3F}') => {}
-            (State::Sequence, '\u{40}'..='\u{7E}') => self.state = State::Text,
+            (State::Sequence, '\u{40}'..='\u{7E}') => {
+                self.state = State::Text;
+                self.gap = self.gap.or(gap_of(character).filter(|_| self.parts && self.in_line));
+            }
             (State::Sequence, _) if character.is_ascii_control() => {}
             (State::Sequence | State::Text, _) => {
                 self.state = State::Text;
@@ -137,8 +144,11 @@ impl AnsiStripper {
         if self.state != State::Text {
             return;
         }
+        let gap = self.gap.take().filter(|_| !character.is_whitespace() && !text.ends_with(char::is_whitespace));
         if std::mem::take(&mut self.carriage_return) && character != '\n' {
             text.push('\n');
+        } else {
+            text.extend(gap);
         }
         self.in_line = character != '\n';
         if reorders(character) {
@@ -151,10 +161,28 @@ impl AnsiStripper {
 
 /// The text without terminal control.
 pub fn strip(text: &str) -> String {
-    let (mut stripper, mut plain) = (AnsiStripper::new(), String::with_capacity(text.len()));
+    stripped_by(AnsiStripper::new(), text)
+}
+
+/// The text without terminal control, with a space or a line end for each move of the cursor that parts words or lines.
+pub fn strip_parting(text: &str) -> String {
+    stripped_by(AnsiStripper { parts: true, ..AnsiStripper::new() }, text)
+}
+
+fn stripped_by(mut stripper: AnsiStripper, text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
     stripper.push(text.as_bytes(), &mut plain);
     stripper.finish(&mut plain);
     plain
+}
+
+/// What stands for a move of the cursor, by the last letter of its sequence: within the line, or to another.
+fn gap_of(last: char) -> Option<char> {
+    match last {
+        'C' | 'G' => Some(' '),
+        'B' | 'E' | 'F' | 'H' | 'd' | 'f' => Some('\n'),
+        _ => None,
+    }
 }
 
 /// Whether a sequence, or a character, is open behind `bytes`.

@@ -2,11 +2,12 @@
 //!
 //! A carriage return becomes a line end where controls are taken out ([`super::ansi`]), so that nothing hides behind it, and so does
 //! here what moves the cursor to the first column (`ESC [ G`). Of a line with many states the first and the last are kept, and the
-//! others counted, before that. A letter that is printed over itself or over its underline, as in pages of `man`, stands there once.
+//! others counted, before that. A letter that is printed over itself or over its underline, as in pages of `man`, stands there once, and
+//! what moves the cursor on parts words and lines.
 
 use std::borrow::Cow;
 
-use super::ansi::strip;
+use super::ansi::{strip, strip_parting};
 
 /// 2 states of a line are shown, and the others counted.
 const STATES: usize = 2;
@@ -17,7 +18,7 @@ const BACKSPACE: char = '\x08';
 /// Output of a program as text to be read: without terminal control, of lines that were drawn again and again the first and the last
 /// state, overprinted letters once.
 pub fn readable(output: &str) -> String {
-    strip(&last_states(&printed_once(output)))
+    strip_parting(&last_states(&printed_once(output)))
 }
 
 /// Output as it came, with only the first and the last state of each line that was drawn more than twice.
@@ -103,6 +104,23 @@ mod tests {
             ("\r1\r2\r3\r4", "1\n... [2 more state(s) of this line left out] ...\n4"),
         ] {
             assert_eq!(last_states(output), expected, "{output:?}");
+        }
+    }
+
+    /// `NameSize` was told of a table.
+    #[test]
+    fn what_moves_the_cursor_on_parts_words_and_lines() {
+        for (output, expected) in [
+            ("Name\x1b[20CSize", "Name Size"),
+            ("Name\x1b[0m\x1b[24G\x1b[1mSize\x1b[0m", "Name Size"),
+            ("Name \x1b[20CSize\x1b[5C\n", "Name Size\n"),
+            ("one\x1b[2;1Htwo\x1b[1Bthree\x1b[Efour\x1b[5dfive", "one\ntwo\nthree\nfour\nfive"),
+            ("\x1b[2J\x1b[H\x1b[5Ctext\n\x1b[1m\x1b[3Cmore", "text\nmore"),
+            // As a line editor goes to the end, and back.
+            ("text\x1b[4D\x1b[K", "text"),
+            ("a\x1b[?25l\x1b[38;5;1mb", "ab"),
+        ] {
+            assert_eq!(readable(output), expected, "{output:?}");
         }
     }
 

@@ -33,6 +33,8 @@ pub(super) struct CommandFacts {
     pub(super) stopped: bool,
     /// Whether another program took a part of the line.
     pub(super) torn: bool,
+    /// Lines that were typed ahead of it, and that its shell threw away.
+    pub(super) thrown_away: Option<String>,
 }
 
 impl CommandFacts {

@@ -28,7 +28,6 @@ use crate::tool::shell_input::judged_lines;
 use crate::tool::taking::{TAKE, reads_on};
 use crate::tool::terminal::terminal_of;
 use crate::tool::terminal_view::look;
-use crate::tool::terminal_view::of_thrown_away;
 use crate::tool::torn;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -401,9 +400,7 @@ impl Tool for ShellWrite {
             if let Some(note) = torn::note(&session, terminal).filter(|_| is_at_prompt && self.text().is_some()) {
                 result.text.push_str(&format!("\n\n{note}"));
             }
-            if let Some(thrown) = thrown {
-                result.text.insert_str(0, &(of_thrown_away(&thrown) + "\n"));
-            }
+            torn::tell_thrown_away(&mut result, thrown);
             if settled == Settled::Busy {
                 result.text.push_str("\n\n(It still prints; look again with `shell_view`.)");
             }

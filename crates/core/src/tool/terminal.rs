@@ -29,7 +29,6 @@ use crate::tool::command_output::{Told, tell};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, over};
 use crate::tool::going_on::{going_on, started};
 use crate::tool::no_session::not_open;
-use crate::tool::terminal_view::of_thrown_away;
 use crate::tool::torn;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
 
@@ -128,9 +127,7 @@ impl Tool for ShellExec {
             let mut result = ran.inspect_err(|_| {
                 terminal.typed_ahead(thrown.iter().flat_map(|lines| lines.lines()).map(str::to_owned))
             })?;
-            if let Some(thrown) = thrown {
-                result.text.insert_str(0, &(of_thrown_away(&thrown) + "\n"));
-            }
+            torn::tell_thrown_away(&mut result, thrown);
             if let Some(last) = last {
                 result.text.insert_str(0, &last.said);
                 if let Some(data) = &mut result.data {

@@ -27,6 +27,7 @@ use crate::session::terminal::ShellState;
 use crate::text::ours::set_off;
 use crate::text::shown::shown_in_line;
 use crate::tool::no_session::unknown;
+use crate::tool::torn::of_thrown_away;
 use crate::tool::{Group, Need, Part, Spec, Tool, ToolResult, View};
 
 /// The input of `shell_view`.
@@ -147,28 +148,19 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
             None => format!("--- COMMAND FINISHED (exit code {code}) ---"),
         });
     }
-    if let Some(thrown) = thrown {
-        text.push_str(&format!("\n{}", of_thrown_away(&thrown)));
+    if let Some(thrown) = &thrown {
+        text.push_str(&format!("\n{}", of_thrown_away(thrown)));
     }
     let (file, file_bytes) = older_of(&fresh);
     let torn = session.terminal.as_ref().is_some_and(|terminal| terminal.torn().is_some());
     let exit_code = code.or_else(|| session.process.ended()?.exit_code);
     let data = json!({
         "id": session.id, "running": is_open && !at_prompt, "open": is_open, "atPrompt": is_open && at_prompt, "exitCode": exit_code,
-        "stopped": stop.is_some(), "torn": torn, "signal": signal(session),
+        "stopped": stop.is_some(), "torn": torn, "thrownAway": thrown, "signal": signal(session),
         "fullScreen": is_full_screen, "waitsForInput": asks, "output": output, "droppedBytes": fresh.dropped, "more": fresh.more,
         "spillPath": file, "spillBytes": file_bytes, "ceiling": ceiling(session),
     });
     (ToolResult { truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }, code)
-}
-
-/// What is said of lines that were typed ahead and thrown away.
-pub(super) fn of_thrown_away(lines: &str) -> String {
-    format!(
-        "(What ran did not read what was typed while it ran, and the shell runs nothing that is typed ahead. Run it with `shell_exec`, where \
-         it is a command: {})",
-        shown_in_line(lines)
-    )
 }
 
 /// What a session printed since the last look, and that it ended where it did; with the code of a command that ended meanwhile.

@@ -29,10 +29,12 @@ async fn a_line_that_nobody_read_is_told_not_to_have_run_and_is_no_output() {
         }
         let next = exec(&toolset, "echo next; ls made").await;
         assert!(next.text.starts_with(NOTE), "{typed:?}: {}", next.text);
+        assert_eq!(next.data.as_ref().unwrap()["thrownAway"], json!(typed));
         assert!(!next.data.as_ref().unwrap()["before"].as_str().unwrap().contains("touch"), "{:?}", next.data);
         assert!(next.text.contains("No such file"), "{typed:?}: {}", next.text);
         // Told once.
-        assert_eq!(exec(&toolset, "echo after").await.text, "after");
+        let after = exec(&toolset, "echo after").await;
+        assert_eq!((after.text.as_str(), &after.data.unwrap()["thrownAway"]), ("after", &json!(null)));
     }
 }
 
