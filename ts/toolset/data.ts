@@ -78,7 +78,10 @@ export interface ShellViewData extends SessionData, OutputData, EndData {
    * once.
    */
   readonly thrownAway: string | null
-  /** Whether what runs asks for a line: the kernel says that it reads the terminal, and the last line has no end. */
+  /**
+   * Whether what runs asks for a line, or draws a full screen and waits for a key: the kernel says that it reads the terminal, and the last
+   * line has no end.
+   */
   readonly waitsForInput: boolean
   /** Whether `output` is the screen of a full-screen program. */
   readonly fullScreen: boolean

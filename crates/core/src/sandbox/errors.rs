@@ -14,6 +14,20 @@ pub fn not_in_sandbox(path: &str, readable: &[String]) -> Error {
     .with_details(json!({ "readableRoots": readable }))
 }
 
+/// A command was given no directory, and the one in which it would begin lies in no mount.
+pub fn nowhere_to_begin(path: &str, readable: &[String]) -> Error {
+    Error::new(
+        ErrorKind::PathNotInSandbox,
+        format!(
+            "A command has no directory to begin in: '{}' lies in no mount. Give `cwd`, in one of these: {}.",
+            Shown(path),
+            listed(readable)
+        ),
+    )
+    .with_path(path)
+    .with_details(json!({ "readableRoots": readable }))
+}
+
 /// `path` can be read but not written.
 pub fn not_writable(path: &str, writable: &[String]) -> Error {
     Error::new(

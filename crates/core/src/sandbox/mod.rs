@@ -17,6 +17,6 @@ mod tests;
 
 pub use construct::{PathConfig, Sandbox};
 pub use derive::Allowances;
-pub use errors::{file_too_large, not_in_sandbox, not_writable, suffix_not_allowed};
+pub use errors::{file_too_large, not_in_sandbox, not_writable, nowhere_to_begin, suffix_not_allowed};
 pub use mount::{Mount, MountMode};
 pub use table::{Located, MountEntry, MountId, MountTable};

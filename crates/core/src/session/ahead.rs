@@ -22,18 +22,22 @@ const BYTES: usize = 4 << 10;
 
 /// The lines that were typed into what runs, the oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Ahead(Vec<String>);
+pub(super) struct Ahead {
+    lines: Vec<String>,
+    /// Those that were found to be thrown away, and that nobody was told of.
+    thrown: Option<String>,
+}
 
 impl Ahead {
     pub(super) fn add(&mut self, lines: impl IntoIterator<Item = String>) {
-        self.0.extend(lines.into_iter().filter(|line| !line.trim().is_empty()));
+        self.lines.extend(lines.into_iter().filter(|line| !line.trim().is_empty()));
         let mut bytes = 0;
         let fits = |line: &&String| {
             bytes += line.len();
             bytes <= BYTES
         };
-        let kept = self.0.iter().rev().take(LINES).take_while(fits).count();
-        self.0.drain(..self.0.len() - kept);
+        let kept = self.lines.iter().rev().take(LINES).take_while(fits).count();
+        self.lines.drain(..self.lines.len() - kept);
     }
 }
 
@@ -43,6 +47,11 @@ impl Terminal {
         self.ahead.lock().add(lines);
     }
 
+    /// The lines that were found to be thrown away ([`Session::find_thrown_away`]). They count as told.
+    pub fn take_thrown_away(&self) -> Option<String> {
+        self.ahead.lock().thrown.take()
+    }
+
     /// Where the prompt ends that is there.
     fn prompt_end(&self) -> Option<u64> {
         self.marks.lock().last().filter(|mark| mark.kind == Kind::Prompt).map(|mark| mark.to)
@@ -50,11 +59,11 @@ impl Terminal {
 }
 
 impl Session {
-    /// The lines that were typed into what ran before and that its shell threw away; told once. What the shell showed of them is no output
-    /// from then on.
-    pub async fn thrown_away(&self, terminal: &Terminal) -> Option<String> {
-        if terminal.ahead.lock().0.is_empty() || terminal.state() != ShellState::AtPrompt || terminal.is_plain() {
-            return None;
+    /// Finds the lines that were typed into what ran before and that its shell threw away. What the shell showed of them is no output from
+    /// then on.
+    pub async fn find_thrown_away(&self, terminal: &Terminal) {
+        if terminal.ahead.lock().lines.is_empty() || terminal.state() != ShellState::AtPrompt || terminal.is_plain() {
+            return;
         }
         let begun = Instant::now();
         loop {
@@ -62,13 +71,13 @@ impl Session {
             let is_shown = self.process.quiet_for() >= QUIET || begun.elapsed() >= NEVER_QUIET;
             let is_settled = reads && is_shown || begun.elapsed() >= BEGIN;
             let position = self.process.position();
-            if let Some(thrown) = self.shown_at_prompt(terminal, position, is_settled) {
-                return Some(thrown);
+            if self.finds_at_prompt(terminal, position, is_settled) {
+                return;
             }
             if is_settled {
                 // All of them were read.
-                terminal.ahead.lock().0.clear();
-                return None;
+                terminal.ahead.lock().lines.clear();
+                return;
             }
             tokio::select! {
                 () = self.process.changed(position) => {}
@@ -77,20 +86,22 @@ impl Session {
         }
     }
 
-    /// Those of the lines that the shell has shown behind its prompt until `position`: all, and where it shows no more the last ones, or
-    /// none. Before that the first of two that are the same would be taken for the last.
-    fn shown_at_prompt(&self, terminal: &Terminal, position: u64, is_settled: bool) -> Option<String> {
-        let prompt = terminal.prompt_end()?;
+    /// Whether the shell has shown some of the lines behind its prompt until `position`: all, and where it shows no more the last ones.
+    /// Before that the first of two that are the same would be taken for the last.
+    fn finds_at_prompt(&self, terminal: &Terminal, position: u64, is_settled: bool) -> bool {
+        let Some(prompt) = terminal.prompt_end() else { return false };
         let most = usize::try_from(position.saturating_sub(prompt)).unwrap_or(usize::MAX).min(SHOWN_BYTES);
         // No lock is held meanwhile: whoever takes output locks the marks within that.
         let bytes = self.process.read(prompt, most).bytes;
         let mut marks = terminal.marks.lock();
         let mut ahead = terminal.ahead.lock();
-        let candidates = if is_settled { ahead.0.len() } else { ahead.0.len().min(1) };
-        let mut thrown = (0..candidates).map(|first| ahead.0[first..].join("\n"));
-        let thrown = thrown.find(|lines| marks.thrown_away(lines, prompt, &bytes))?;
-        ahead.0.clear();
-        Some(thrown)
+        let candidates = if is_settled { ahead.lines.len() } else { ahead.lines.len().min(1) };
+        let mut thrown = (0..candidates).map(|first| ahead.lines[first..].join("\n"));
+        let Some(thrown) = thrown.find(|lines| marks.thrown_away(lines, prompt, &bytes)) else { return false };
+        ahead.lines.clear();
+        let before = ahead.thrown.take().map_or_else(String::new, |before| before + "\n");
+        ahead.thrown = Some(before + &thrown);
+        true
     }
 }
 
@@ -102,10 +113,10 @@ mod tests {
     fn the_last_lines_are_remembered_within_bounds() {
         let mut ahead = Ahead::default();
         ahead.add((0..40).map(|line| format!("line {line}")).chain([" ".to_owned(), String::new()]));
-        assert_eq!((ahead.0.len(), ahead.0[0].as_str(), ahead.0[15].as_str()), (16, "line 24", "line 39"));
+        assert_eq!((ahead.lines.len(), ahead.lines[0].as_str(), ahead.lines[15].as_str()), (16, "line 24", "line 39"));
         ahead.add(["x".repeat(BYTES)]);
-        assert_eq!(ahead.0, ["x".repeat(BYTES)]);
+        assert_eq!(ahead.lines, ["x".repeat(BYTES)]);
         ahead.add(["x".repeat(BYTES + 1)]);
-        assert_eq!(ahead.0, [""; 0]);
+        assert_eq!(ahead.lines, [""; 0]);
     }
 }

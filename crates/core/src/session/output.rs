@@ -43,7 +43,7 @@ impl Session {
         let mut seen = self.seen.lock();
         let end = self.process.position();
         let mut piece = self.process.read(*seen, most);
-        if end > piece.next {
+        if end > piece.next && self.process.goes_on(piece.next) {
             hold_back_line(&mut piece);
         }
         *seen = piece.next;

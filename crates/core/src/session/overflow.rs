@@ -48,7 +48,7 @@ impl Overflow {
     /// Of a command that has printed nothing; `most` bytes of its text are to be told.
     pub(super) fn new(spill: Spill, most: usize) -> Self {
         Self {
-            stripper: AnsiStripper::new(),
+            stripper: AnsiStripper::parting(),
             file: Spilling::of(Some(spill)),
             file_edges: Edges::default(),
             ends: HeadTail::new(most),

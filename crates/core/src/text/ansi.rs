@@ -3,6 +3,7 @@
 //! What goes: ECMA-48 sequences in their 7-bit and 8-bit forms (CSI with any parameters; OSC, DCS, APC, PM and SOS with
 //! their text, up to ST, BEL, CAN, SUB or the end of the line), all other controls but tab and line feed. A carriage
 //! return becomes a line end where something stands before it in its line, so that overprinted text cannot hide. Controls that reorder text become visible.
+//! Where that is asked for, a sequence that moves the cursor on leaves a space or a line end.
 
 use super::encoding::whole_characters;
 
@@ -18,6 +19,8 @@ pub struct AnsiStripper {
     parts: bool,
     /// What stands for such a move where text follows.
     gap: Option<char>,
+    /// What was printed last is a blank.
+    behind_blank: bool,
     /// The beginning of a character that the last piece cut: at most 3 bytes.
     cut: Vec<u8>,
 }
@@ -40,6 +43,11 @@ impl AnsiStripper {
     /// At the beginning of a stream.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The same, which leaves a space or a line end for each sequence that moves the cursor on.
+    pub fn parting() -> Self {
+        Self { parts: true, ..Self::default() }
     }
 
     /// Appends what remains of `bytes` to `text`. Bytes that are not UTF-8 become U+FFFD, unless they are 8-bit controls.
@@ -69,7 +77,10 @@ impl AnsiStripper {
                 if self.state == State::Text && !self.carriage_return && self.gap.is_none() {
                     let plain = valid.find(is_special).unwrap_or(valid.len());
                     text.push_str(&valid[..plain]);
-                    self.in_line = valid[..plain].bytes().last().map_or(self.in_line, |last| last != b'\n');
+                    if let Some(last) = valid[..plain].chars().next_back() {
+                        self.in_line = last != '\n';
+                        self.behind_blank = last.is_whitespace();
+                    }
                     valid = &valid[plain..];
                 }
                 let mut rest = valid.chars();
@@ -104,7 +115,10 @@ impl AnsiStripper {
             (State::Sequence, '\u{20}'..='\u{3F}') => {}
             (State::Sequence, '\u{40}'..='\u{7E}') => {
                 self.state = State::Text;
-                self.gap = self.gap.or(gap_of(character).filter(|_| self.parts && self.in_line));
+                if let Some(gap) = gap_of(character).filter(|_| self.parts && self.in_line) {
+                    // A move to another line counts for more than one within it.
+                    self.gap = self.gap.filter(|before| *before == '\n').or(Some(gap));
+                }
             }
             (State::Sequence, _) if character.is_ascii_control() => {}
             (State::Sequence | State::Text, _) => {
@@ -144,13 +158,17 @@ impl AnsiStripper {
         if self.state != State::Text {
             return;
         }
-        let gap = self.gap.take().filter(|_| !character.is_whitespace() && !text.ends_with(char::is_whitespace));
+        let gap = self.gap.take().filter(|gap| match gap {
+            '\n' => character != '\n',
+            _ => !character.is_whitespace() && !self.behind_blank,
+        });
         if std::mem::take(&mut self.carriage_return) && character != '\n' {
             text.push('\n');
         } else {
             text.extend(gap);
         }
         self.in_line = character != '\n';
+        self.behind_blank = character.is_whitespace();
         if reorders(character) {
             text.extend(character.escape_unicode());
         } else {
@@ -164,9 +182,9 @@ pub fn strip(text: &str) -> String {
     stripped_by(AnsiStripper::new(), text)
 }
 
-/// The text without terminal control, with a space or a line end for each move of the cursor that parts words or lines.
+/// The text without terminal control, with a space or a line end for each sequence that moves the cursor on.
 pub fn strip_parting(text: &str) -> String {
-    stripped_by(AnsiStripper { parts: true, ..AnsiStripper::new() }, text)
+    stripped_by(AnsiStripper::parting(), text)
 }
 
 fn stripped_by(mut stripper: AnsiStripper, text: &str) -> String {
@@ -179,8 +197,8 @@ fn stripped_by(mut stripper: AnsiStripper, text: &str) -> String {
 /// What stands for a move of the cursor, by the last letter of its sequence: within the line, or to another.
 fn gap_of(last: char) -> Option<char> {
     match last {
-        'C' | 'G' => Some(' '),
-        'B' | 'E' | 'F' | 'H' | 'd' | 'f' => Some('\n'),
+        'C' | 'G' | 'I' | '`' | 'a' => Some(' '),
+        'A' | 'B' | 'E' | 'F' | 'H' | 'd' | 'e' | 'f' => Some('\n'),
         _ => None,
     }
 }

@@ -116,6 +116,11 @@ mod tests {
             ("Name \x1b[20CSize\x1b[5C\n", "Name Size\n"),
             ("one\x1b[2;1Htwo\x1b[1Bthree\x1b[Efour\x1b[5dfive", "one\ntwo\nthree\nfour\nfive"),
             ("\x1b[2J\x1b[H\x1b[5Ctext\n\x1b[1m\x1b[3Cmore", "text\nmore"),
+            ("Name   \x1b[2;1HSize", "Name   \nSize"),
+            ("one\x1b[2;1H  two", "one\n  two"),
+            ("a\x1b[5C\x1b[Bb\x1b[B\x1b[5Cc", "a\nb\nc"),
+            ("a\x1b[5C\r\x1b[5Cb\x1b[5C\r\nc", "a\nb\nc"),
+            ("a\n\x1b[1A\x1b[2Kb\x1b[1Ac", "a\nb\nc"),
             // As a line editor goes to the end, and back.
             ("text\x1b[4D\x1b[K", "text"),
             ("a\x1b[?25l\x1b[38;5;1mb", "ab"),

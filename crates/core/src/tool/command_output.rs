@@ -6,7 +6,7 @@ use crate::blocking::blocking;
 use crate::exit_code::stop;
 use crate::session::CommandOutput;
 use crate::session::overflow::Finished;
-use crate::text::ansi::strip;
+use crate::text::ansi::strip_parting;
 use crate::text::head_tail::HeadTail;
 use crate::text::ours::set_off;
 use crate::text::progress::{printed_once, readable};
@@ -104,7 +104,7 @@ fn own_text_of(bytes: &[u8]) -> String {
 }
 
 fn whole_text_of(bytes: &[u8]) -> String {
-    strip(&printed_once(&String::from_utf8_lossy(bytes))).trim_end_matches('\n').to_owned()
+    strip_parting(&printed_once(&String::from_utf8_lossy(bytes))).trim_end_matches('\n').to_owned()
 }
 
 /// Both ends of a text of which `dropped` bytes before it are gone already, and how many bytes are left out in all.

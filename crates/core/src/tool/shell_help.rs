@@ -146,7 +146,13 @@ impl Tool for ShellHelp {
             settle(&session.process, COLLECT, Some(given), &view.call.deadline, || false).await?;
             let (shown, code) = look(view, &session).await;
             let text = format!("The person answered; session '{}' went on:\n{}", session.id, shown.text);
-            Ok(ToolResult::new(text, json!({ "id": session.id, "answered": true, "exitCode": code })))
+            let mut data = json!({ "id": session.id, "answered": true, "exitCode": code });
+            if let Some(thrown) =
+                shown.data.map(|mut data| data["thrownAway"].take()).filter(|thrown| !thrown.is_null())
+            {
+                data["thrownAway"] = thrown;
+            }
+            Ok(ToolResult::new(text, data))
         })
     }
 }

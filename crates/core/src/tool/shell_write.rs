@@ -338,8 +338,8 @@ impl Tool for ShellWrite {
                 self.check_typed(state)?;
             }
             let is_at_prompt = state == ShellState::AtPrompt;
-            let thrown = if is_at_prompt { session.thrown_away(terminal).await } else { None };
             if is_at_prompt {
+                session.find_thrown_away(terminal).await;
                 if self.text().is_some() {
                     terminal.check_editor(&session)?;
                 }
@@ -393,6 +393,7 @@ impl Tool for ShellWrite {
             drop(turn);
             let is_ready = || terminal.ended_since(before).is_some() && terminal.state() == ShellState::AtPrompt;
             let settled = settle(process, COLLECT, Some(given), deadline, is_ready).await?;
+            let thrown = terminal.take_thrown_away();
             let (mut result, _) = look(view, &session).await;
             if result.text.is_empty() {
                 result.text = format!("Input sent to session '{}' successfully (no output).", session.id);

@@ -122,12 +122,9 @@ impl Tool for ShellExec {
             };
             session.check_free()?;
             let terminal = terminal_of(&session)?;
-            let thrown = session.thrown_away(terminal).await;
-            let ran = self.run_in(view, &session, terminal).await;
-            let mut result = ran.inspect_err(|_| {
-                terminal.typed_ahead(thrown.iter().flat_map(|lines| lines.lines()).map(str::to_owned))
-            })?;
-            torn::tell_thrown_away(&mut result, thrown);
+            session.find_thrown_away(terminal).await;
+            let mut result = self.run_in(view, &session, terminal).await?;
+            torn::tell_thrown_away(&mut result, terminal.take_thrown_away());
             if let Some(last) = last {
                 result.text.insert_str(0, &last.said);
                 if let Some(data) = &mut result.data {
@@ -324,7 +321,7 @@ async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> Too
     let (file, file_bytes) = older_of(&fresh);
     let data = json!({
         "id": id, "running": stopped == Stopped::Nothing, "open": is_open(session), "sessionEnded": stopped == Stopped::Session, "exitCode": code, "output": output,
-        "droppedBytes": fresh.dropped, "more": fresh.more, "spillPath": file, "spillBytes": file_bytes,
+        "thrownAway": null, "droppedBytes": fresh.dropped, "more": fresh.more, "spillPath": file, "spillBytes": file_bytes,
     });
     let kind = Some(ErrorKind::Aborted.code().to_owned());
     ToolResult { is_error: true, code: kind, truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }

@@ -122,7 +122,10 @@ async fn shown(view: &View<'_>, session: &Session, is_open: bool) -> (ToolResult
     // The end first: what is told to have ended has printed all.
     let end = session.terminal.as_ref().and_then(|terminal| session.untold_end(terminal));
     let thrown = match (&session.terminal, end) {
-        (Some(terminal), Some(_)) => session.thrown_away(terminal).await,
+        (Some(terminal), Some(_)) => {
+            session.find_thrown_away(terminal).await;
+            terminal.take_thrown_away()
+        }
         _ => None,
     };
     let fresh = session.fresh_printed(view.limits.output_bytes);

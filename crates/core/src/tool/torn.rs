@@ -52,6 +52,8 @@ pub(super) fn tell_thrown_away(result: &mut ToolResult, lines: Option<String>) {
     let Some(lines) = lines else { return };
     result.text.insert_str(0, &(of_thrown_away(&lines) + "\n"));
     if let Some(data) = &mut result.data {
-        data["thrownAway"] = json!(lines);
+        // A look behind it may have found more.
+        let more = data["thrownAway"].as_str().map(|more| format!("{lines}\n{more}"));
+        data["thrownAway"] = json!(more.unwrap_or(lines));
     }
 }

@@ -20,6 +20,7 @@ use crate::blocking::blocking;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lent;
 use crate::path::VirtualPath;
+use crate::sandbox::nowhere_to_begin;
 
 /// Runs the commands of one backend.
 #[derive(Debug)]
@@ -52,18 +53,11 @@ impl LocalShell {
     /// in, unless the caller names one.
     async fn directory(&self, path: Option<VirtualPath>) -> Result<OwnedFd> {
         let path = path.unwrap_or_else(|| self.inner.working_directory.clone());
-        let begins = path == self.inner.working_directory;
-        self.opened(path).await.map_err(|error| match error.kind() {
-            ErrorKind::PathNotInSandbox if begins => Error::new(
-                error.kind(),
-                format!(
-                    "A command has no directory to begin in: '{}' lies in no mount. Give `cwd`, in one of these: {}.",
-                    self.inner.working_directory,
-                    self.inner.resolver.table().readable_roots().join(", ")
-                ),
-            ),
-            _ => error,
-        })
+        let table = self.inner.resolver.table();
+        if path == self.inner.working_directory && table.find(&path).is_none() {
+            return Err(nowhere_to_begin(path.as_str(), &table.readable_roots()));
+        }
+        self.opened(path).await
     }
 
     async fn opened(&self, path: VirtualPath) -> Result<OwnedFd> {

@@ -8,8 +8,8 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
     let what = match name {
         "date" if sets_clock(arguments) => "the clock",
         "timedatectl" if sets_by_verb(arguments, &[]) => "the clock",
-        "hwclock" if arguments.iter().any(|word| !READS_CLOCK.contains(&word.marked())) => "the clock",
-        "ntpdate" if !has_option(arguments, "q", "") => "the clock",
+        "hwclock" if arguments.iter().any(|word| !reads_clock(word.marked())) => "the clock",
+        "ntpdate" if !has_option(arguments, "qd", "help") => "the clock",
         "hostname" | "domainname" | "nisdomainname" | "ypdomainname"
             if operands(arguments).next().is_some() || has_option(arguments, "F", "file") =>
         {
@@ -25,7 +25,15 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
     Some(format!("'{name}' sets {what} of the machine"))
 }
 
-const READS_CLOCK: [&str; 9] = ["-r", "--show", "--get", "-v", "--verbose", "-u", "--utc", "-l", "--localtime"];
+/// Whether `hwclock` only tells with this word.
+fn reads_clock(word: &str) -> bool {
+    const LONG: [&str; 7] = ["show", "get", "verbose", "utc", "localtime", "help", "version"];
+    match (word.strip_prefix("--"), word.strip_prefix('-')) {
+        (Some(long), _) => LONG.contains(&long),
+        (None, Some(letters)) => !letters.is_empty() && letters.chars().all(|letter| "rvulhV".contains(letter)),
+        (None, None) => false,
+    }
+}
 
 /// `-s` by itself or behind letters that take no value, or a time: four digits or more that are no value of an option. Behind the `-j` of
 /// other systems they are only shown.

@@ -54,3 +54,35 @@ async fn a_line_that_was_read_is_told_as_ever() {
     let (before, note) = told.split_once(NOTE).unwrap_or_else(|| panic!("{told}"));
     assert!(before.contains("[three]") && note.contains(": four)"), "{told}");
 }
+
+/// What a look and a write tell of them is in `data` too, and a call that fails leaves them to the next.
+#[tokio::test]
+async fn programs_are_told_of_thrown_lines_once_by_the_first_call_that_does_not_fail() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "until_there() { until [ -e \"$1\" ]; do sleep 0.01; done; }").await;
+    let leave = async |file: &str| {
+        start(&toolset, &format!("until_there {file}")).await;
+        write(&toolset, "touch made").await;
+        std::fs::write(world.directory.path().join(file), "").unwrap();
+        while call(&toolset, "shell_list", json!({})).await.data.unwrap()[0]["running"] == json!(true) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let told = |result: &ToolResult| (result.data.as_ref().unwrap()["thrownAway"].clone(), result.text.contains(NOTE));
+    let (once, nothing) = ((json!("touch made"), true), (json!(null), false));
+
+    leave("look").await;
+    assert_eq!(told(&call(&toolset, "shell_view", json!({ "id": "s" })).await), once);
+    assert_eq!(told(&call(&toolset, "shell_view", json!({ "id": "s" })).await), nothing);
+    leave("write").await;
+    assert_eq!(told(&write(&toolset, "true").await), once);
+    leave("fail").await;
+    let refused = call(&toolset, "shell_exec", json!({ "id": "s", "command": "true", "cwd": "/" })).await;
+    assert_eq!(refused.code.as_deref(), Some("INVALID_INPUT"));
+    let cut = call(&toolset, "shell_write_to_process", json!({ "id": "s", "command": "true", "enter": false })).await;
+    assert!(cut.is_error, "{}", cut.text);
+    let next = exec(&toolset, "true").await;
+    assert_eq!(told(&next), once, "{}", next.text);
+    assert_eq!(told(&exec(&toolset, "true").await), nothing);
+}
