@@ -226,7 +226,11 @@ mod tests {
     use super::*;
 
     fn stripped(pieces: &[&[u8]]) -> String {
-        let (mut stripper, mut text) = (AnsiStripper::new(), String::new());
+        stripped_with(AnsiStripper::new(), pieces)
+    }
+
+    fn stripped_with(mut stripper: AnsiStripper, pieces: &[&[u8]]) -> String {
+        let mut text = String::new();
         for piece in pieces {
             stripper.push(piece, &mut text);
         }
@@ -297,6 +301,7 @@ mod tests {
             Just(vec![0x9B]),
             Just(b"\x1b[".to_vec()),
             Just(b"\x1b]".to_vec()),
+            "\x1b\\[[0-9;]{0,3}[ABCEFGHIadefm]".prop_map(String::into_bytes),
             Just(b"\r\n".to_vec()),
             "[\u{e9}\u{20AC}\u{1F600}\u{202E}\u{9B}\u{85}]{0,3}".prop_map(String::into_bytes),
         ];
@@ -306,15 +311,19 @@ mod tests {
     proptest! {
         #[test]
         fn leaves_no_control_and_nothing_more_to_strip(bytes in terminal_bytes()) {
-            let text = stripped(&[&bytes]);
-            prop_assert!(!text.contains(is_special), "{text:?}");
-            prop_assert_eq!(strip(&text), text);
+            for stripper in [AnsiStripper::new(), AnsiStripper::parting()] {
+                let text = stripped_with(stripper, &[&bytes]);
+                prop_assert!(!text.contains(is_special), "{text:?}");
+                prop_assert_eq!(strip(&text), text);
+            }
         }
 
         #[test]
         fn pieces_give_what_the_whole_gives(bytes in terminal_bytes(), piece in 1_usize..5) {
             let pieces: Vec<&[u8]> = bytes.chunks(piece).collect();
-            prop_assert_eq!(stripped(&pieces), stripped(&[&bytes]));
+            for stripper in [AnsiStripper::new(), AnsiStripper::parting()] {
+                prop_assert_eq!(stripped_with(stripper.clone(), &pieces), stripped_with(stripper, &[&bytes]));
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use super::running::{Runner, Running};
 use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
 use super::variables::Becomes;
-use super::{allow, bombs, deny, doubt, modes, parser, setting, terminals, variables, wrappers};
+use super::{allow, bombs, deny, doubt, machine, modes, parser, setting, terminals, variables, wrappers};
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
 pub(super) const COMMANDS: usize = 1_000;
@@ -404,7 +404,8 @@ impl<'a> Analyzer<'a> {
             list.see_command(arguments);
         }
         let Some(name) = name else { return };
-        if let Some(reason) = deny::judge(name, &arguments[1..], &self.places) {
+        let dangerous = deny::judge(name, &arguments[1..], &self.places);
+        if let Some(reason) = dangerous.or_else(|| machine::sets(name, &arguments[1..])) {
             self.deny(&reason);
         }
         if let Some(reason) = doubt::doubt(name, &arguments[1..], &self.places) {

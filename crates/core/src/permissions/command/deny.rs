@@ -8,7 +8,6 @@ use std::collections::HashSet;
 
 use super::allow::is_option;
 use super::argument::{ANY_NAME, Argument};
-use super::machine;
 use super::paths::{Places, may_match};
 
 /// Commands that are never a project's business, and what they do (TT-23, JV-8).
@@ -175,7 +174,7 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             );
             destroys.then(|| format!("'{name}' destroys what disks hold"))
         }
-        _ => machine::sets(name, arguments),
+        _ => None,
     }
 }
 
