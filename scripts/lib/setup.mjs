@@ -63,12 +63,19 @@ async function installPackages() {
   })
 }
 
+/**
+ * What is built for size keeps even the smallest functions of the standard library as calls of their own. Those that LLVM
+ * counts this much for, with 5 an instruction and less what the call itself takes, need no more room in their callers, and
+ * every call of a tool runs thousands of them.
+ */
+const INLINING = '-Cllvm-args=-inline-threshold=12'
+
 /** What the addon is made from. */
 function addonInputs(profile) {
   const sources = ['Cargo.toml', 'Cargo.lock', 'rust-toolchain.toml', 'build.rs', 'src', 'crates', '.cargo']
   const made = existsSync(join(root, addonFile)) ? digest([addonFile]) : 'missing'
   const generated = digest(['binding.js', 'binding.d.ts'])
-  return digest(sources, { profile, made, generated, RUSTFLAGS: process.env.RUSTFLAGS })
+  return digest(sources, { profile, made, generated, RUSTFLAGS: process.env.RUSTFLAGS, INLINING })
 }
 
 /**
@@ -92,17 +99,17 @@ function addonStep(profile, supervisor) {
           '--dts=binding.d.ts',
           ...(profile === 'release' ? ['--release'] : []),
         ],
-        { env: { GLOVEPORT_SUPERVISOR: supervisor, ...(profile === 'release' ? withoutPlaces() : {}) } },
+        { env: { GLOVEPORT_SUPERVISOR: supervisor, ...(profile === 'release' ? releaseFlags() : {}) } },
       ),
   }
 }
 
-/** Has the messages of other people's crates name their files without the folder of this machine that they lie in. */
-function withoutPlaces() {
+/** Has the messages of other people's crates name their files without the folder of this machine that they lie in; and {@link INLINING}. */
+function releaseFlags() {
   const sources = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'registry/src')
   const folders = existsSync(sources) ? readdirSync(sources) : []
   const given = process.env.RUSTFLAGS?.split(' ').filter(Boolean) ?? []
-  const flags = [...given, ...folders.map((folder) => `--remap-path-prefix=${join(sources, folder)}=`)]
+  const flags = [...given, INLINING, ...folders.map((folder) => `--remap-path-prefix=${join(sources, folder)}=`)]
   return { CARGO_ENCODED_RUSTFLAGS: flags.join('\u001F') }
 }
 
