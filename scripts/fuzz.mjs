@@ -1,5 +1,6 @@
 // `npm run fuzz`: builds every fuzz target and runs each for a bounded time, from the same seed and the committed inputs, so
-// that two runs on one machine try the same. `npm run fuzz -- text media` runs the named ones; `--seconds 600` looks longer.
+// that two runs on one machine try the same. `npm run fuzz -- text media` runs the named ones; `--seconds 600` looks longer,
+// and `--build` only builds.
 //
 // The pinned compiler does it, without cargo-fuzz and without a nightly: libFuzzer needs the coverage passes of LLVM, which
 // are ordinary code generation options. A sanitizer is not needed to find panics in code without `unsafe`.
@@ -37,31 +38,34 @@ const folder = join(root, 'fuzz')
 const targets = readdirSync(join(folder, 'fuzz_targets')).map((file) => file.replace(/\.rs$/, ''))
 
 function optionsOf(args) {
-  const options = { names: [], seconds: SECONDS, seed: SEED }
+  const options = { names: [], seconds: SECONDS, seed: SEED, isBuild: false }
   for (let index = 0; index < args.length; index += 1) {
     const argument = args[index]
     if (argument === '--seconds' || argument === '--seed') {
       index += 1
       options[argument.slice(2)] = Number(args[index])
+    } else if (argument === '--build') {
+      options.isBuild = true
     } else {
       options.names.push(argument)
     }
   }
   const unknown = options.names.filter((name) => !targets.includes(name))
   if (unknown.length || !(options.seconds > 0) || !Number.isInteger(options.seed)) {
-    throw new StepError(`Usage: npm run fuzz -- [--seconds N] [--seed N] [${targets.join(' | ')}]…`)
+    throw new StepError(`Usage: npm run fuzz -- [--build] [--seconds N] [--seed N] [${targets.join(' | ')}]…`)
   }
   return options
 }
 
 await runMain(async () => {
-  const { names, seconds, seed } = optionsOf(process.argv.slice(2))
+  const { names, seconds, seed, isBuild } = optionsOf(process.argv.slice(2))
   const host = /^host: (.+)$/m.exec(execFileSync('rustc', ['-vV'], { cwd: root, encoding: 'utf8' }))[1]
   const output = join(root, 'target/fuzz')
   // Not `--locked`: the lock file follows when the core gets another dependency, and is committed like any other.
   // With a target named, build scripts and macros are built without the flags.
   const build = ['build', '--release', '--manifest-path', join(folder, 'Cargo.toml'), '--target', host]
   await run('Build the fuzz targets', 'cargo', [...build, '--target-dir', output], { env: { RUSTFLAGS: FLAGS } })
+  if (isBuild) return
   const fuzz = async (name) => {
     // Found inputs go to a folder of their own; what a run begins with is only what is committed.
     const found = join(output, 'found', name)

@@ -1,9 +1,8 @@
 // `npm test`: sets up what is missing, runs every suite and ends with one line, `N passed, N failed`.
 // `npm test -- rust vitest` runs the named suites only. `docker` starts a container engine of its own where it can.
 
-import { spawnSync } from 'node:child_process'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { AT_ONCE, hasNextest, NEXTEST_REPORT } from './lib/nextest.mjs'
 import { checkRepository, generatedFiles } from './lib/repository.mjs'
 import { undrivable } from './lib/programs.mjs'
 import { forget, fromCargoTest, fromCode, fromJestJson, fromJunit, sum } from './lib/results.mjs'
@@ -12,7 +11,6 @@ import { setUp } from './lib/setup.mjs'
 import { testSnippets } from './lib/snippets.mjs'
 import { root, run, runMain, StepError } from './lib/steps.mjs'
 
-const NEXTEST_REPORT = 'target/nextest/default/junit.xml'
 const VITEST_REPORT = 'target/test-reports/vitest.json'
 const JEST_REPORT = 'target/test-reports/jest.json'
 
@@ -25,8 +23,6 @@ const TYPE_PROJECTS = [
 /** Runs a program of node_modules with this Node; a failing test is a result here, not an end. */
 const tool = (title, file, args, options) =>
   run(title, process.execPath, [join('node_modules', file), ...args], { allowFailure: true, ...options })
-
-const hasNextest = () => spawnSync('cargo', ['nextest', '--version'], { cwd: root }).status === 0
 
 /** Taken before set-up, which rebuilds what is generated. */
 const before = generatedFiles()
@@ -43,9 +39,7 @@ const suites = {
       return withSkipped(fromCargoTest(stdout, code))
     }
     forget(NEXTEST_REPORT)
-    // Half of their time they wait for commands.
-    const atOnce = Math.ceil(availableParallelism() * 1.5)
-    const args = ['nextest', 'run', '--workspace', `--test-threads=${atOnce}`]
+    const args = ['nextest', 'run', '--workspace', AT_ONCE]
     if (skipped.length) args.push('-E', `not (${skipped.map((name) => `test(${name})`).join(' | ')})`)
     const { code } = await run('Rust tests (cargo nextest)', 'cargo', args, { allowFailure: true })
     return withSkipped(fromJunit(NEXTEST_REPORT, code))

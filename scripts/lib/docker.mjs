@@ -4,19 +4,18 @@
 // names what it skips, and counts it; in CI it fails. The tests that need more than busybox do so too where an image of Debian
 // cannot be made. What an engine that did start shows is never forgiven.
 
-import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DEBIAN_IMAGE, debianObstacle, importDebian } from './debian-image.mjs'
 import { find, testEngine } from './engines.mjs'
 import { guestFile, setUpGuest } from './linux-programs.mjs'
+import { AT_ONCE, hasNextest, NEXTEST_REPORT } from './nextest.mjs'
 import { isOnPath } from './programs.mjs'
 import { forget, fromCargoTest, fromJestJson, fromJunit, sum } from './results.mjs'
 import { announce, root, run, StepError } from './steps.mjs'
 
 /** How the functions are called that tests of Rust start as processes of their own. */
 const CHILDREN = 'child_that_'
-const NEXTEST_REPORT = 'target/nextest/default/junit.xml'
 const VITEST_REPORT = 'target/test-reports/docker.json'
 
 /** The other processor that a release has a guest for, and what runs its programs here, each by itself. */
@@ -78,11 +77,11 @@ const NOT_ON_PODMAN = [
 
 /** The tests of the core. @param {readonly string[]} skipped names of tests */
 async function rustSuite(env, skipped) {
-  if (spawnSync('cargo', ['nextest', '--version'], { cwd: root }).status === 0) {
+  if (hasNextest()) {
     forget(NEXTEST_REPORT)
     // With the rest of the workspace: so what it stands on is what `rust` has built.
     const without = skipped.length ? ` and not (${skipped.map((name) => `test(${name})`).join(' | ')})` : ''
-    const args = ['nextest', 'run', '--workspace', '--features=gloveport-guest/engine-tests']
+    const args = ['nextest', 'run', '--workspace', AT_ONCE, '--features=gloveport-guest/engine-tests']
     args.push('-E', `package(gloveport-guest)${without}`)
     const { code } = await run('Container tests (Rust)', 'cargo', args, { env, allowFailure: true })
     return fromJunit(NEXTEST_REPORT, code)

@@ -172,7 +172,10 @@ export async function setUp({ profile } = {}) {
   checkNode()
   checkRust()
   await installPackages()
-  await buildAddon(profile, process.platform === 'linux' ? await buildSupervisor() : undefined)
-  if (profile === 'release') await buildGuests()
+  const supervisor = process.platform === 'linux' ? await buildSupervisor() : undefined
+  // Side by side: most of the time each of a release has one thread. What one failed with waits until the others are done.
+  const builds = [buildAddon(profile, supervisor), ...(profile === 'release' ? [buildGuests()] : [])]
+  const failed = (await Promise.allSettled(builds)).find(({ status }) => status === 'rejected')
+  if (failed) throw failed.reason
   await compileTypeScript()
 }

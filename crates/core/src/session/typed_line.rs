@@ -49,6 +49,8 @@ pub(super) struct TypedLine {
     text: Vec<Vec<u8>>,
     /// The blanks that the line begins with.
     indent: usize,
+    /// Before which of the characters of all rows the line has a blank or begins a row.
+    parted: Vec<usize>,
     /// The characters, without blanks, that the terminal itself echoes of the keys, where the line editor may not be there when they come.
     unedited: Vec<u8>,
     most: usize,
@@ -62,7 +64,16 @@ impl TypedLine {
         let text = rows.filter(|row: &Vec<u8>| !row.is_empty()).collect();
         let most = line.len().saturating_mul(TIMES).saturating_add(BYTES);
         let indent = line.len() - line.trim_start_matches(' ').len();
-        Self { from, at: Instant::now(), text, indent, unedited: Vec::new(), most, bytes: Vec::new() }
+        Self {
+            from,
+            at: Instant::now(),
+            text,
+            indent,
+            parted: parted(line),
+            unedited: Vec::new(),
+            most,
+            bytes: Vec::new(),
+        }
     }
 
     /// Typed by these keys at a shell whose line editor may not be there when they come: the terminal echoes them then.
@@ -120,10 +131,13 @@ impl TypedLine {
         let line = self.text.concat();
         let keys = [PASTED.0, &line, PASTED.1].concat();
         let mut all = keys.iter();
-        if matches!(line.first(), None | Some(b'#')) || (drawn.text == line && !drawn.is_erased()) {
+        let is_whole = drawn.text == line;
+        // Where no more than a blank is missing the characters around it stand side by side.
+        let is_glued = is_whole && self.parted.iter().any(|&index| drawn.at[index] == drawn.at[index - 1] + 1);
+        if matches!(line.first(), None | Some(b'#')) || (is_whole && !is_glued && !drawn.is_erased()) {
             Taken::Whole
         } else if drawn.text.first().is_some_and(|first| *first != CUT_OFF)
-            && drawn.text != line
+            && (is_glued || !is_whole)
             && drawn.text.iter().all(|byte| all.any(|key| key == byte))
         {
             Taken::Part(strip(&String::from_utf8_lossy(bytes)).trim().to_owned())
@@ -191,6 +205,22 @@ fn redrawn_from(bytes: &[u8]) -> Option<usize> {
         rest = shorter;
     }
     Some(rest.strip_suffix(b" \r\x1b[A")?.len())
+}
+
+/// The indices of the drawn characters of a line that follow a blank or the end of a row, but for the first.
+fn parted(line: &str) -> Vec<usize> {
+    let (mut count, mut is_behind_blank, mut indices) = (0, false, Vec::new());
+    for byte in line.bytes() {
+        if !is_drawn(byte) {
+            is_behind_blank |= matches!(byte, b' ' | b'\t' | b'\n');
+            continue;
+        }
+        if std::mem::take(&mut is_behind_blank) && count > 0 {
+            indices.push(count);
+        }
+        count += 1;
+    }
+    indices
 }
 
 fn is_drawn(byte: u8) -> bool {
@@ -393,6 +423,14 @@ mod tests {
             ("echo one two", "\x1b[Kho one two\r\n", part("ho one two")),
             ("echo one two", "echo two\r\n", part("echo two")),
             ("echo one two", "echo one\r\n", part("echo one")),
+            // Without a blank alone, or the end of a row.
+            ("echo one two", "echoone two\r\n", part("echoone two")),
+            ("echo one  two", "echo onetwo\r\n", part("echo onetwo")),
+            ("true\n\tls", "truels\r\n", part("truels")),
+            ("true\n\tls", "true\r\n\r    ls\r\n", Taken::Whole),
+            ("  true\tone ", "true\x1b[Cone\r\n", Taken::Whole),
+            ("echo é 全", "echo é 全\r\n", Taken::Whole),
+            ("echo é 全", "echo é全\r\n", part("echo é全")),
             ("echo one two", "", Taken::Unseen),
             // Between what something else prints.
             ("echo one two", "B1\r\necho one two\r\n", Taken::Among),

@@ -34,7 +34,7 @@ pub(super) fn started(view: &View<'_>, session: &Session, terminal: &Terminal) -
 
 /// What the session printed before the command that was just typed, how much of it is left out, and how what ran before ended, where nobody
 /// was told. It counts as told.
-fn before(view: &View<'_>, session: &Session, terminal: &Terminal) -> (String, u64, Option<i32>) {
+pub(super) fn before(view: &View<'_>, session: &Session, terminal: &Terminal) -> (String, u64, Option<i32>) {
     let (bytes, dropped) = session.printed_before_command(terminal);
     let (before, dropped) = before_of(&bytes, dropped, view.limits.output_bytes);
     (before, dropped, terminal.take_missed())

@@ -25,9 +25,9 @@ use crate::text::ours::set_off;
 use crate::text::progress::readable;
 use crate::text::shown::{shown_in_line, shown_to_person};
 use crate::tool::command_facts::CommandFacts;
-use crate::tool::command_output::{Told, tell};
+use crate::tool::command_output::{Told, said_before, tell};
 use crate::tool::execute::{SPENT, SUPERVISOR_LOST, command_access, over};
-use crate::tool::going_on::{going_on, started};
+use crate::tool::going_on::{before, going_on, started};
 use crate::tool::no_session::not_open;
 use crate::tool::torn;
 use crate::tool::{Group, Need, Spec, Tool, ToolResult, View};
@@ -219,7 +219,8 @@ impl ShellExec {
         let text = told.text(|output| match (code, stop) {
             _ if ran == Ran::ShellEnded => {
                 session.tells_end();
-                format!("{output}\n{}", terminated(session))
+                let gap = if output.is_empty() { "" } else { "\n" };
+                format!("{output}{gap}{}", terminated(session))
             }
             (Some(0), _) if output.is_empty() => "Command executed successfully (no output).".to_owned(),
             (Some(0), _) => output.to_owned(),
@@ -305,6 +306,7 @@ fn is_lost(session: &Session) -> bool {
 /// Ends what an aborted call had started: nobody waits for it, and whoever stopped the call believes it stopped.
 async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> ToolResult {
     let stopped = terminal.stop(session).await;
+    let (before, before_dropped, missed) = before(view, session, terminal);
     let code = session.told_end(terminal);
     let fresh = session.fresh_printed(view.limits.output_bytes);
     let (id, output) = (&session.id, plain(&fresh));
@@ -316,15 +318,27 @@ async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> Too
         }
         Stopped::Nothing => format!("a person has session '{id}', and the command goes on there"),
     };
-    let text =
-        format!("The call was aborted: {what}. Output so far:\n{}{}", or_none(&set_off(&output)), more_of(&fresh));
-    let (file, file_bytes) = older_of(&fresh);
-    let data = json!({
-        "id": id, "running": stopped == Stopped::Nothing, "open": is_open(session), "sessionEnded": stopped == Stopped::Session, "exitCode": code, "output": output,
-        "thrownAway": null, "droppedBytes": fresh.dropped, "more": fresh.more, "spillPath": file, "spillBytes": file_bytes,
-    });
+    let text = format!(
+        "{}The call was aborted: {what}. Output so far:\n{}{}",
+        said_before(&before, missed),
+        or_none(&set_off(&output)),
+        more_of(&fresh)
+    );
+    let dropped = fresh.dropped + before_dropped;
+    let facts = CommandFacts {
+        running: stopped == Stopped::Nothing,
+        exit_code: code,
+        output,
+        before,
+        before_exit_code: missed,
+        dropped_bytes: dropped,
+        more: fresh.more,
+        ..CommandFacts::of(session).with_older(fresh.older.as_ref())
+    };
+    let mut data = facts.told();
+    data["sessionEnded"] = json!(stopped == Stopped::Session);
     let kind = Some(ErrorKind::Aborted.code().to_owned());
-    ToolResult { is_error: true, code: kind, truncated: fresh.dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
+    ToolResult { is_error: true, code: kind, truncated: dropped > 0 || fresh.more, ..ToolResult::new(text, data) }
 }
 
 pub(super) fn or_none(output: &str) -> &str {

@@ -131,8 +131,26 @@ const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
 /// A program of awk in a file, and libraries.
 const AWK: &[&str] = &["-f", "--file", "-E", "--exec", "-i", "--include", "-l", "--load"];
 
-/// A file that is written, and another interpreter.
-const PIP: &[&str] = &["--log", "--log-file", "--python", "--report"];
+/// Files and directories that are written, another interpreter, and an editor.
+const PIP: &[&str] = &[
+    "--log",
+    "--log-file",
+    "--python",
+    "--report",
+    "-t",
+    "--target",
+    "--prefix",
+    "--root",
+    "--src",
+    "--source",
+    "--source-directory",
+    "-d",
+    "--dest",
+    "--destination-directory",
+    "-w",
+    "--wheel-dir",
+    "--editor",
+];
 
 /// An allow list at work on one command line.
 #[derive(Debug)]
@@ -203,7 +221,10 @@ impl AllowList {
             // `-w '%output{file}'`
             let names_output = base == "curl" && text.contains("%output{");
             let writes = base == "git" && names_file_of_git(&arguments[1..], text);
+            // A whole option and no beginning of `--prefix`.
+            let is_other = matches!(base, "pip" | "pip3") && text == "--pre";
             (is_variable || names_output || writes || options.iter().any(|option| is_option(text, option)))
+                && !is_other
                 && !matching.iter().any(|entry| entry.words.iter().any(|known| known == text))
         })?;
         Some(format!("the option '{}' of '{name}' can run or write something else", dangerous.shown()))
@@ -228,6 +249,7 @@ fn names_file_of_git(arguments: &[Argument], text: &str) -> bool {
         Some("archive" | "format-patch" | "bugreport" | "diagnose" | "mailsplit" | "index-pack") => {
             is_option(text, "-o")
         }
+        Some("mailinfo") => words.any(|word| word == text),
         Some("bundle") => text == "create" && words.next() == Some("create"),
         _ => false,
     }

@@ -10,6 +10,8 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
         "timedatectl" if sets_by_verb(arguments, &[]) => "the clock",
         "hwclock" if arguments.iter().any(|word| !reads_clock(word.marked())) => "the clock",
         "ntpdate" if !has_option(arguments, "qd", "help") => "the clock",
+        "sntp" if has_option(arguments, "sS", "step") || has_option(arguments, "", "slew") => "the clock",
+        "chronyc" if operands(arguments).any(|word| matches!(word.marked(), "makestep" | "settime")) => "the clock",
         "hostname" | "domainname" | "nisdomainname" | "ypdomainname"
             if operands(arguments).next().is_some() || has_option(arguments, "F", "file") =>
         {
@@ -18,6 +20,7 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
         "hostnamectl" if sets_by_verb(arguments, &["hostname", "icon-name", "chassis", "deployment", "location"]) => {
             "the name"
         }
+        "systemsetup" if arguments.iter().any(|word| word.marked().starts_with("-set")) => "the clock or the name",
         "scutil" if has_option(arguments, "", "set") => "the name",
         "localectl" if sets_by_verb(arguments, &[]) => "the language",
         _ => return None,
@@ -35,10 +38,10 @@ fn reads_clock(word: &str) -> bool {
     }
 }
 
-/// `-s` by itself or behind letters that take no value, or a time: four digits or more that are no value of an option. Behind the `-j` of
-/// other systems they are only shown.
+/// `-s` by itself or behind letters that take no value, or a time: four digits or more that are no value of an option, or on other
+/// systems, where `-f` says how it is written, any word. Behind their `-j` it is only shown.
 fn sets_clock(arguments: &[Argument]) -> bool {
-    let (mut is_value, mut is_shown) = (false, false);
+    let (mut is_value, mut is_shown, mut has_format) = (false, false, false);
     arguments.iter().map(Argument::marked).any(|word| {
         if std::mem::take(&mut is_value) {
             return false;
@@ -54,11 +57,13 @@ fn sets_clock(arguments: &[Argument]) -> bool {
                 let end = letters.find(['s', 'd', 'f', 'r', 'v', 'I']).unwrap_or(letters.len());
                 is_value = end + 1 == letters.len() && letters[end..].starts_with(['d', 'f', 'r', 'v']);
                 is_shown |= letters[..end].contains('j');
+                has_format |= letters[end..].starts_with('f');
                 letters[end..].starts_with('s')
             }
             (None, None) => {
                 let digits = word.split('.').next().unwrap_or_default();
-                !is_shown && digits.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+                let is_time = digits.len() >= 4 && word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+                !is_shown && (is_time || (has_format && !word.starts_with('+')))
             }
         }
     })

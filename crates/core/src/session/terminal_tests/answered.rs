@@ -11,8 +11,8 @@ use crate::backend::BoxFuture;
 use crate::call_info::CallInfo;
 use crate::error::{ErrorKind, Result};
 
-/// Reads a line, or until it is told to end.
-const ASKS: &str = "until [ -e go ] || read -t 0.02 x; do :; done; rm -f go; echo \"got [$x]\"";
+/// Reads a line, or until it is told to end. What came of it when its time was up is kept.
+const ASKS: &str = "y=; until [ -e go ] || IFS= read -r -t 0.02 x; do y=$y$x; done; rm -f go; echo \"got [$y$x]\"";
 
 /// What happens in the session while somebody is asked.
 #[derive(Debug, Clone, Copy)]

@@ -1,5 +1,6 @@
 //! Calls that are aborted, and what becomes of their commands.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use serde_json::json;
@@ -66,6 +67,26 @@ async fn an_abort_ends_the_command_and_says_what_became_of_its_session() {
     assert!(toolset.sessions().find("s").unwrap().process.ended().is_some());
     assert!(took < Duration::from_secs(3), "{took:?}");
     assert_eq!(exec(&toolset, "echo $X.").await.text, ".");
+}
+
+/// Programs found half of the fields at an abort, and what was printed before counted as the command's.
+#[tokio::test]
+async fn an_abort_tells_the_fields_that_every_command_tells_and_what_was_printed_before() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let told = exec(&toolset, "( (until [ -e go ]; do :; done; echo ear''ly) & )").await.data.unwrap();
+    fs::write(world.directory.path().join("go"), "").unwrap();
+    until_shown(&toolset, "early").await;
+    let (error, _) = aborted(&toolset, "echo re''ady; sleep 300").await;
+    let partial = error.details().unwrap()["partial"].clone();
+    let fields = |data: &Value| data.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
+    let mut expected = fields(&told);
+    expected.insert("sessionEnded".to_owned());
+    assert_eq!(fields(&partial["data"]), expected);
+    assert!(partial["data"]["before"].as_str().unwrap().contains("early"), "{partial}");
+    assert_eq!(partial["data"]["output"].as_str().unwrap().replace("^C^C", "^C"), "ready\n^C");
+    let text = partial["text"].as_str().unwrap();
+    assert!(text.starts_with("(Printed in the session before this command:)\n"), "{text}");
 }
 
 /// A call whose own time was over left its command behind in the same silence.

@@ -28,7 +28,8 @@ async fn what_is_told_as_run_is_what_was_typed_whoever_else_reads_the_terminal()
             write(&toolset, "#").await;
         }
         thief.join().unwrap();
-        while exec(&toolset, "echo clean").await.text != "clean" {
+        let clean = json!({ "id": "s", "command": "echo clean", "timeout": 0.5 });
+        while call(&toolset, "shell_exec", clean.clone()).await.text != "clean" {
             press(&toolset, &["ctrl-c"]).await;
         }
     }
@@ -51,5 +52,17 @@ async fn a_line_that_is_not_drawn_whole_is_told_as_typed() {
         let told = exec(&toolset, &long).await.text;
         assert!(told.ends_with(&"<x>".repeat(100)) && !told.contains("took a part"), "{setting}: {told}");
         assert_eq!(exec(&toolset, "true").await.text, "Command executed successfully (no output).", "{setting}");
+    }
+}
+
+/// Where the rows of a terminal end an editor draws blanks otherwise.
+#[tokio::test]
+async fn a_line_with_blanks_is_told_as_typed_at_each_width() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for width in 4..80 {
+        exec(&toolset, &format!("stty columns {width}")).await;
+        let told = exec(&toolset, "true a bc  def 'ghij k'  lmnop q rs tuv wxyz").await.text;
+        assert_eq!(told, "Command executed successfully (no output).", "{width}");
     }
 }
