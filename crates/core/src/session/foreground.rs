@@ -25,6 +25,7 @@ const OWN_TERMINAL: (u32, u32) = (5, 0);
 
 /// Whether a program waits for what is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no other system tells"))]
 pub(super) enum Waits {
     /// Until something is typed.
     On,

@@ -43,6 +43,7 @@ mod loops;
 mod machine;
 mod modes;
 mod numbers;
+mod ordinary;
 mod parser;
 pub(crate) mod paths;
 mod runners;

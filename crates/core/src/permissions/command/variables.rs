@@ -2,7 +2,7 @@
 //! ([`changes`]): an assignment, a builtin, a loop, `env`.
 
 use super::argument::{ANY_CHARACTER, is_marked, is_marker};
-use super::deny;
+use super::{deny, ordinary};
 
 /// Whether a value starts a denied program where the variable is a program with its words, as `make` and `cargo` take them.
 pub(super) fn starts_denied(name: &str, value: &str) -> bool {
@@ -279,7 +279,9 @@ pub(super) fn changes(name: &str, becomes: Becomes<'_>) -> bool {
         Becomes::Default => true,
         Becomes::Unknown => false,
     };
-    is_poison(name) || (ENCODINGS.contains(&name) && !is_known_encoding)
+    let is_ordinary =
+        matches!(becomes, Becomes::Text(text) if ordinary::is_ordinary(name, text)) || ordinary::is_data(name);
+    (is_poison(name) && !is_ordinary) || (ENCODINGS.contains(&name) && !is_known_encoding)
 }
 
 /// Whether a locale has letters whose bytes nothing else is: `C`, `POSIX`, or one that names UTF-8. One that names no encoding has one

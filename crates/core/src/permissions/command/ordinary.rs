@@ -1,0 +1,94 @@
+//! Values by which variables that name programs or their options start and load nothing: agents give them all day.
+
+/// Programs that only repeat their input, or do nothing.
+const IDLE: [&str; 5] = ["", "cat", "true", "false", ":"];
+const PAGERS: [&str; 8] =
+    ["ACK_PAGER", "BAT_PAGER", "DELTA_PAGER", "GH_PAGER", "GIT_PAGER", "MANPAGER", "PAGER", "SYSTEMD_PAGER"];
+const EDITORS: [&str; 8] =
+    ["EDITOR", "GH_EDITOR", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "HGEDITOR", "KUBE_EDITOR", "SVN_EDITOR", "VISUAL"];
+/// What git writes into commits, and whether it asks, locks or fetches more.
+const OF_GIT: [&str; 10] = [
+    "GIT_AUTHOR_DATE",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_NAME",
+    "GIT_COMMITTER_DATE",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_LFS_SKIP_SMUDGE",
+    "GIT_MERGE_AUTOEDIT",
+    "GIT_OPTIONAL_LOCKS",
+    "GIT_TERMINAL_PROMPT",
+];
+const JAVA: [&str; 9] = [
+    "ANT_OPTS",
+    "GRADLE_OPTS",
+    "JAVA_OPTS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "JRUBY_OPTS",
+    "MAVEN_OPTS",
+    "SBT_OPTS",
+    "_JAVA_OPTIONS",
+];
+const OF_NODE: [&str; 8] = [
+    "--enable-source-maps",
+    "--experimental-vm-modules",
+    "--no-deprecation",
+    "--no-warnings",
+    "--openssl-legacy-provider",
+    "--throw-deprecation",
+    "--trace-deprecation",
+    "--trace-warnings",
+];
+const SIZES_OF_NODE: [&str; 4] =
+    ["--max-old-space-size=", "--max_old_space_size=", "--max-semi-space-size=", "--stack-trace-limit="];
+const OF_GO: [&str; 6] = ["-mod=mod", "-mod=readonly", "-mod=vendor", "-buildvcs=false", "-count=1", "-trimpath"];
+const OF_PYTHON: [&str; 7] = ["", "always", "default", "error", "ignore", "module", "once"];
+
+/// Whether a variable is data whatever it becomes.
+pub(super) fn is_data(name: &str) -> bool {
+    OF_GIT.contains(&name)
+}
+
+/// Whether `text` is such a value. The markers of [`super::argument`] stand in none.
+pub(super) fn is_ordinary(name: &str, text: &str) -> bool {
+    let all = |is_ordinary: fn(&str) -> bool| text.split(' ').all(|word| word.is_empty() || is_ordinary(word));
+    match name {
+        "NODE_OPTIONS" => all(|word| OF_NODE.contains(&word) || is_number_behind(word, &SIZES_OF_NODE)),
+        "GOFLAGS" => all(|word| OF_GO.contains(&word)),
+        "MAKEFLAGS" => is_number_behind(text, &["-j"]),
+        "PYTHONWARNINGS" => OF_PYTHON.contains(&text),
+        _ if JAVA.contains(&name) => all(is_memory_of_java),
+        _ if PAGERS.contains(&name) || EDITORS.contains(&name) => IDLE.contains(&text),
+        _ => false,
+    }
+}
+
+fn is_number_behind(word: &str, beginnings: &[&str]) -> bool {
+    beginnings.iter().any(|beginning| word.strip_prefix(beginning).is_some_and(is_number))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `-Xmx2g`
+fn is_memory_of_java(word: &str) -> bool {
+    let size = ["-Xmx", "-Xms", "-Xmn", "-Xss"].iter().find_map(|option| word.strip_prefix(option));
+    size.is_some_and(|size| is_number(size.strip_suffix(['k', 'K', 'm', 'M', 'g', 'G']).unwrap_or(size)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::variables::is_poison;
+    use super::*;
+
+    #[test]
+    fn each_of_these_variables_asks_with_any_other_value() {
+        let others = ["NODE_OPTIONS", "GOFLAGS", "MAKEFLAGS", "PYTHONWARNINGS"];
+        let names = [PAGERS.as_slice(), &EDITORS, &OF_GIT, &JAVA, &others].concat();
+        assert_eq!(names.iter().filter(|name| !is_poison(name)).collect::<Vec<_>>(), Vec::<&&str>::new());
+        let asks = |name: &&str| is_ordinary(name, "./x") || is_ordinary(name, "cat ./x") || is_ordinary(name, "\n");
+        assert!(!names.iter().any(asks));
+    }
+}
