@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::backend::local::shell::supervised::tests::program;
+use crate::backend::local::shell::supervised::tests::{is_alive, program};
 use crate::backend::local::{LocalBackend, LocalOptions};
 use crate::backend::{Backend, CommandLimits};
 use crate::call_info::CallInfo;
@@ -70,11 +70,6 @@ async fn read_to_end(toolset: &Toolset, id: &str) -> (String, Value) {
             return (all, data);
         }
     }
-}
-
-fn is_alive(process: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
-    stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
 }
 
 #[tokio::test]

@@ -318,8 +318,9 @@ async fn stopped(view: &View<'_>, session: &Session, terminal: &Terminal) -> Too
         }
         Stopped::Nothing => format!("a person has session '{id}', and the command goes on there"),
     };
+    let torn = torn::note(session, terminal).map_or_else(String::new, |note| note + "\n");
     let text = format!(
-        "{}The call was aborted: {what}. Output so far:\n{}{}",
+        "{torn}{}The call was aborted: {what}. Output so far:\n{}{}",
         said_before(&before, missed),
         or_none(&set_off(&output)),
         more_of(&fresh)

@@ -108,8 +108,30 @@ const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
     ("tree", &["-o"]),
     ("sdiff", &["-o", "--output", "--diff-program"]),
     ("ctags", &["-f", "-o", "-L", "--options", "--options-maybe", "--libexec-dir", "--data-dir", "--filter"]),
-    ("pip", PIP),
-    ("pip3", PIP),
+    (
+        "pip",
+        // Files and directories that are written, another interpreter, and an editor.
+        &[
+            "--log",
+            "--log-file",
+            "--python",
+            "--report",
+            "-t",
+            "--target",
+            "--prefix",
+            "--root",
+            "--src",
+            "--source",
+            "--source-directory",
+            "-d",
+            "--dest",
+            "--destination-directory",
+            "-w",
+            "--wheel-dir",
+            "--cache-dir",
+            "--editor",
+        ],
+    ),
     (
         "make",
         &[
@@ -130,27 +152,6 @@ const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[
 
 /// A program of awk in a file, and libraries.
 const AWK: &[&str] = &["-f", "--file", "-E", "--exec", "-i", "--include", "-l", "--load"];
-
-/// Files and directories that are written, another interpreter, and an editor.
-const PIP: &[&str] = &[
-    "--log",
-    "--log-file",
-    "--python",
-    "--report",
-    "-t",
-    "--target",
-    "--prefix",
-    "--root",
-    "--src",
-    "--source",
-    "--source-directory",
-    "-d",
-    "--dest",
-    "--destination-directory",
-    "-w",
-    "--wheel-dir",
-    "--editor",
-];
 
 /// An allow list at work on one command line.
 #[derive(Debug)]
@@ -213,6 +214,7 @@ impl AllowList {
             return Some(format!("'{}' is not listed", super::super::pattern::shown(name)));
         }
         let base = name.rsplit('/').next().unwrap_or(name);
+        let base = if is_pip(base) { "pip" } else { base };
         let (_, options) = DANGEROUS_OPTIONS.iter().find(|(known, _)| *known == base)?;
         let dangerous = arguments[1..].iter().find(|word| {
             let text = word.marked();
@@ -220,11 +222,14 @@ impl AllowList {
             let is_variable = base == "make" && text.contains('=');
             // `-w '%output{file}'`
             let names_output = base == "curl" && text.contains("%output{");
-            let writes = base == "git" && names_file_of_git(&arguments[1..], text);
-            // A whole option and no beginning of `--prefix`.
-            let is_other = matches!(base, "pip" | "pip3") && text == "--pre";
-            (is_variable || names_output || writes || options.iter().any(|option| is_option(text, option)))
-                && !is_other
+            let writes = match base {
+                "git" => names_file_of_git(&arguments[1..], text),
+                "pip" => names_file_of_pip(&arguments[1..], text),
+                _ => false,
+            };
+            let is_known =
+                |option: &&str| if base == "pip" { is_option_of_pip(text, option) } else { is_option(text, option) };
+            (is_variable || names_output || writes || options.iter().any(is_known))
                 && !matching.iter().any(|entry| entry.words.iter().any(|known| known == text))
         })?;
         Some(format!("the option '{}' of '{name}' can run or write something else", dangerous.shown()))
@@ -249,10 +254,31 @@ fn names_file_of_git(arguments: &[Argument], text: &str) -> bool {
         Some("archive" | "format-patch" | "bugreport" | "diagnose" | "mailsplit" | "index-pack") => {
             is_option(text, "-o")
         }
-        Some("mailinfo") => words.any(|word| word == text),
+        // Each of its words is a file.
+        Some("mailinfo") => text == "mailinfo",
         Some("bundle") => text == "create" && words.next() == Some("create"),
         _ => false,
     }
+}
+
+/// `pip`, `pip3` or `pip3.12`.
+fn is_pip(name: &str) -> bool {
+    name.strip_prefix("pip").is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+}
+
+/// The same of `pip`.
+fn names_file_of_pip(arguments: &[Argument], text: &str) -> bool {
+    let mut words = arguments.iter().map(Argument::marked).filter(|word| !word.starts_with('-'));
+    words.next() == Some("lock") && (is_option(text, "-o") || is_option(text, "--output"))
+}
+
+/// As [`is_option`]: behind a letter that takes a value stands that (`-rrequirements.txt`), and `--pre` is whole.
+fn is_option_of_pip(word: &str, option: &str) -> bool {
+    let (Some(letter), Some(letters)) = (option.strip_prefix('-'), word.strip_prefix('-')) else { return false };
+    if letter.starts_with('-') || letters.starts_with('-') {
+        return word != "--pre" && is_option(word, option);
+    }
+    letters.find(['C', 'c', 'd', 'e', 'f', 'i', 'r', 't', 'w']).is_some_and(|at| letters[at..].starts_with(letter))
 }
 
 /// Whether a word is `option`: itself, with `=value`, or with a value glued to a single letter.

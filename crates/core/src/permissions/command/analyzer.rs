@@ -424,7 +424,7 @@ impl<'a> Analyzer<'a> {
                 self.see_value(variable, value);
             }
         }
-        for (variable, becomes) in setting::assigned(name, &arguments[1..]).unwrap_or_default() {
+        for (variable, becomes) in setting::assigned(name, &arguments[1..]) {
             self.see_assignment(&variable, becomes);
         }
         self.arrays.see(name, &arguments[1..]);

@@ -37,8 +37,8 @@ impl Arrays {
             "declare" | "typeset" | "local" => self.declare(arguments, is_array, name == "local"),
             // These take such a text for an array only where they are told that it is one.
             "export" | "readonly" if is_array => self.declare(arguments, true, false),
-            "mapfile" | "readarray" => self.names.extend(setting::variables_set(name, arguments).unwrap_or_default()),
-            "read" if is_array => self.names.extend(setting::variables_set(name, arguments).unwrap_or_default()),
+            "mapfile" | "readarray" => self.names.extend(setting::perhaps_set(name, arguments)),
+            "read" if is_array => self.names.extend(setting::perhaps_set(name, arguments)),
             "read" | "printf" | "unset" => {
                 let is_element = |word: &&Argument| word.marked().contains(['[', ANY_CHARACTER]);
                 let text = |word: &Argument| word.marked().trim_start_matches("-v").to_owned();

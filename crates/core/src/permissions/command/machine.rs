@@ -11,7 +11,7 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
         "hwclock" if arguments.iter().any(|word| !reads_clock(word.marked())) => "the clock",
         "ntpdate" if !has_option(arguments, "qd", "help") => "the clock",
         "sntp" if has_option(arguments, "sS", "step") || has_option(arguments, "", "slew") => "the clock",
-        "chronyc" if operands(arguments).any(|word| matches!(word.marked(), "makestep" | "settime")) => "the clock",
+        "chronyc" if arguments.iter().any(steps_clock) => "the clock",
         "hostname" | "domainname" | "nisdomainname" | "ypdomainname"
             if operands(arguments).next().is_some() || has_option(arguments, "F", "file") =>
         {
@@ -26,6 +26,12 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
         _ => return None,
     };
     Some(format!("'{name}' sets {what} of the machine"))
+}
+
+/// Whether a word of `chronyc` holds an order to set the clock: it takes its words for one line, or each for one.
+fn steps_clock(word: &Argument) -> bool {
+    const ORDERS: [&str; 5] = ["dfreq", "doffset", "makestep", "settime", "trimrtc"];
+    word.marked().split_ascii_whitespace().any(|order| ORDERS.contains(&order))
 }
 
 /// Whether `hwclock` only tells with this word.

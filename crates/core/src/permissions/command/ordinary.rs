@@ -1,7 +1,7 @@
 //! Values by which variables that name programs or their options start and load nothing: agents give them all day.
 
 /// Programs that only repeat their input, or do nothing.
-const IDLE: [&str; 5] = ["", "cat", "true", "false", ":"];
+const IDLE: [&str; 4] = ["cat", "true", "false", ":"];
 const PAGERS: [&str; 8] =
     ["ACK_PAGER", "BAT_PAGER", "DELTA_PAGER", "GH_PAGER", "GIT_PAGER", "MANPAGER", "PAGER", "SYSTEMD_PAGER"];
 const EDITORS: [&str; 8] =
@@ -43,7 +43,7 @@ const OF_NODE: [&str; 8] = [
 const SIZES_OF_NODE: [&str; 4] =
     ["--max-old-space-size=", "--max_old_space_size=", "--max-semi-space-size=", "--stack-trace-limit="];
 const OF_GO: [&str; 6] = ["-mod=mod", "-mod=readonly", "-mod=vendor", "-buildvcs=false", "-count=1", "-trimpath"];
-const OF_PYTHON: [&str; 7] = ["", "always", "default", "error", "ignore", "module", "once"];
+const OF_PYTHON: [&str; 6] = ["always", "default", "error", "ignore", "module", "once"];
 
 /// Whether a variable is data whatever it becomes.
 pub(super) fn is_data(name: &str) -> bool {
@@ -52,13 +52,15 @@ pub(super) fn is_data(name: &str) -> bool {
 
 /// Whether `text` is such a value. The markers of [`super::argument`] stand in none.
 pub(super) fn is_ordinary(name: &str, text: &str) -> bool {
-    let all = |is_ordinary: fn(&str) -> bool| text.split(' ').all(|word| word.is_empty() || is_ordinary(word));
+    let all = |is_ordinary: fn(&str) -> bool| text.split(' ').all(is_ordinary);
     match name {
         "NODE_OPTIONS" => all(|word| OF_NODE.contains(&word) || is_number_behind(word, &SIZES_OF_NODE)),
         "GOFLAGS" => all(|word| OF_GO.contains(&word)),
         "MAKEFLAGS" => is_number_behind(text, &["-j"]),
         "PYTHONWARNINGS" => OF_PYTHON.contains(&text),
         _ if JAVA.contains(&name) => all(is_memory_of_java),
+        // Without a pager nothing is started.
+        _ if PAGERS.contains(&name) && text.is_empty() => true,
         _ if PAGERS.contains(&name) || EDITORS.contains(&name) => IDLE.contains(&text),
         _ => false,
     }

@@ -10,6 +10,9 @@ use super::variables::Becomes;
 /// Operators of `[[` that compare numbers.
 pub(super) const COMPARISONS: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
+/// 16 letters of options stand together at the most: no builtin has as many.
+const LETTERS: usize = 16;
+
 /// What a command does to the variables of the shell.
 pub(super) enum Effect {
     Nothing,
@@ -95,13 +98,32 @@ pub(super) fn variables_set(name: &str, arguments: &[Argument]) -> Option<Vec<St
     }
 }
 
-/// The same, each with what it becomes.
-pub(super) fn assigned<'a>(name: &str, arguments: &'a [Argument]) -> Option<Vec<(String, Becomes<'a>)>> {
+/// The same, each with what it becomes; where nobody knows which, all that it may be by the names in its words.
+pub(super) fn assigned<'a>(name: &str, arguments: &'a [Argument]) -> Vec<(String, Becomes<'a>)> {
     if !is_declaration(name) {
-        return Some(variables_set(name, arguments)?.into_iter().map(|name| (name, Becomes::Unknown)).collect());
+        return perhaps_set(name, arguments).into_iter().map(|name| (name, Becomes::Unknown)).collect();
     }
     let becomes = |word: &'a Argument| Some((named(word)?, Becomes::of_word(word.marked())));
-    declared(arguments).map(becomes).collect()
+    declared(arguments).filter_map(becomes).collect()
+}
+
+/// The variables that a builtin sets by its words, or where nobody knows which all names in them.
+pub(super) fn perhaps_set(name: &str, arguments: &[Argument]) -> Vec<String> {
+    if let Some(names) = variables_set(name, arguments) {
+        return names;
+    }
+    let mut names = Vec::new();
+    for word in arguments.iter().map(Argument::marked) {
+        for text in word.split(|character: char| !(character.is_ascii_alphanumeric() || character == '_')) {
+            names.push(text.to_owned());
+        }
+        // Behind the letter of an option stands a name without a blank.
+        if let Some(letters) = word.strip_prefix('-') {
+            let letters = letters.bytes().take_while(u8::is_ascii_alphabetic).take(LETTERS).count();
+            names.extend((1..=letters).filter_map(|index| word.get(index + 1..)).map(str::to_owned));
+        }
+    }
+    names
 }
 
 /// Whether a builtin gives values by words of the form `name=text`, or takes them away.

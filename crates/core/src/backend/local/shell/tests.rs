@@ -157,10 +157,12 @@ fn timeless(outcome: ExecuteOutcome) -> ExecuteOutcome {
     ExecuteOutcome { duration_ms: 0, peak_memory_bytes: None, ..outcome }
 }
 
-/// Whether the process lives. A zombie whose parent does not care is dead.
-fn is_alive(process: &str) -> bool {
+/// Whether the process lives; none does where no number is given. A zombie whose parent does not care is dead.
+pub(crate) fn is_alive(process: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
-    stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
+    // Without a number that is the file of the machine, which names no program.
+    let state = stat.rsplit_once(')').and_then(|(_, rest)| rest.trim().chars().next());
+    state.is_some_and(|state| !"ZX".contains(state))
 }
 
 async fn returns_output_streams_and_exit_code() {

@@ -41,7 +41,7 @@ fn a_listed_program_is_not_made_to_run_another() {
 
 #[test]
 fn a_listed_program_writes_no_file_that_an_option_names() {
-    let list = ["git", "sdiff", "ctags", "pip", "pip3", "date", "hostname"];
+    let list = ["git", "sdiff", "ctags", "pip", "pip3", "pip3.12", "date", "hostname"];
     for command in [
         "git archive -o x.tar HEAD",
         "git archive -ox.tar HEAD",
@@ -68,8 +68,14 @@ fn a_listed_program_writes_no_file_that_an_option_names() {
         "pip install --src x y",
         "pip download -d x y",
         "pip wheel -wx y",
+        "pip3.12 install --target x y",
+        "pip install --cache-dir x y",
+        "pip install -Ut x y",
+        "pip lock -o x y",
+        "pip lock --output=x y",
         "pip config --editor x edit",
         "git mailinfo x y",
+        "git mailinfo -- -a -b",
         "date -s 2020-01-01",
         "hostname x",
     ] {
@@ -85,6 +91,8 @@ fn a_listed_program_writes_no_file_that_an_option_names() {
         "sdiff a b",
         "pip list",
         "pip install --pre -r requirements.txt",
+        "pip install -rrequirements.txt -e.[dev] -cconstraints.txt -Ufwheels",
+        "pip list -o",
         "pip install --root-user-action ignore x",
         "date -u +%s",
         "hostname -f",

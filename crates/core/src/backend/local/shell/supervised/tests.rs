@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 
 use super::ready::READY;
 use super::*;
+pub(crate) use crate::backend::local::shell::tests::is_alive;
 use crate::backend::local::shell::{CommandRunner, Environment, SCRIPT_BYTES, SupervisorProgram};
 use crate::backend::{Background, Call, CommandLimits, ExecuteOutcome, ExecuteRequest, OutputChunk};
 
@@ -94,12 +95,6 @@ pub(crate) fn is_alone(name: &str) -> bool {
     false
 }
 
-/// Whether the process lives. A zombie whose parent does not care is dead.
-fn is_alive(process: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
-    stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
-}
-
 /// Waits until the process is dead; the test runner's own limit ends a test in which it never is.
 async fn wait_for_death(process: &str) {
     while is_alive(process) {
@@ -134,8 +129,8 @@ async fn ends_a_daemon_within_a_second_of_the_timeout() {
             let milliseconds = 500 << rounds.len();
             assert!(milliseconds <= 8_000, "{command}: never within a second");
             let outcome = run(within(&format!("{DAEMON}{command}"), milliseconds)).await;
-            assert!(outcome.timed_out, "{command}");
-            assert!(!is_alive(&outcome.stdout), "{command}");
+            assert!(outcome.timed_out, "{command}: {outcome:?}");
+            assert!(!is_alive(&outcome.stdout), "{command}: {outcome:?}");
             rounds.push(outcome.stdout.lines().count() == 1 && outcome.duration_ms < milliseconds + 1_000);
         }
     }
