@@ -95,7 +95,9 @@ async fn a_terminal_takes_keys_and_sizes() {
     assert_eq!(outcome.exit_code, Some(0));
     // Ctrl-C reaches what runs in front, and a shell without a command waits for some.
     let process = terminal(&backend, None).await;
-    process.write(b"echo be''gun; sleep 1000; echo \"code $?\"; tty\n", &Call::default().deadline).await.unwrap();
+    // It speaks when it is in front: before, the key reaches the shell alone, which waits on.
+    let line = b"sh -c \"echo be''gun; exec sleep 1000\"; echo \"code $?\"; tty\n";
+    process.write(line, &Call::default().deadline).await.unwrap();
     printed(&process, "begun").await;
     process.write(b"\x03", &Call::default().deadline).await.unwrap();
     process.write(b"echo en''d; exit 7\n", &Call::default().deadline).await.unwrap();

@@ -184,7 +184,7 @@ impl<'a> Analyzer<'a> {
             let turns = variables.turns(command, index);
             let mut input = Input::Inherited;
             if command.piped_in {
-                input = Input::Unknown;
+                input = Input::Piped;
             }
             for redirect in &command.redirects {
                 match (&redirect.target, redirect.kind) {
@@ -408,6 +408,9 @@ impl<'a> Analyzer<'a> {
         if let Some(reason) = dangerous.or_else(|| machine::sets(name, &arguments[1..])) {
             self.deny(&reason);
         }
+        if machine::may_set(name, &arguments[1..]) {
+            self.unresolve(&format!("'{name}' may set the machine by a word that is known only when it runs"));
+        }
         if let Some(reason) = doubt::doubt(name, &arguments[1..], &self.places) {
             self.unresolve(&reason);
         }
@@ -563,6 +566,8 @@ pub(super) enum Input {
     Inherited,
     /// A here-document or here-string whose text is known.
     Text(String),
-    /// A pipe, a file, or a text with expansions.
+    /// What another command prints.
+    Piped,
+    /// A file, or a text with expansions.
     Unknown,
 }

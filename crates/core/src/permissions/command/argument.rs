@@ -61,9 +61,15 @@ impl Argument {
         &self.0
     }
 
-    /// Whether it is a cluster of short options with that letter.
+    /// Whether it is a cluster of short options that has that letter, or may have it.
     pub(super) fn has_letter(&self, letter: char) -> bool {
-        self.0.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
+        let letters = self.0.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        letters.is_some_and(|letters| letters.contains(letter) || is_marked(letters))
+    }
+
+    /// Whether it is an option of which a part is known only when it runs.
+    pub(super) fn is_unknown_option(&self) -> bool {
+        self.0.starts_with('-') && is_marked(&self.0)
     }
 
     /// The text as people read it.

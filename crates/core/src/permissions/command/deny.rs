@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::allow::is_option;
-use super::argument::{ANY_NAME, Argument};
+use super::argument::{ANY_NAME, Argument, is_marked};
 use super::paths::{Places, may_match};
 
 /// Commands that are never a project's business, and what they do (TT-23, JV-8).
@@ -150,15 +150,18 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             if removes { remove("rm", words, places) } else { None }
         }
         "kill" | "killall5" => {
-            let all = name == "killall5" || arguments.iter().skip(1).any(|word| word.exact() == Some("-1"));
+            let all = name == "killall5" || arguments.iter().skip(1).any(|word| is_everybody(word.marked()));
             all.then(|| format!("'{name}' ends every process"))
         }
         "pkill" | "killall" | "skill" => {
-            let everything = |word: &Argument| matches!(word.exact(), Some("" | "." | ".*" | "^"));
-            let of_user = |word: &Argument| matches!(word.exact(), Some("-u" | "-U" | "--user" | "--euid" | "--uid"));
+            let everything = |word: &Argument| !has_letters_outside_of_sets(word.marked());
+            let is_user = |word: &Argument| names_user(word.marked());
             // The word behind `-u` is the user.
-            let ends_user = arguments.iter().any(of_user) && operands(arguments).count() < 2;
-            (ends_user || operands(arguments).any(everything)).then(|| format!("'{name}' ends every process"))
+            let glued = arguments.iter().any(|word| is_user(word) == Some(true));
+            let apart = arguments.iter().any(|word| is_user(word) == Some(false));
+            let ends_user = (glued || apart) && operands(arguments).count() < 1 + usize::from(apart);
+            let others = name != "killall" && has_option(arguments, "v", "inverse");
+            (others || ends_user || operands(arguments).any(everything)).then(|| format!("'{name}' ends every process"))
         }
         "mknod" => {
             let is_kind = |word: &Argument| matches!(word.exact(), Some("b" | "c" | "u"));
@@ -240,6 +243,33 @@ fn moved(arguments: &[Argument]) -> Vec<&Argument> {
 fn after<'a>(arguments: &'a [Argument], options: &'a [&'a str]) -> impl Iterator<Item = &'a Argument> {
     let pairs = arguments.windows(2);
     pairs.filter(move |pair| pair[0].exact().is_some_and(|word| options.contains(&word))).map(|pair| &pair[1])
+}
+
+/// `-1`, as shells read a number.
+fn is_everybody(word: &str) -> bool {
+    word.trim().parse::<i64>() == Ok(-1)
+}
+
+/// Whether a word of `pkill` says whose processes are meant, and whether the user is glued to it.
+fn names_user(word: &str) -> Option<bool> {
+    if let Some(long) = word.strip_prefix("--") {
+        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        let is_one = name.len() > 1 && ["user", "euid", "uid"].iter().any(|known| known.starts_with(name));
+        return is_one.then_some(value.is_some());
+    }
+    let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
+    // A signal stands in capitals (`-USR1`) or figures.
+    let at = letters.find('u').or_else(|| letters.starts_with('U').then_some(0).filter(|_| letters.len() == 1))?;
+    Some(at + 1 < letters.len())
+}
+
+/// Whether a pattern has a letter or a figure that stands for itself: `.+`, `[a-z]` and `$` match any name.
+fn has_letters_outside_of_sets(pattern: &str) -> bool {
+    let mut is_in_set = false;
+    pattern.chars().any(|sign| {
+        is_in_set = (is_in_set || sign == '[') && sign != ']';
+        !is_in_set && (sign.is_alphanumeric() || is_marked(sign.encode_utf8(&mut [0; 4])) || sign == '_')
+    })
 }
 
 pub(super) fn operands(arguments: &[Argument]) -> impl Iterator<Item = &Argument> {

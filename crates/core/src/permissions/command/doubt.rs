@@ -1,7 +1,7 @@
 //! What is asked about though its name is harmless: words that a builtin takes for code, and deletions of what nobody
 //! knows.
 
-use super::argument::{ANYTHING, Argument};
+use super::argument::{ANYTHING, Argument, is_marked};
 use super::builtins::EVALUATORS;
 use super::deny::{has_option, operands};
 use super::modes;
@@ -29,6 +29,11 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
     }
     if let Some(reason) = names_unknown(name, arguments) {
         return Some(reason);
+    }
+    if has_unknown_option(name, arguments) {
+        return Some(format!(
+            "an option of '{name}' is known only when it runs, and may run a command or set a variable"
+        ));
     }
     let is_variable_test = |word: &Argument| word.exact() == Some("-v");
     match name {
@@ -90,6 +95,23 @@ fn is_harmless_setting(word: &Argument) -> bool {
     word.exact().is_some_and(|word| known.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
+/// Whether a builtin is given an option that nobody knows, where one of its options runs a command, or names a variable or a program.
+fn has_unknown_option(name: &str, arguments: &[Argument]) -> bool {
+    let own = || arguments.iter().take_while(|word| word.marked() != "--");
+    match name {
+        "hash" | "jobs" => own().any(|word| is_marked(word.marked())),
+        "declare" | "typeset" | "local" | "export" | "readonly" | "unset" | "read" | "mapfile" | "readarray"
+        | "getopts" | "wait" => own().any(Argument::is_unknown_option),
+        // Its options stand in front; `-v` takes the name of a variable, and a format has signs that no name has.
+        "printf" => arguments.split_first().is_some_and(|(first, behind)| {
+            let text = first.marked();
+            let is_name = |sign: char| sign == '_' || sign == ANYTHING || sign.is_ascii_alphanumeric();
+            first.is_unknown_option() || (text.starts_with(ANYTHING) && !behind.is_empty() && text.chars().all(is_name))
+        }),
+        _ => false,
+    }
+}
+
 /// Builtins that are handed the name of a variable that nobody knows: a subscript in it may run a command, and `PATH` may be
 /// that name.
 fn names_unknown(name: &str, arguments: &[Argument]) -> Option<String> {
@@ -104,8 +126,8 @@ fn names_unknown(name: &str, arguments: &[Argument]) -> Option<String> {
             operands().any(is_unknown)
         }
         "printf" | "wait" => arguments.windows(2).any(|pair| {
-            let option = if name == "printf" { "-v" } else { "-p" };
-            is_unknown(&pair[1]) && pair[0].exact() == Some(option)
+            let letter = if name == "printf" { 'v' } else { 'p' };
+            is_unknown(&pair[1]) && pair[0].has_letter(letter)
         }),
         "read" => {
             // The last letter of `-rp` takes the next word.

@@ -2,7 +2,6 @@
 
 use super::allow::is_option;
 use super::argument::Argument;
-use super::deny::operands;
 use super::shells::texts;
 use super::unwrap::{Layer, Unwrapped};
 
@@ -36,6 +35,21 @@ const SETTINGS: [&str; 8] = [
     "init.defaultbranch=",
     "core.autocrlf=",
     "gc.auto=",
+];
+/// Options by which `git config` sets nothing.
+const READING: [&str; 12] = [
+    "--get",
+    "--get-all",
+    "--get-color",
+    "--get-colorbool",
+    "--get-regexp",
+    "--get-urlmatch",
+    "--list",
+    "-l",
+    "--unset",
+    "--unset-all",
+    "--help",
+    "-h",
 ];
 /// Settings with the one value that runs nothing.
 const SAFE: [&str; 4] = ["core.pager=cat", "core.pager=", "commit.gpgsign=false", "tag.gpgsign=false"];
@@ -194,35 +208,36 @@ pub(super) fn is_starter(name: &str) -> bool {
     base.strip_prefix("git-").is_some_and(|subcommand| GIT_STARTERS.contains(&subcommand))
 }
 
-/// Whether a call of `git config` is told by an option of its own to read, or to take settings away. What stands behind an
-/// option that takes the next word is none; others, such as `--show-scope`, only say how it tells what it reads.
-fn config_reads(words: &[Argument]) -> bool {
+/// The subcommand that a program of git's own is called by (`git-rebase`).
+pub(super) fn subcommand_of(name: &str) -> Option<&str> {
+    name.rsplit('/').next().unwrap_or(name).strip_prefix("git-").filter(|subcommand| !subcommand.is_empty())
+}
+
+/// What such a program does, as the subcommand that it is.
+pub(super) fn restate(name: &str, rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
+    let Some(subcommand) = subcommand_of(name) else { return };
+    let own = [Argument::known("git"), Argument::known(subcommand)];
+    let arguments = own.into_iter().chain(rest.iter().cloned()).collect();
+    let has_terminal_input = layer.has_terminal_input;
+    found.inner.push(Layer { arguments, has_terminal_input, restated: true, silent: true });
+}
+
+/// The options of a `git config`, and its operands: what looks like an option behind the first of those is one, too, and what stands behind
+/// an option that takes the next word is neither.
+fn config_words(words: &[Argument]) -> (Vec<&str>, &[Argument]) {
     const VALUED: [&str; 7] = ["--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
-    const READING: [&str; 12] = [
-        "--get",
-        "--get-all",
-        "--get-color",
-        "--get-colorbool",
-        "--get-regexp",
-        "--get-urlmatch",
-        "--list",
-        "-l",
-        "--unset",
-        "--unset-all",
-        "--help",
-        "-h",
-    ];
-    let mut is_value = false;
-    for word in words.iter().take_while(|word| word.marked() != "--") {
-        let text = word.marked();
-        if !is_value && READING.contains(&text) {
-            return true;
+    let (mut options, mut index) = (Vec::new(), 0);
+    while let Some(text) = words.get(index).map(Argument::marked).filter(|text| text.starts_with('-')) {
+        index += 1;
+        if text == "--" {
+            break;
         }
-        let takes = VALUED.iter().any(|option| is_option(word.marked(), option))
+        options.push(text);
+        let takes = VALUED.iter().any(|option| is_option(text, option))
             || (!text.starts_with("--") && text.ends_with(['f', 't']));
-        is_value = text.starts_with('-') && takes && !text.contains('=');
+        index += usize::from(takes && !text.contains('='));
     }
-    false
+    (options, &words[index.min(words.len())..])
 }
 
 /// `git config` that sets what may name a program, options that name one, `git grep -O`.
@@ -240,10 +255,12 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
     } else if matches!(subcommand, "init" | "clone") && own().any(|word| is_option(word.marked(), "--template")) {
         found.unresolved.push("the template of a repository may hold hooks".to_owned());
     } else if is("config") {
-        let reads = config_reads(&rest[1..]);
-        let words: Vec<&Argument> = operands(&rest[1..]).collect();
-        let harmless = match words.as_slice() {
-            [key, value] => is_harmless_setting(&format!("{}={}", key.marked(), value.marked())),
+        let (options, words) = config_words(&rest[1..]);
+        // To read, or to take settings away; others, such as `--show-scope`, only say how it tells what it reads.
+        let reads = options.iter().any(|option| READING.contains(option));
+        let renames = options.iter().any(|option| is_option(option, "--rename-section"));
+        let harmless = match words {
+            [key, value] => !renames && is_harmless_setting(&format!("{}={}", key.marked(), value.marked())),
             _ => false,
         };
         if words.len() > 1 && !reads && !harmless {

@@ -359,6 +359,8 @@ impl<'a> Variables<'a> {
     fn part_value<'v>(&'v self, word: &Word, part: usize, (command, turn): (usize, Turn<'v>)) -> Option<&'v str> {
         let value = match word.parts.get(part)? {
             Part::Variable { name, .. } => turn.value(name).or_else(|| self.value(name, command))?,
+            // A text that runs in between may give `cat` another meaning.
+            Part::Output { .. } if self.hidden => return None,
             Part::Output { first, .. } => {
                 // In the order of their commands.
                 let at = self.printed.binary_search_by_key(first, |(command, _)| *command).ok()?;
@@ -381,7 +383,7 @@ fn waits_for_numbers(command: &RawCommand) -> bool {
 }
 
 /// Whether shells set the variable themselves, whatever it was given.
-fn is_set_by_shells(name: &str) -> bool {
+pub(super) fn is_set_by_shells(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "_",
         "COLUMNS",

@@ -1,6 +1,6 @@
 //! Programs that tell the clock and the name of the machine, and set them by their words.
 
-use super::argument::Argument;
+use super::argument::{ANYTHING, Argument};
 use super::deny::{has_option, operands};
 
 /// What a command sets, when it does.
@@ -11,7 +11,8 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
         "hwclock" if arguments.iter().any(|word| !reads_clock(word.marked())) => "the clock",
         "ntpdate" if !has_option(arguments, "qd", "help") => "the clock",
         "sntp" if has_option(arguments, "sS", "step") || has_option(arguments, "", "slew") => "the clock",
-        "chronyc" if arguments.iter().any(steps_clock) => "the clock",
+        // By itself it reads its orders.
+        "chronyc" if arguments.iter().any(steps_clock) || operands(arguments).next().is_none() => "the clock",
         "hostname" | "domainname" | "nisdomainname" | "ypdomainname"
             if operands(arguments).next().is_some() || has_option(arguments, "F", "file") =>
         {
@@ -30,8 +31,21 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
 
 /// Whether a word of `chronyc` holds an order to set the clock: it takes its words for one line, or each for one.
 fn steps_clock(word: &Argument) -> bool {
-    const ORDERS: [&str; 5] = ["dfreq", "doffset", "makestep", "settime", "trimrtc"];
+    const ORDERS: [&str; 7] = ["dfreq", "doffset", "makestep", "manual", "settime", "shutdown", "trimrtc"];
     word.marked().split_ascii_whitespace().any(|order| ORDERS.contains(&order))
+}
+
+/// Whether a word that nobody knows may have a command set it.
+pub(super) fn may_set(name: &str, arguments: &[Argument]) -> bool {
+    let is_known =
+        ["date", "timedatectl", "hostname", "hostnamectl", "hwclock", "chronyc", "localectl"].contains(&name);
+    let takes = |word: &Argument| {
+        let text = word.marked();
+        matches!(text, "--date" | "--reference" | "--file")
+            || (!text.starts_with("--") && text.starts_with('-') && text.ends_with(['d', 'f', 'r', 'v']))
+    };
+    let is_value = |index: usize| name == "date" && index > 0 && takes(&arguments[index - 1]);
+    is_known && (0..arguments.len()).any(|index| arguments[index].marked().starts_with(ANYTHING) && !is_value(index))
 }
 
 /// Whether `hwclock` only tells with this word.

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::argument::Argument;
+use super::argument::{Argument, is_marked};
 use super::builtins::EVALUATORS;
-use super::known::Variables;
+use super::known::{Variables, is_set_by_shells};
 use super::script::{Part, RawCommand, Script, Word};
 use super::setting::{self, COMPARISONS};
 use super::variables::{self, Becomes};
@@ -19,6 +19,20 @@ pub(super) const POSITIONAL: &str = "@";
 /// Variables that bash itself keeps numbers in, whatever is assigned.
 const OWN: [&str; 10] =
     ["BASHPID", "EPOCHSECONDS", "EUID", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SRANDOM", "UID"];
+/// Others that it fills with numbers, where nothing else is assigned.
+const FILLED: [&str; 11] = [
+    "BASH_SUBSHELL",
+    "BASH_VERSINFO",
+    "COLUMNS",
+    "COMP_CWORD",
+    "EPOCHREALTIME",
+    "GROUPS",
+    "HISTCMD",
+    "LINES",
+    "OPTERR",
+    "PIPESTATUS",
+    "SHLVL",
+];
 /// Of those the ones that evaluate what is assigned.
 pub(super) const EVALUATING: [&str; 6] = ["BASHPID", "HISTCMD", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
 
@@ -31,6 +45,13 @@ enum Value {
     Unknown,
 }
 
+/// A script, and the functions that are known so far, its own included.
+#[derive(Clone, Copy)]
+struct Seen<'a> {
+    script: &'a Script,
+    functions: &'a HashSet<String>,
+}
+
 /// Everything that is taken for a number in a command line, and every value that its variables are given.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
@@ -40,32 +61,40 @@ pub(super) struct Numbers {
     unknown: bool,
     /// Whether variables are given values whose names nobody knows.
     unnamed: bool,
+    /// The words of each command, by its name: a text that is read later may define a function of that name, which is given them.
+    calls: HashMap<String, Vec<Value>>,
 }
 
 impl Numbers {
     /// Notes what a script takes for numbers. `functions` are the functions known so far, those of the script included.
     pub(super) fn see_script(&mut self, script: &Script, functions: &HashSet<String>, variables: &Variables<'_>) {
+        let seen = Seen { script, functions };
         self.taken.extend(script.numbers.read.iter().cloned());
         for name in &script.numbers.set {
             self.values.entry(name.clone()).or_default().push(Value::Of(Vec::new()));
         }
-        self.unknown |= script.numbers.unknown || script.numbers.outputs.iter().any(|part| !is_number(part, script));
+        self.unknown |= script.numbers.unknown || script.numbers.outputs.iter().any(|part| !is_number(part, seen));
         for (name, word) in &script.given {
-            self.give(name, word, script, true);
+            self.give(name, word, seen, true);
         }
         let mut is_test = false;
         for (index, command) in script.commands.iter().enumerate() {
             for (name, word) in &command.assignments {
-                self.give(name, word, script, false);
+                self.give(name, word, seen, false);
             }
-            self.see_command(command, (variables, index), script, functions);
+            self.see_command(command, (variables, index), seen);
             // `&&` and `||` part no commands between `[[` and `]]`.
             let holds = |bracket| command.words.iter().any(|word| word.plain() == Some(bracket));
             is_test |= holds("[[");
             if is_test || holds("]]") {
-                self.see_test(command, script);
+                self.see_test(command, seen);
             }
             is_test &= !holds("]]");
+        }
+        for function in functions {
+            if let Some(values) = self.calls.remove(function) {
+                self.values.entry(POSITIONAL.to_owned()).or_default().extend(values);
+            }
         }
     }
 
@@ -87,6 +116,9 @@ impl Numbers {
                 continue;
             }
             let values = self.values.get(name).map(Vec::as_slice).unwrap_or_default();
+            if is_set_by_shells(name) && !OWN.contains(&name) && !FILLED.contains(&name) {
+                return Some(format!("it takes '${name}' for a number, which the shell fills with text"));
+            }
             // Where it is given something, a variable of the shell may be one like any other by now (`unset`, `local`).
             let is_left = values.is_empty() && continues && !OWN.contains(&name);
             if values.iter().any(|value| matches!(value, Value::Unknown)) || is_left {
@@ -101,8 +133,8 @@ impl Numbers {
         None
     }
 
-    fn give(&mut self, name: &str, word: &Word, script: &Script, expands_patterns: bool) {
-        let value = value_of(word, script, expands_patterns);
+    fn give(&mut self, name: &str, word: &Word, seen: Seen<'_>, expands_patterns: bool) {
+        let value = value_of(word, seen, expands_patterns);
         if EVALUATING.contains(&name) {
             self.take(&value);
         }
@@ -122,34 +154,31 @@ impl Numbers {
         }
     }
 
-    fn see_command(
-        &mut self,
-        command: &RawCommand,
-        (variables, index): (&Variables<'_>, usize),
-        script: &Script,
-        functions: &HashSet<String>,
-    ) {
+    fn see_command(&mut self, command: &RawCommand, (variables, index): (&Variables<'_>, usize), seen: Seen<'_>) {
         let arguments = variables.arguments(index);
         let Some((first, behind)) = setting::of_shell(arguments) else { return };
         let Some(name) = first.exact() else { return };
-        self.see_subscripts(name, command, script);
+        self.see_subscripts(name, command, seen);
         let is_one_to_one = arguments.len() == command.words.len() && !variables.has_braces(index);
         let words = is_one_to_one.then(|| &command.words[command.words.len() - behind.len()..]);
-        let is_function = functions.contains(name);
+        let is_function = seen.functions.contains(name);
         let is_shell = SHELLS.contains(&name.rsplit('/').next().unwrap_or_default());
+        if !is_function && runs_text(seen.script) {
+            self.calls.entry(name.to_owned()).or_default().extend(behind.iter().map(value_of_argument));
+        }
         match (name, words) {
             ("declare" | "typeset" | "local" | "readonly" | "export" | "integer", Some(words)) => {
-                self.declare(name, words, behind, script);
+                self.declare(name, words, behind, seen);
             }
             ("let", Some(words)) => {
                 for word in words {
-                    self.see_sum(word, script);
+                    self.see_sum(word, seen);
                 }
             }
-            ("set", Some(words)) => self.give_positional(words, script),
-            (_, Some(words)) if is_function => self.give_positional(words, script),
+            ("set", Some(words)) => self.give_positional(words, seen),
+            (_, Some(words)) if is_function => self.give_positional(words, seen),
             (_, Some(words)) if is_shell => {
-                self.give_positional(words.get(2..).unwrap_or_default(), script);
+                self.give_positional(words.get(given_to_shell(behind)..).unwrap_or_default(), seen);
             }
             ("let", None) => self.unknown |= !behind.is_empty(),
             (_, None) if name == "set" || is_function || is_shell => self.give_unknown(POSITIONAL),
@@ -173,7 +202,7 @@ impl Numbers {
     }
 
     /// Elements that builtins are told by their names: `unset 'a[x]'`.
-    fn see_subscripts(&mut self, builtin: &str, command: &RawCommand, script: &Script) {
+    fn see_subscripts(&mut self, builtin: &str, command: &RawCommand, seen: Seen<'_>) {
         let words = match builtin {
             // They are told no elements, or numbers, which are seen elsewhere.
             "env" | "let" | "set" => return,
@@ -193,49 +222,39 @@ impl Numbers {
             }
             let mut parts = word.parts.clone();
             parts[0] = Part::Text { text: subscript.to_owned(), quoted: *quoted };
-            self.take(&value_of(&Word { parts, quoted: word.quoted }, script, false));
+            self.take(&value_of(&Word { parts, quoted: word.quoted }, seen, false));
         }
     }
 
     /// The commands between `[[` and `]]`.
-    fn see_test(&mut self, command: &RawCommand, script: &Script) {
+    fn see_test(&mut self, command: &RawCommand, seen: Seen<'_>) {
         for three in command.words.windows(3) {
             if three[1].plain().is_some_and(|word| COMPARISONS.contains(&word)) {
-                self.take(&value_of(&three[0], script, false));
-                self.take(&value_of(&three[2], script, false));
+                self.take(&value_of(&three[0], seen, false));
+                self.take(&value_of(&three[2], seen, false));
             }
         }
     }
 
     /// A shell that another program starts with these words: those behind the text of `-c` are `$1` and so on in it.
     pub(super) fn see_shell(&mut self, arguments: &[Argument]) {
-        let is_text_option = |word: &Argument| {
-            let text = word.marked();
-            text.starts_with('-') && !text.starts_with("--") && text.contains('c')
-        };
-        let behind = arguments.iter().skip_while(|word| !is_text_option(word)).skip(1);
-        let behind = behind.skip_while(|word| word.marked().starts_with(['-', '+'])).skip(1);
-        for word in behind {
-            let value = match word.exact() {
-                Some(text) => value_of_text(text),
-                None => Value::Unknown,
-            };
-            self.values.entry(POSITIONAL.to_owned()).or_default().push(value);
+        for word in &arguments[given_to_shell(arguments)..] {
+            self.values.entry(POSITIONAL.to_owned()).or_default().push(value_of_argument(word));
         }
     }
 
-    fn give_positional(&mut self, words: &[Word], script: &Script) {
+    fn give_positional(&mut self, words: &[Word], seen: Seen<'_>) {
         for word in words.iter().filter(|word| !word.plain().is_some_and(|word| word.starts_with('-'))) {
-            self.give(POSITIONAL, word, script, true);
+            self.give(POSITIONAL, word, seen, true);
         }
     }
 
     /// `declare -i x=…` and its kin: the words, and what each of them becomes.
-    fn declare(&mut self, builtin: &str, words: &[Word], arguments: &[Argument], script: &Script) {
+    fn declare(&mut self, builtin: &str, words: &[Word], arguments: &[Argument], seen: Seen<'_>) {
         let is_integer = builtin == "integer" || setting::has_letter(arguments, 'i');
         for (word, argument) in words.iter().zip(arguments) {
             let name = if let Some((name, value)) = super::parser::assignment(word) {
-                self.give(&name, &value, script, false);
+                self.give(&name, &value, seen, false);
                 name
             } else if argument.marked().starts_with(['-', '+']) {
                 continue;
@@ -263,7 +282,7 @@ impl Numbers {
     }
 
     /// A word of `let`.
-    fn see_sum(&mut self, word: &Word, script: &Script) {
+    fn see_sum(&mut self, word: &Word, seen: Seen<'_>) {
         for part in &word.parts {
             match part {
                 Part::Text { text, .. } => {
@@ -273,10 +292,22 @@ impl Numbers {
                         self.values.entry(name).or_default().push(Value::Of(Vec::new()));
                     }
                 }
-                other => self.take(&value_of_part(other, script)),
+                other => self.take(&value_of_part(other, seen)),
             }
         }
     }
+}
+
+/// Where those of the words of a shell begin that are `$0`, `$1` and so on in what it runs: behind its text, and where it has none at
+/// once. A `_` that only stands in the place of `$0` is left out.
+fn given_to_shell(words: &[Argument]) -> usize {
+    let Some(option) = words.iter().position(|word| word.has_letter('c')) else { return 0 };
+    let is_option = |word: &&Argument| word.marked().starts_with(['-', '+']);
+    let text = option + 1 + words[option + 1..].iter().take_while(is_option).count();
+    let takes_own = |text: &str| is_marked(text) || text.contains("$0") || text.contains("${0");
+    let is_filler = words.get(text + 1).is_some_and(|word| word.exact() == Some("_"))
+        && words.get(text).is_some_and(|word| !takes_own(word.marked()));
+    (text + 1 + usize::from(is_filler)).min(words.len())
 }
 
 /// Whether a word is one whatever its variables hold.
@@ -288,13 +319,13 @@ fn is_one_word(word: &Word) -> bool {
 }
 
 /// What a word is as a number. `expands_patterns` says that it may become names of files.
-fn value_of(word: &Word, script: &Script, expands_patterns: bool) -> Value {
+fn value_of(word: &Word, seen: Seen<'_>, expands_patterns: bool) -> Value {
     let mut names = Vec::new();
     let is_joined = word.parts.windows(2).any(|pair| joins(&pair[0], &pair[1]));
     for part in &word.parts {
         let is_pattern =
             expands_patterns && matches!(part, Part::Text { text, quoted: false } if text.contains(['*', '?']));
-        match value_of_part(part, script) {
+        match value_of_part(part, seen) {
             Value::Of(of_part) if !is_pattern && !is_joined => names.extend(of_part),
             Value::Of(_) | Value::Unknown => return Value::Unknown,
         }
@@ -329,14 +360,18 @@ fn assigns(text: &str) -> bool {
     operators.iter().any(|operator| text.strip_prefix(operator).is_some_and(|rest| rest.starts_with('='))) || sets(text)
 }
 
-fn value_of_part(part: &Part, script: &Script) -> Value {
+fn value_of_part(part: &Part, seen: Seen<'_>) -> Value {
     match part {
         Part::Text { text, .. } => value_of_text(text),
         Part::Variable { name, .. } => Value::Of(vec![name.clone()]),
         Part::Number => Value::Of(Vec::new()),
-        Part::Output { .. } if is_number(part, script) => Value::Of(Vec::new()),
+        Part::Output { .. } if is_number(part, seen) => Value::Of(Vec::new()),
         Part::Output { .. } | Part::Pipe | Part::Dynamic => Value::Unknown,
     }
+}
+
+fn value_of_argument(word: &Argument) -> Value {
+    word.exact().map_or(Value::Unknown, value_of_text)
 }
 
 fn value_of_text(text: &str) -> Value {
@@ -381,10 +416,19 @@ pub(super) fn sets(after: &str) -> bool {
     after.trim_start_matches([' ', '\t']).strip_prefix('=').is_some_and(|rest| !rest.starts_with('='))
 }
 
+/// Whether a script runs texts that may define functions.
+fn runs_text(script: &Script) -> bool {
+    let runs = |name: &str| matches!(name, "eval" | "trap" | "source" | "." | "command" | "builtin");
+    script
+        .commands
+        .iter()
+        .any(|command| command.words.first().is_some_and(|word| word.literal().is_none_or(|name| runs(&name))))
+}
+
 /// Whether the commands of a substitution print a number and nothing else, whatever they read.
-fn is_number(part: &Part, script: &Script) -> bool {
+fn is_number(part: &Part, seen: Seen<'_>) -> bool {
     let Part::Output { first, end, .. } = *part else { return false };
-    let Some((last, before)) = script.commands.get(first..end).and_then(<[RawCommand]>::split_last) else {
+    let Some((last, before)) = seen.script.commands.get(first..end).and_then(<[RawCommand]>::split_last) else {
         return false;
     };
     // Anything but one pipeline prints more than its end does.
@@ -392,7 +436,8 @@ fn is_number(part: &Part, script: &Script) -> bool {
         return false;
     }
     let Some(words) = last.words.iter().map(|word| word.plain()).collect::<Option<Vec<_>>>() else { return false };
-    if script.functions.iter().any(|function| words.first() == Some(&function.name.as_str())) {
+    // A text that runs before may define one of that name.
+    if words.first().is_some_and(|name| seen.functions.contains(*name)) || runs_text(seen.script) {
         return false;
     }
     let is_option = |word: &&str| word.starts_with('-');

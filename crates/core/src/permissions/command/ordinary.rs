@@ -45,6 +45,12 @@ const SIZES_OF_NODE: [&str; 4] =
 const OF_GO: [&str; 6] = ["-mod=mod", "-mod=readonly", "-mod=vendor", "-buildvcs=false", "-count=1", "-trimpath"];
 const OF_PYTHON: [&str; 6] = ["always", "default", "error", "ignore", "module", "once"];
 
+/// What git tells of itself on its standard errors; as paths they would be files.
+const TRACES: [&str; 6] =
+    ["GIT_CURL_VERBOSE", "GIT_TRACE", "GIT_TRACE_CURL", "GIT_TRACE_PACKET", "GIT_TRACE_PERFORMANCE", "GIT_TRACE_SETUP"];
+/// Where interpreters look for modules: below the working directory they are the project's, as the programs are that load them.
+const MODULES: [&str; 2] = ["NODE_PATH", "PYTHONPATH"];
+
 /// Whether a variable is data whatever it becomes.
 pub(super) fn is_data(name: &str) -> bool {
     OF_GIT.contains(&name)
@@ -57,13 +63,24 @@ pub(super) fn is_ordinary(name: &str, text: &str) -> bool {
         "NODE_OPTIONS" => all(|word| OF_NODE.contains(&word) || is_number_behind(word, &SIZES_OF_NODE)),
         "GOFLAGS" => all(|word| OF_GO.contains(&word)),
         "MAKEFLAGS" => is_number_behind(text, &["-j"]),
+        // Flags without a value.
+        "LESS" => text.bytes().all(|byte| b"-FRSXMQinq".contains(&byte)) && !text.contains("--"),
         "PYTHONWARNINGS" => OF_PYTHON.contains(&text),
+        _ if TRACES.contains(&name) => matches!(text, "0" | "1" | "true" | "false"),
+        _ if MODULES.contains(&name) => text.split(':').all(is_below),
         _ if JAVA.contains(&name) => all(is_memory_of_java),
         // Without a pager nothing is started.
         _ if PAGERS.contains(&name) && text.is_empty() => true,
         _ if PAGERS.contains(&name) || EDITORS.contains(&name) => IDLE.contains(&text),
         _ => false,
     }
+}
+
+/// A directory below the working directory, or that.
+fn is_below(path: &str) -> bool {
+    let is_name =
+        |name: &str| name != ".." && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    !path.is_empty() && !path.starts_with('/') && path.split('/').all(is_name)
 }
 
 fn is_number_behind(word: &str, beginnings: &[&str]) -> bool {
@@ -87,10 +104,10 @@ mod tests {
 
     #[test]
     fn each_of_these_variables_asks_with_any_other_value() {
-        let others = ["NODE_OPTIONS", "GOFLAGS", "MAKEFLAGS", "PYTHONWARNINGS"];
-        let names = [PAGERS.as_slice(), &EDITORS, &OF_GIT, &JAVA, &others].concat();
+        let others = ["NODE_OPTIONS", "GOFLAGS", "LESS", "MAKEFLAGS", "PYTHONWARNINGS"];
+        let names = [PAGERS.as_slice(), &EDITORS, &OF_GIT, &JAVA, &TRACES, &MODULES, &others].concat();
         assert_eq!(names.iter().filter(|name| !is_poison(name)).collect::<Vec<_>>(), Vec::<&&str>::new());
-        let asks = |name: &&str| is_ordinary(name, "./x") || is_ordinary(name, "cat ./x") || is_ordinary(name, "\n");
+        let asks = |name: &&str| ["/x", "cat ./x", "\n", "../x", "~", "x:"].iter().any(|text| is_ordinary(name, text));
         assert!(!names.iter().any(asks));
     }
 }

@@ -174,8 +174,30 @@ const MAKERS: [&str; 8] = ["make", "gmake", "bmake", "ninja", "just", "rake", "t
 /// Options of those that take no further word.
 const FLAGS: [&str; 8] = ["-y", "--yes", "--no", "-q", "--quiet", "--silent", "--no-install", "--"];
 
+/// The compiler that a name with a version or a target is (`x86_64-linux-gnu-gcc-12`).
+fn compiler(name: &str) -> Option<&'static str> {
+    const NAMES: [(&str, &str); 11] = [
+        ("gcc", "gcc"),
+        ("g++", "g++"),
+        ("cc", "cc"),
+        ("c++", "c++"),
+        ("clang", "clang"),
+        ("clang++", "clang++"),
+        ("cpp", "gcc"),
+        ("c89", "cc"),
+        ("c99", "cc"),
+        ("gfortran", "gcc"),
+        ("gccgo", "gcc"),
+    ];
+    let is_version = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let name = name.rsplit_once('-').filter(|(_, version)| is_version(version)).map_or(name, |(name, _)| name);
+    let name = name.rsplit('-').next().unwrap_or(name);
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, plain)| *plain)
+}
+
 /// Looks for what `name` runs besides itself.
 pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
+    let name = compiler(name).unwrap_or(name);
     let mut options = OPTIONS.iter().filter(|(names, _)| names.contains(&name)).flat_map(|(_, options)| *options);
     let own = || rest.iter().take_while(|word| word.marked() != "--");
     if let Some(option) = options.find(|option| own().any(|word| is_option(word.marked(), option))) {
@@ -207,9 +229,11 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
             found.unresolved.push("the linker of 'rustc' is another program".to_owned());
         }
         "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++"
-            if rest.iter().any(|word| word.marked().starts_with("-B")) =>
+            if rest
+                .iter()
+                .any(|word| variables::loads_into_compiler(word.marked()) || word.marked().starts_with('@')) =>
         {
-            found.unresolved.push(format!("'-B' of '{name}' runs the compiler's programs from another directory"));
+            found.unresolved.push(format!("an option of '{name}' runs or loads another program"));
         }
         "aria2c" if rest.iter().any(|word| word.marked().starts_with("--on-")) => {
             found.unresolved.push("an option of 'aria2c' runs another program".to_owned());
@@ -227,6 +251,9 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         "nix" if is_first(&["run", "shell", "develop", "eval"]) => {
             found.unresolved.push("'nix' starts programs that are not read here".to_owned());
         }
+        "npm" | "pnpm" if own().any(|word| word.exact() == Some("-c")) && own().any(runs_words) => {
+            found.unresolved.push(format!("'-c' of '{name}' runs a text"));
+        }
         "npm" | "pnpm" | "yarn" if sets_program(rest) => {
             found.unresolved.push(format!("a setting of '{name}' may name a program"));
         }
@@ -237,6 +264,11 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         }
         _ if DIRECT.contains(&name) => started(name, rest, found),
         _ => {
+            let is_runner = || SUBCOMMANDS.iter().any(|(known, ..)| *known == name);
+            if is_runner() && rest.iter().find(|word| !word.marked().starts_with('-')).is_some_and(Argument::is_dynamic)
+            {
+                found.unresolved.push(format!("what '{name}' does is known only when it runs"));
+            }
             let Some((index, word)) = first_operand(rest) else { return };
             // npm takes every beginning of a command that is no other's.
             let is_cut = |full: &&str| name == "npm" && word.len() > 2 && full.starts_with(word);
@@ -247,9 +279,22 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
                 // `yarn node` starts what it says itself.
                 let start = if name == "yarn" && word == "node" { index } else { index + 1 + between };
                 started(name, rest.get(start..).unwrap_or_default(), found);
+            } else if rest[..index].iter().any(|word| !word.marked().contains('=')) {
+                // What looks like a subcommand may be the value of an option that is not known here.
+                let is_one =
+                    |text: &str| SUBCOMMANDS.iter().any(|(known, names, _)| *known == name && names.contains(&text));
+                let later = own().skip(index + 1).position(|word| word.exact().is_some_and(is_one));
+                if let Some(later) = later {
+                    started(name, rest.get(index + later + 2..).unwrap_or_default(), found);
+                }
             }
         }
     }
+}
+
+/// Whether a word has npm start what the others say.
+fn runs_words(word: &Argument) -> bool {
+    matches!(word.exact(), Some("exec" | "exe" | "x"))
 }
 
 /// Whether text for the client of a database starts programs or opens other files than its words name: by commands of its own,
@@ -317,6 +362,16 @@ fn make(name: &str, rest: &[Argument], found: &mut Unwrapped) {
     if rest.iter().any(|word| is_input(word) || is_glued(word)) {
         found.unresolved.push(format!("'{name}' runs what it reads from its input"));
     }
+    let names_rules = |word: &Argument| {
+        let text = word.marked();
+        ["-f", "--file", "--makefile", "--justfile", "--rakefile", "--taskfile", "-buildfile"].contains(&text)
+    };
+    let is_unknown = |word: &Argument| word.is_dynamic() || word.is_pipe();
+    if rest.windows(2).any(|pair| names_rules(&pair[0]) && is_unknown(&pair[1]))
+        || rest.iter().any(|word| word.is_dynamic() && word.marked().starts_with('-'))
+    {
+        found.unresolved.push(format!("the rules of '{name}' are known only when it runs"));
+    }
     let runs = |(variable, value): (&str, &str)| {
         let is_plain = !value.contains([' ', '/', '\t']);
         let name = variable.trim_end_matches([' ', ':', '+', '?', '!']);
@@ -344,14 +399,16 @@ fn hands_rules(word: &Argument) -> bool {
 /// `cmake -E` runs commands of its own and others, `cmake -P` a script.
 fn cmake(rest: &[Argument], found: &mut Unwrapped) {
     let is = |index: usize, text: &str| rest.get(index).and_then(Argument::exact) == Some(text);
+    let is_unknown = |word: &Argument| word.is_dynamic() || word.is_pipe() || is_input(word);
+    if rest.windows(2).any(|pair| pair[0].marked() == "-P" && is_unknown(&pair[1])) {
+        found.unresolved.push("the script of 'cmake' is known only when it runs".to_owned());
+    }
     if is(0, "-E") && (is(1, "env") || is(1, "time") || is(1, "chdir")) {
         let skipped = if is(1, "chdir") { 3 } else { 2 };
-        let command: Vec<Argument> = rest
-            .iter()
-            .skip(skipped)
-            .skip_while(|word| word.marked().starts_with('-') || word.marked().contains('='))
-            .cloned()
-            .collect();
+        let is_own = |word: &&Argument| word.marked().starts_with('-') || word.marked().contains('=');
+        let settings = rest.iter().skip(skipped).take_while(is_own).map(Argument::marked);
+        found.assigned.extend(settings.filter(|word| !word.starts_with('-')).map(str::to_owned));
+        let command: Vec<Argument> = rest.iter().skip(skipped).skip_while(is_own).cloned().collect();
         if !command.is_empty() {
             found.inner.push(Layer { arguments: command, has_terminal_input: false, restated: true, silent: true });
         }
@@ -395,13 +452,20 @@ fn started(name: &str, words: &[Argument], found: &mut Unwrapped) {
             || (text == "run" && matches!(name, "dotenv" | "uv"))
     };
     let skipped = words.iter().take_while(is_skipped).count();
-    let command = &words[skipped..];
+    let (own, command) = words.split_at(skipped);
+    let is_setting = |word: &&str| name == "cross-env" && word.contains('=');
+    found.assigned.extend(own.iter().map(Argument::marked).filter(is_setting).map(str::to_owned));
     let Some(first) = command.first() else { return };
     if first.is_dynamic() || first.marked().starts_with('-') {
         found.unresolved.push(format!("what '{name}' starts is known only when it runs"));
         return;
     }
-    found.inner.push(Layer { arguments: command.to_vec(), has_terminal_input: false, restated: true, silent: true });
+    let mut arguments = command.to_vec();
+    // `rimraf@5`
+    if let Some((bare, _)) = first.exact().and_then(|text| text.rsplit_once('@')).filter(|(bare, _)| !bare.is_empty()) {
+        arguments[0] = Argument::known(bare);
+    }
+    found.inner.push(Layer { arguments, has_terminal_input: false, restated: true, silent: true });
 }
 
 /// `fd -x command`: the rest of the words, once for each file.

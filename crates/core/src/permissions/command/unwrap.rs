@@ -77,8 +77,12 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
     let file = bare.rsplit('/').next().unwrap_or(bare);
     let is_own = name.contains('/');
     runners::look(name, rest, &mut found);
-    if let (true, Input::Text(text)) = (matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb"), input)
-        && runners::database_runs(text)
+    if matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb")
+        && match input {
+            Input::Text(text) => runners::database_runs(text),
+            Input::Piped => true,
+            Input::Inherited | Input::Unknown => false,
+        }
     {
         found.unresolved.push(format!("the text of '{name}' may run commands"));
     }
@@ -119,6 +123,9 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             }
         }
         "git" => super::git::git(arguments, layer, &mut found),
+        _ if super::git::subcommand_of(name).is_some() && !super::git::is_starter(name) => {
+            super::git::restate(name, rest, layer, &mut found);
+        }
         "tar" | "gtar" | "bsdtar" => {
             if super::tar::may_run(rest) {
                 found.unresolved.push("'tar' may start another program".to_owned());
@@ -281,7 +288,11 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
     let mut command = &rest[skipped..];
     // These are words of the shell: settings and `!` stand behind them as before any command.
     let is_of_shell = matches!(name, "time" | "coproc");
-    let is_skipped = |word: &str| (is_of_shell && word == "!") || ((is_of_shell || name == "sudo") && is_setting(word));
+    // The form of a time stands before the command of `annotate-output`.
+    let is_form = |word: &str| name == "annotate-output" && word.starts_with('+');
+    let is_skipped = |word: &str| {
+        is_form(word) || (is_of_shell && word == "!") || ((is_of_shell || name == "sudo") && is_setting(word))
+    };
     while let Some((word, after)) = command.split_first().filter(|(word, _)| is_skipped(word.marked())) {
         if word.marked().contains('=') {
             found.assigned.push(word.marked().to_owned());

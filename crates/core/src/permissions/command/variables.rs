@@ -10,6 +10,14 @@ pub(super) fn starts_denied(name: &str, value: &str) -> bool {
     (is_program(name) && value.split_ascii_whitespace().any(is_denied))
         || ((name.ends_with("RUSTFLAGS") || name.ends_with("RUSTDOCFLAGS")) && value.contains("linker"))
         || (name == "ZIP" && value.contains("TT"))
+        || (name.ends_with("FLAGS") && value.split_ascii_whitespace().any(loads_into_compiler))
+}
+
+/// Whether an option of a compiler has it start or load something else.
+pub(super) fn loads_into_compiler(word: &str) -> bool {
+    const OPTIONS: [&str; 8] =
+        ["-wrapper", "-fplugin", "-fpass-plugin", "-specs", "--specs", "-load", "-B", "--ld-path"];
+    OPTIONS.iter().any(|option| word.starts_with(option))
 }
 
 /// Whether a variable names a program, or a command with its options that the rules of `make` begin with (`COMPILE.c`).
@@ -26,6 +34,8 @@ pub(super) fn is_program(name: &str) -> bool {
 
 /// In the order of their bytes: each assigned variable is looked up.
 pub(super) const NAMES: &[&str] = &[
+    "ACKRC",
+    "ACK_OPTIONS",
     "ACK_PAGER",
     "ANSIBLE_CONFIG",
     "ANT_ARGS",
@@ -42,6 +52,7 @@ pub(super) const NAMES: &[&str] = &[
     "BASH_LOADABLES_PATH",
     "BASH_XTRACEFD",
     "BAT_CONFIG_PATH",
+    "BAT_OPTS",
     "BAT_PAGER",
     "BROWSER",
     "BUNDLE_GEMFILE",
@@ -52,15 +63,21 @@ pub(super) const NAMES: &[&str] = &[
     "CARGO_ENCODED_RUSTFLAGS",
     "CARGO_HOME",
     "CCACHE_COMPILER",
+    "CCACHE_COMPILERCHECK",
     "CCACHE_PREFIX",
+    "CCACHE_PREFIX_CPP",
     "CDPATH",
     "CLASSPATH",
+    "CLOUDSDK_PYTHON",
     "CMAKE_TOOLCHAIN_FILE",
     "COMPILER_PATH",
+    "COMPOSER_HOME",
+    "CORECLR_PROFILER_PATH",
     "CTEST_INTERACTIVE_DEBUG_MODE",
     "CURL_HOME",
     "CVS_RSH",
     "DELTA_PAGER",
+    "DIRSTACK",
     "DOCKER_CONFIG",
     "DOCKER_HOST",
     "DOTNET_STARTUP_HOOKS",
@@ -71,6 +88,7 @@ pub(super) const NAMES: &[&str] = &[
     "ERL_AFLAGS",
     "ERL_FLAGS",
     "ERL_ZFLAGS",
+    "ESBUILD_BINARY_PATH",
     "EXECIGNORE",
     "EXINIT",
     "FCEDIT",
@@ -89,16 +107,19 @@ pub(super) const NAMES: &[&str] = &[
     "GLIBC_TUNABLES",
     "GLOBIGNORE",
     "GNUMAKEFLAGS",
+    "GNUPGHOME",
     "GOAUTH",
     "GOCACHEPROG",
     "GOENV",
     "GOFLAGS",
     "GOROOT",
     "GRADLE_OPTS",
+    "GRADLE_USER_HOME",
     "GST_PLUGIN_PATH",
     "GTK_MODULES",
     "GTK_PATH",
     "GUILE_LOAD_PATH",
+    "HELM_PLUGINS",
     "HGEDITOR",
     "HGMERGE",
     "HGRCPATH",
@@ -106,6 +127,8 @@ pub(super) const NAMES: &[&str] = &[
     "HOME",
     "IFS",
     "INPUTRC",
+    "JAVACMD",
+    "JAVA_HOME",
     "JAVA_OPTS",
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS",
@@ -118,6 +141,7 @@ pub(super) const NAMES: &[&str] = &[
     "KUBE_EDITOR",
     "LESS",
     "LESSCLOSE",
+    "LESSECHO",
     "LESSKEYIN",
     "LESSKEYIN_SYSTEM",
     "LESSKEY_CONTENT",
@@ -131,14 +155,17 @@ pub(super) const NAMES: &[&str] = &[
     "LUA_CPATH",
     "LUA_INIT",
     "LUA_PATH",
+    "MAGICK_CONFIGURE_PATH",
     "MAILPATH",
     "MAKEFILES",
     "MAKEFLAGS",
     "MALLOC_TRACE",
+    "MANOPT",
     "MANPAGER",
     "MAVEN_ARGS",
     "MAVEN_OPTS",
     "NANORC",
+    "NAPI_RS_NATIVE_LIBRARY_PATH",
     "NLSPATH",
     "NODE_OPTIONS",
     "NODE_PATH",
@@ -160,6 +187,7 @@ pub(super) const NAMES: &[&str] = &[
     "PIP_CONFIG_FILE",
     "PIP_PYTHON",
     "PKCS11_MODULE_PATH",
+    "PKG_CONFIG",
     "PNPM_SCRIPT_SHELL",
     "POSIXLY_CORRECT",
     "PROMPT_COMMAND",
@@ -179,6 +207,7 @@ pub(super) const NAMES: &[&str] = &[
     "PYTHONINSPECT",
     "PYTHONPATH",
     "PYTHONPLATLIBDIR",
+    "PYTHONPYCACHEPREFIX",
     "PYTHONSTARTUP",
     "PYTHONUSERBASE",
     "PYTHONWARNINGS",
@@ -194,10 +223,13 @@ pub(super) const NAMES: &[&str] = &[
     "RUSTC_WORKSPACE_WRAPPER",
     "RUSTC_WRAPPER",
     "RUSTDOC",
+    "RUSTFMT",
     "RUSTUP_HOME",
     "RUSTUP_TOOLCHAIN",
     "R_ENVIRON",
     "R_ENVIRON_USER",
+    "R_LIBS",
+    "R_LIBS_USER",
     "R_PROFILE",
     "R_PROFILE_USER",
     "SASL_PATH",
@@ -217,9 +249,11 @@ pub(super) const NAMES: &[&str] = &[
     "TAR_OPTIONS",
     "TCLLIBPATH",
     "TERMINFO",
+    "TERMINFO_DIRS",
     // Older versions of bash expand the translation of `$"…"`.
     "TEXTDOMAIN",
     "TEXTDOMAINDIR",
+    "TF_CLI_CONFIG_FILE",
     "TIG_SCRIPT",
     "TS_NODE_COMPILER",
     "TS_NODE_COMPILER_OPTIONS",

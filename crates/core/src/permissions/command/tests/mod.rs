@@ -19,6 +19,7 @@ mod readings;
 mod started;
 mod tricks;
 mod turns;
+mod unknown;
 mod walked;
 mod whereabouts;
 mod words;
@@ -138,8 +139,15 @@ fn denies_every_program_that_is_no_project_s_business() {
 /// Names of programs, descriptors, variables, directories and patterns that hid what runs, and programs that run others.
 #[test]
 fn allows_no_trick() {
-    let lists =
-        [tricks::STOPPED, disguises::STOPPED, numbers::STOPPED, programs::STOPPED, options::STOPPED, aliases::STOPPED];
+    let lists = [
+        tricks::STOPPED,
+        disguises::STOPPED,
+        numbers::STOPPED,
+        programs::STOPPED,
+        options::STOPPED,
+        aliases::STOPPED,
+        unknown::STOPPED,
+    ];
     let allowed: Vec<_> = lists.into_iter().flatten().filter(|command| action(command) == Action::Allow).collect();
     assert_eq!(allowed, Vec::<&&str>::new());
 }
@@ -185,8 +193,15 @@ fn an_allow_list_knows_dangerous_options_in_any_spelling() {
 /// What agents do all day, and what only looks like a trick.
 #[test]
 fn allows_what_is_harmless() {
-    let lists =
-        [HARMLESS, disguises::HARMLESS, numbers::HARMLESS, programs::HARMLESS, options::HARMLESS, aliases::HARMLESS];
+    let lists = [
+        HARMLESS,
+        disguises::HARMLESS,
+        numbers::HARMLESS,
+        programs::HARMLESS,
+        options::HARMLESS,
+        aliases::HARMLESS,
+        unknown::HARMLESS,
+    ];
     let stopped: Vec<_> = lists
         .into_iter()
         .flatten()
