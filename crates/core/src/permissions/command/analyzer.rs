@@ -17,7 +17,7 @@ use super::running::{Runner, Running};
 use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
 use super::variables::Becomes;
-use super::{allow, bombs, deny, doubt, machine, modes, parser, setting, terminals, variables, wrappers};
+use super::{allow, bombs, deny, doubt, later, machine, modes, parser, setting, terminals, variables, wrappers};
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
 pub(super) const COMMANDS: usize = 1_000;
@@ -129,6 +129,9 @@ impl<'a> Analyzer<'a> {
                 self.unresolve("a text that is run starts a function more than once");
             }
         }
+        if self.context.continues && script.functions.iter().any(|function| later::is_trusted(&function.name)) {
+            self.unresolve("a function takes the place of a program that later lines are trusted with");
+        }
         for function in &script.functions {
             if wrappers::MEANINGS.contains(&function.name.as_str()) {
                 self.unresolve(&format!("it gives '{}' another meaning", function.name));
@@ -184,7 +187,7 @@ impl<'a> Analyzer<'a> {
             let turns = variables.turns(command, index);
             let mut input = Input::Inherited;
             if command.piped_in {
-                input = Input::Piped;
+                input = Input::Unknown;
             }
             for redirect in &command.redirects {
                 match (&redirect.target, redirect.kind) {
@@ -213,6 +216,12 @@ impl<'a> Analyzer<'a> {
             }
             if self.context.continues && modes::replaces_input(command) {
                 self.unresolve("the shell runs what it reads from its new input");
+            }
+            if command.words.first().and_then(Word::plain) == Some("rm") {
+                let own = command.words.iter().take_while(|word| word.plain() != Some("--"));
+                if own.skip(1).any(|word| turns.iter().any(|turn| variables.may_be_options(word, index, *turn))) {
+                    self.unresolve("what 'rm' is given may be options; put it in quotes, or behind `--`");
+                }
             }
             if has_words {
                 let before = self.places.here();
@@ -411,7 +420,10 @@ impl<'a> Analyzer<'a> {
         if machine::may_set(name, &arguments[1..]) {
             self.unresolve(&format!("'{name}' may set the machine by a word that is known only when it runs"));
         }
-        if let Some(reason) = doubt::doubt(name, &arguments[1..], &self.places) {
+        if let Some(reason) = later::doubt(name, &arguments[1..]).filter(|_| self.context.continues) {
+            self.unresolve(reason);
+        }
+        if let Some(reason) = doubt::doubt(name, self.functions.contains(name), &arguments[1..], &self.places) {
             self.unresolve(&reason);
         }
         if let Some(reason) = terminals::handed(name, self.functions.contains(name), &arguments[1..], &self.places) {
@@ -566,8 +578,6 @@ pub(super) enum Input {
     Inherited,
     /// A here-document or here-string whose text is known.
     Text(String),
-    /// What another command prints.
-    Piped,
-    /// A file, or a text with expansions.
+    /// A pipe, a file, or a text with expansions.
     Unknown,
 }

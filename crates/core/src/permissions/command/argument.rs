@@ -61,10 +61,14 @@ impl Argument {
         &self.0
     }
 
-    /// Whether it is a cluster of short options that has that letter, or may have it.
+    /// Whether it is a cluster of short options with that letter.
     pub(super) fn has_letter(&self, letter: char) -> bool {
-        let letters = self.0.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        letters.is_some_and(|letters| letters.contains(letter) || is_marked(letters))
+        self.0.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains(letter))
+    }
+
+    /// Whether it has that letter, or may have it.
+    pub(super) fn may_have_letter(&self, letter: char) -> bool {
+        self.has_letter(letter) || (self.is_unknown_option() && !self.0.starts_with("--"))
     }
 
     /// Whether it is an option of which a part is known only when it runs.

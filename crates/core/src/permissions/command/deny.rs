@@ -127,7 +127,13 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             .find_map(|word| places.whole(word))
             .map(|what| format!("'{name}' changes the rights of {what}")),
         "sort" => after(arguments, &["-o", "--output"]).find_map(|word| device_write(word, places)),
-        "git" => git_output(arguments, places),
+        "git" => git_output(arguments, places).or_else(|| git_tree(arguments, places)),
+        "zip" if has_option(arguments, "m", "move") => {
+            operands(arguments).find_map(|word| places.whole(word)).map(|what| format!("'zip -m' deletes {what}"))
+        }
+        "rsync" if arguments.iter().any(|word| word.marked().starts_with("--remove-s")) => operands(arguments)
+            .find_map(|word| places.whole(word))
+            .map(|what| format!("'rsync --remove-source-files' deletes {what}")),
         "find" => find(arguments, places),
         "mv" => operands(arguments).find_map(|word| device_write(word, places)).or_else(|| {
             let what = moved(arguments).into_iter().find_map(|word| places.whole(word))?;
@@ -160,7 +166,7 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
             let glued = arguments.iter().any(|word| is_user(word) == Some(true));
             let apart = arguments.iter().any(|word| is_user(word) == Some(false));
             let ends_user = (glued || apart) && operands(arguments).count() < 1 + usize::from(apart);
-            let others = name != "killall" && has_option(arguments, "v", "inverse");
+            let others = name == "pkill" && arguments.iter().any(|word| is_inverse(word.marked()));
             (others || ends_user || operands(arguments).any(everything)).then(|| format!("'{name}' ends every process"))
         }
         "mknod" => {
@@ -182,6 +188,18 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
 }
 
 /// What git writes at a place that its words name: all else it does inside of the repository.
+/// Deleting or overwriting the files of a tree that is no repository of anybody's: home, or the whole machine.
+fn git_tree(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
+    const WRITERS: [&str; 6] = ["checkout", "clean", "reset", "restore", "rm", "stash"];
+    let verb = arguments.iter().find_map(|word| word.exact().filter(|text| WRITERS.contains(text)))?;
+    let glued = arguments.iter().filter_map(|word| {
+        let (option, tree) = word.marked().split_once('=')?;
+        (option == "--work-tree").then(|| Argument::known(tree))
+    });
+    let what = after(arguments, &["-C", "--work-tree"]).cloned().chain(glued).find_map(|tree| places.whole(&tree))?;
+    Some(format!("'git {verb}' deletes or overwrites {what}"))
+}
+
 fn git_output(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let glued = arguments.iter().filter_map(|word| {
         let (option, file) = word.marked().split_once('=')?;
@@ -259,8 +277,16 @@ fn names_user(word: &str) -> Option<bool> {
     }
     let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
     // A signal stands in capitals (`-USR1`) or figures.
-    let at = letters.find('u').or_else(|| letters.starts_with('U').then_some(0).filter(|_| letters.len() == 1))?;
+    let is_real = letters.strip_prefix('U').is_some_and(|user| user.bytes().all(|byte| byte.is_ascii_digit()));
+    let at = letters.find('u').or_else(|| is_real.then_some(0))?;
     Some(at + 1 < letters.len())
+}
+
+/// Whether a word of `pkill` means all others, and is no option with a value.
+fn is_inverse(word: &str) -> bool {
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    (word.len() > 3 && "--inverse".starts_with(word))
+        || (letters.contains('v') && letters.chars().all(|letter| "acefilnovwx".contains(letter)))
 }
 
 /// Whether a pattern has a letter or a figure that stands for itself: `.+`, `[a-z]` and `$` match any name.

@@ -21,7 +21,7 @@ pub(super) fn is_subscript_with_code(text: &str) -> bool {
 }
 
 /// Why a command is not simply allowed, when it is not.
-pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
+pub(super) fn doubt(name: &str, is_function: bool, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let leads_anywhere = |word: &Argument| places.all(word.marked()).iter().any(|path| path.starts_with(ANYTHING));
     let unknown = || arguments.iter().any(Argument::is_dynamic) || operands(arguments).any(leads_anywhere);
     if EVALUATORS.contains(&name) && arguments.iter().any(|word| is_subscript_with_code(word.marked())) {
@@ -42,15 +42,19 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
                 "'{name}' takes what is known only when it runs for a variable's name, which may run a command"
             ))
         }
-        "declare" | "typeset" | "local" if arguments.iter().any(|word| word.has_letter('n')) => {
+        "declare" | "typeset" | "local" if arguments.iter().any(|word| word.may_have_letter('n')) => {
             Some(format!("'{name}' gives a variable another name"))
         }
-        "hash" if arguments.iter().any(|word| word.has_letter('p')) => {
+        "hash" if arguments.iter().any(|word| word.may_have_letter('p')) => {
             Some("'hash' gives a name to another program".to_owned())
         }
         "fc" => Some("'fc' runs earlier commands again".to_owned()),
         "set" => modes::set(arguments),
-        "history" if arguments.iter().any(|word| word.is_dynamic() || word.has_letter('s') || word.has_letter('p')) => {
+        "history"
+            if arguments
+                .iter()
+                .any(|word| word.is_dynamic() || word.may_have_letter('s') || word.may_have_letter('p')) =>
+        {
             Some("'history' makes up or expands earlier commands".to_owned())
         }
         "enable" | "bind" | "compgen" | "complete" if !arguments.is_empty() => {
@@ -63,8 +67,11 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "tset" | "reset" if !arguments.is_empty() => {
             Some(format!("'{name}' changes what keys on the terminal are, or prints commands for a shell"))
         }
-        "mapfile" | "readarray" if arguments.iter().any(|word| word.has_letter('C')) => {
+        "mapfile" | "readarray" if arguments.iter().any(|word| word.may_have_letter('C')) => {
             Some(format!("'{name}' runs a command for its lines"))
+        }
+        "rm" if arguments.iter().take_while(|word| word.marked() != "--").any(Argument::is_unknown_option) => {
+            Some("an option of 'rm' is known only when it runs".to_owned())
         }
         "rm" | "shred" if (name == "shred" || has_option(arguments, "rR", "recursive")) && unknown() => {
             Some(format!("what '{name}' deletes is known only when it runs"))
@@ -80,12 +87,18 @@ pub(super) fn doubt(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "dd" if arguments.iter().any(|word| word.is_dynamic() && !word.marked().starts_with("if=")) => {
             Some("what 'dd' writes to is known only when it runs".to_owned())
         }
+        "tar" | "bsdtar" | "gtar" if extracts_anywhere(arguments) => {
+            Some(format!("'{name}' writes where the names in the archive say, wherever that is"))
+        }
+        "unzip" if arguments.iter().any(|word| word.may_have_letter(':')) => {
+            Some("'unzip -:' writes where the names in the archive say, wherever that is".to_owned())
+        }
         "ln" if operands(arguments).any(is_input) => Some("'ln' gives another name to what is read there".to_owned()),
         "ln" => operands(arguments)
             .find_map(|word| places.whole(word))
             .map(|what| format!("'ln' gives another name to {what}")),
         "find" => find(arguments, places),
-        _ => disk(name, arguments, places),
+        _ => disk(name, is_function, arguments, places),
     }
 }
 
@@ -106,7 +119,10 @@ fn has_unknown_option(name: &str, arguments: &[Argument]) -> bool {
         "printf" => arguments.split_first().is_some_and(|(first, behind)| {
             let text = first.marked();
             let is_name = |sign: char| sign == '_' || sign == ANYTHING || sign.is_ascii_alphanumeric();
-            first.is_unknown_option() || (text.starts_with(ANYTHING) && !behind.is_empty() && text.chars().all(is_name))
+            first.is_unknown_option()
+                || (text.starts_with(ANYTHING)
+                    && !behind.is_empty()
+                    && (text.chars().all(is_name) || text.ends_with(']')))
         }),
         _ => false,
     }
@@ -125,10 +141,8 @@ fn names_unknown(name: &str, arguments: &[Argument]) -> Option<String> {
         "declare" | "typeset" | "local" | "readonly" | "export" | "unset" | "mapfile" | "readarray" | "getopts" => {
             operands().any(is_unknown)
         }
-        "printf" | "wait" => arguments.windows(2).any(|pair| {
-            let letter = if name == "printf" { 'v' } else { 'p' };
-            is_unknown(&pair[1]) && pair[0].has_letter(letter)
-        }),
+        "printf" => arguments.windows(2).take(1).any(|pair| pair[0].exact() == Some("-v") && is_unknown(&pair[1])),
+        "wait" => arguments.windows(2).any(|pair| pair[0].may_have_letter('p') && is_unknown(&pair[1])),
         "read" => {
             // The last letter of `-rp` takes the next word.
             let takes = |word: &Argument| {
@@ -193,11 +207,23 @@ fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     None
 }
 
+/// Whether tar extracts files by the names that they have, absolute ones too.
+fn extracts_anywhere(arguments: &[Argument]) -> bool {
+    let letters = |letter: char| {
+        let is_bundle = |word: &Argument| !word.marked().starts_with('-') && word.marked().contains(letter);
+        arguments.first().is_some_and(is_bundle) || arguments.iter().any(|word| word.has_letter(letter))
+    };
+    let is_long = |word: &Argument, full: &str| word.marked().len() > 3 && full.starts_with(word.marked());
+    let is_absolute = letters('P') || arguments.iter().any(|word| is_long(word, "--absolute-names"));
+    let extracts = letters('x') || arguments.iter().any(|word| is_long(word, "--extract") || word.marked() == "--get");
+    is_absolute && extracts
+}
+
 /// A program that is not known to only look at a disk is handed one.
-fn disk(name: &str, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
+fn disk(name: &str, is_function: bool, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     const LOOKERS: [&str; 14] =
         ["ls", "stat", "file", "test", "[", "[[", "lsblk", "blkid", "df", "echo", "printf", "man", "grep", "git"];
-    if LOOKERS.contains(&name) {
+    if LOOKERS.contains(&name) && !is_function {
         return None;
     }
     let in_devices = places.entered().iter().any(|directory| directory.starts_with("/dev"));

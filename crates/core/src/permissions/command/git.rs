@@ -222,8 +222,8 @@ pub(super) fn restate(name: &str, rest: &[Argument], layer: &Layer, found: &mut 
     found.inner.push(Layer { arguments, has_terminal_input, restated: true, silent: true });
 }
 
-/// The options of a `git config`, and its operands: what looks like an option behind the first of those is one, too, and what stands behind
-/// an option that takes the next word is neither.
+/// The options of a `git config`, and its operands: what looks like an option behind the first operand is an operand, too, and what stands
+/// behind an option that takes the next word is neither.
 fn config_words(words: &[Argument]) -> (Vec<&str>, &[Argument]) {
     const VALUED: [&str; 7] = ["--file", "--blob", "--type", "--default", "--comment", "--value", "--url"];
     let (mut options, mut index) = (Vec::new(), 0);
@@ -233,9 +233,13 @@ fn config_words(words: &[Argument]) -> (Vec<&str>, &[Argument]) {
             break;
         }
         options.push(text);
-        let takes = VALUED.iter().any(|option| is_option(text, option))
-            || (!text.starts_with("--") && text.ends_with(['f', 't']));
-        index += usize::from(takes && !text.contains('='));
+        let takes = if text.starts_with("--") {
+            VALUED.iter().any(|option| is_option(text, option)) && !text.contains('=')
+        } else {
+            // Behind the first of these letters its value is glued.
+            text.find(['f', 't']).is_some_and(|at| at + 1 == text.len())
+        };
+        index += usize::from(takes);
     }
     (options, &words[index.min(words.len())..])
 }

@@ -116,7 +116,7 @@ impl<'a> Variables<'a> {
     fn exact(&self, word: &Word, index: usize) -> Option<Vec<String>> {
         let mut arguments = Vec::new();
         if self.expand(word, index, Turn::NONE, &mut arguments) {
-            arguments.extend(self.substituted(&expansion::pieces(word), word, (index, Turn::NONE), false));
+            self.substitute(&expansion::pieces(word), word, (index, Turn::NONE), false, &mut arguments);
         }
         arguments.iter().map(|argument| argument.exact().map(str::to_owned)).collect()
     }
@@ -248,9 +248,11 @@ impl<'a> Variables<'a> {
         if !self.has_braces(index) {
             return None;
         }
-        let words = command.words.iter();
-        let place = (index, Turn::NONE);
-        Some(words.filter_map(|word| self.substituted(&expansion::pieces(word), word, place, false)).collect())
+        let mut arguments = Vec::with_capacity(command.words.len());
+        for word in &command.words {
+            self.substitute(&expansion::pieces(word), word, (index, Turn::NONE), false, &mut arguments);
+        }
+        Some(arguments)
     }
 
     /// The turns of the loops around a command in which it is looked at: each of them, where it says something else in each.
@@ -268,6 +270,22 @@ impl<'a> Variables<'a> {
             self.expand(word, index, turn, &mut arguments);
         }
         arguments
+    }
+
+    /// Whether a word may become options, or more words than one: nobody knows what it begins with, and no quotes hold it together.
+    pub(super) fn may_be_options(&self, word: &Word, index: usize, turn: Turn<'_>) -> bool {
+        let is_open = match word.parts.as_slice() {
+            // `"${a[@]}"`
+            [Part::Dynamic] => true,
+            [Part::Variable { name, .. }] if name == "@" => true,
+            [Part::Variable { quoted, .. } | Part::Output { quoted, .. }, ..] => !quoted,
+            _ => false,
+        };
+        let mut arguments = Vec::new();
+        is_open && {
+            self.expand(word, index, turn, &mut arguments);
+            arguments.iter().any(|argument| argument.marked().starts_with(ANYTHING))
+        }
     }
 
     /// The one argument that a word becomes where words are not split, as after `>`.
@@ -312,19 +330,21 @@ impl<'a> Variables<'a> {
             return false;
         }
         let (alternatives, has_braces) = expansion::alternatives(expansion::pieces(word));
-        let words = alternatives.iter();
-        out.extend(words.filter_map(|pieces| self.substituted(pieces, word, (index, turn), has_braces)));
+        for pieces in &alternatives {
+            self.substitute(pieces, word, (index, turn), has_braces, out);
+        }
         has_braces
     }
 
-    /// One word without braces, or none: an expansion that leaves nothing is no word.
-    fn substituted(
+    /// A word without braces: one, or none where an expansion leaves nothing, or several where a value has blanks and no quotes.
+    fn substitute(
         &self,
         pieces: &[Piece],
         word: &Word,
         place: (usize, Turn<'_>),
         has_braces: bool,
-    ) -> Option<Argument> {
+        out: &mut Vec<Argument>,
+    ) {
         let tildes = expansion::tildes(pieces);
         let mut characters: Vec<(char, bool)> = Vec::with_capacity(pieces.len());
         for (position, piece) in pieces.iter().enumerate() {
@@ -339,8 +359,17 @@ impl<'a> Variables<'a> {
                 }
                 Piece::Character(character, quoted) => characters.push((*character, *quoted)),
                 Piece::Variable(part, quoted) => match self.part_value(word, *part, place) {
-                    Some(value) if *quoted || !value.contains([' ', '\t', '\n', '*', '?', '[']) => {
-                        characters.extend(value.chars().map(|character| (expansion::known(character), true)));
+                    Some(value) if *quoted || !value.contains(['*', '?', '[']) => {
+                        for character in value.chars() {
+                            if !*quoted && matches!(character, ' ' | '\t' | '\n') {
+                                if !characters.is_empty() {
+                                    out.push(Argument::known(expansion::mark(&characters)));
+                                    characters.clear();
+                                }
+                                continue;
+                            }
+                            characters.push((expansion::known(character), true));
+                        }
                     }
                     Some(_) | None => characters.push((ANYTHING, true)),
                 },
@@ -348,10 +377,10 @@ impl<'a> Variables<'a> {
             }
         }
         match (characters.is_empty(), word.quoted) {
-            (true, false) => None,
+            (true, false) => {}
             // Which of the alternatives held the quotes is not sure.
-            (true, true) if has_braces => Some(Argument::unknown()),
-            (_, _) => Some(Argument::known(expansion::mark(&characters))),
+            (true, true) if has_braces => out.push(Argument::unknown()),
+            (_, _) => out.push(Argument::known(expansion::mark(&characters))),
         }
     }
 
@@ -383,7 +412,7 @@ fn waits_for_numbers(command: &RawCommand) -> bool {
 }
 
 /// Whether shells set the variable themselves, whatever it was given.
-pub(super) fn is_set_by_shells(name: &str) -> bool {
+fn is_set_by_shells(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "_",
         "COLUMNS",

@@ -1,6 +1,6 @@
 //! Programs that tell the clock and the name of the machine, and set them by their words.
 
-use super::argument::{ANYTHING, Argument};
+use super::argument::Argument;
 use super::deny::{has_option, operands};
 
 /// What a command sets, when it does.
@@ -12,7 +12,8 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
         "ntpdate" if !has_option(arguments, "qd", "help") => "the clock",
         "sntp" if has_option(arguments, "sS", "step") || has_option(arguments, "", "slew") => "the clock",
         // By itself it reads its orders.
-        "chronyc" if arguments.iter().any(steps_clock) || operands(arguments).next().is_none() => "the clock",
+        "chronyc" if arguments.iter().any(steps_clock) => "the clock",
+        "chronyc" if operands(arguments).next().is_none() && !has_option(arguments, "vh", "version") => "the clock",
         "hostname" | "domainname" | "nisdomainname" | "ypdomainname"
             if operands(arguments).next().is_some() || has_option(arguments, "F", "file") =>
         {
@@ -37,15 +38,17 @@ fn steps_clock(word: &Argument) -> bool {
 
 /// Whether a word that nobody knows may have a command set it.
 pub(super) fn may_set(name: &str, arguments: &[Argument]) -> bool {
+    const VALUES: [&str; 7] = ["-d", "-f", "-r", "-v", "--date", "--file", "--reference"];
     let is_known =
         ["date", "timedatectl", "hostname", "hostnamectl", "hwclock", "chronyc", "localectl"].contains(&name);
-    let takes = |word: &Argument| {
-        let text = word.marked();
-        matches!(text, "--date" | "--reference" | "--file")
-            || (!text.starts_with("--") && text.starts_with('-') && text.ends_with(['d', 'f', 'r', 'v']))
+    let is_shown =
+        name == "date" && arguments.iter().any(|word| word.marked() == "-j" || word.marked().starts_with('+'));
+    let is_harmless = |index: usize| {
+        let text = arguments[index].marked();
+        let is_value = index > 0 && VALUES.contains(&arguments[index - 1].marked());
+        name == "date" && (is_value || VALUES.iter().any(|option| text.starts_with(option) && text != *option))
     };
-    let is_value = |index: usize| name == "date" && index > 0 && takes(&arguments[index - 1]);
-    is_known && (0..arguments.len()).any(|index| arguments[index].marked().starts_with(ANYTHING) && !is_value(index))
+    is_known && !is_shown && (0..arguments.len()).any(|index| arguments[index].is_dynamic() && !is_harmless(index))
 }
 
 /// Whether `hwclock` only tells with this word.

@@ -4,11 +4,12 @@
 //! A variable holds a number where every value that the command line gives it is one: digits, a sum, what only prints
 //! numbers (`wc -l < f`), or another such variable.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::argument::{Argument, is_marked};
 use super::builtins::EVALUATORS;
-use super::known::{Variables, is_set_by_shells};
+use super::known::Variables;
 use super::script::{Part, RawCommand, Script, Word};
 use super::setting::{self, COMPARISONS};
 use super::variables::{self, Becomes};
@@ -17,24 +18,30 @@ use super::wrappers::SHELLS;
 /// Stands for `$1`, `$2`, … and `$@`.
 pub(super) const POSITIONAL: &str = "@";
 /// Variables that bash itself keeps numbers in, whatever is assigned.
-const OWN: [&str; 10] =
+pub(super) const OWN: [&str; 10] =
     ["BASHPID", "EPOCHSECONDS", "EUID", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SRANDOM", "UID"];
-/// Others that it fills with numbers, where nothing else is assigned.
-const FILLED: [&str; 11] = [
-    "BASH_SUBSHELL",
-    "BASH_VERSINFO",
-    "COLUMNS",
-    "COMP_CWORD",
-    "EPOCHREALTIME",
-    "GROUPS",
-    "HISTCMD",
-    "LINES",
-    "OPTERR",
-    "PIPESTATUS",
-    "SHLVL",
-];
+/// Programs that print numbers with some words.
+pub(super) const PRINTERS: [&str; 9] = ["date", "git", "grep", "id", "nproc", "seq", "stat", "tput", "wc"];
 /// Of those the ones that evaluate what is assigned.
 pub(super) const EVALUATING: [&str; 6] = ["BASHPID", "HISTCMD", "OPTIND", "RANDOM", "SECONDS", "SRANDOM"];
+/// Those that it fills with text of others.
+const TEXTS: [&str; 12] = [
+    "BASH_ARGV",
+    "BASH_ARGV0",
+    "BASH_COMMAND",
+    "BASH_EXECUTION_STRING",
+    "BASH_REMATCH",
+    "COMP_LINE",
+    "COPROC",
+    "HOSTNAME",
+    "OLDPWD",
+    "PWD",
+    "REPLY",
+    "_",
+];
+/// Those that name the machine, and the names in that text.
+const MACHINE: [&str; 4] = ["BASH_VERSINFO", "HOSTTYPE", "MACHTYPE", "OSTYPE"];
+const MACHINE_NAMES: [&str; 9] = ["aarch64", "apple", "arm64", "darwin", "gnu", "linux", "pc", "unknown", "x86_64"];
 
 /// What a variable is given.
 #[derive(Debug)]
@@ -45,11 +52,12 @@ enum Value {
     Unknown,
 }
 
-/// A script, and the functions that are known so far, its own included.
+/// A script, the functions that are known so far, its own included, and the programs that were taken to print numbers.
 #[derive(Clone, Copy)]
 struct Seen<'a> {
     script: &'a Script,
     functions: &'a HashSet<String>,
+    trusted: &'a RefCell<BTreeSet<String>>,
 }
 
 /// Everything that is taken for a number in a command line, and every value that its variables are given.
@@ -61,6 +69,11 @@ pub(super) struct Numbers {
     unknown: bool,
     /// Whether variables are given values whose names nobody knows.
     unnamed: bool,
+    /// Variables that the line gives a value before anything else, or in a loop or a function alone: what earlier lines left is gone.
+    cleared: HashSet<String>,
+    is_begun: bool,
+    /// Programs that were taken to print numbers: a text that is read later may define a function of that name.
+    trusted: BTreeSet<String>,
     /// The words of each command, by its name: a text that is read later may define a function of that name, which is given them.
     calls: HashMap<String, Vec<Value>>,
 }
@@ -68,7 +81,11 @@ pub(super) struct Numbers {
 impl Numbers {
     /// Notes what a script takes for numbers. `functions` are the functions known so far, those of the script included.
     pub(super) fn see_script(&mut self, script: &Script, functions: &HashSet<String>, variables: &Variables<'_>) {
-        let seen = Seen { script, functions };
+        let trusted = RefCell::new(std::mem::take(&mut self.trusted));
+        let seen = Seen { script, functions, trusted: &trusted };
+        if !std::mem::replace(&mut self.is_begun, true) {
+            self.clear(seen);
+        }
         self.taken.extend(script.numbers.read.iter().cloned());
         for name in &script.numbers.set {
             self.values.entry(name.clone()).or_default().push(Value::Of(Vec::new()));
@@ -91,6 +108,8 @@ impl Numbers {
             }
             is_test &= !holds("]]");
         }
+        self.trusted = trusted.into_inner();
+        self.unknown |= functions.iter().any(|function| self.trusted.contains(function));
         for function in functions {
             if let Some(values) = self.calls.remove(function) {
                 self.values.entry(POSITIONAL.to_owned()).or_default().extend(values);
@@ -116,11 +135,17 @@ impl Numbers {
                 continue;
             }
             let values = self.values.get(name).map(Vec::as_slice).unwrap_or_default();
-            if is_set_by_shells(name) && !OWN.contains(&name) && !FILLED.contains(&name) {
+            if MACHINE.contains(&name) {
+                open.extend(
+                    MACHINE_NAMES.iter().filter(|part| self.values.contains_key(**part)).map(|part| (*part, taken)),
+                );
+            }
+            if TEXTS.contains(&name) || name.starts_with("READLINE_") {
                 return Some(format!("it takes '${name}' for a number, which the shell fills with text"));
             }
             // Where it is given something, a variable of the shell may be one like any other by now (`unset`, `local`).
-            let is_left = values.is_empty() && continues && !OWN.contains(&name);
+            let is_given = self.cleared.contains(name) || (name == POSITIONAL && !values.is_empty());
+            let is_left = continues && !is_given && !OWN.contains(&name);
             if values.iter().any(|value| matches!(value, Value::Unknown)) || is_left {
                 let taken = if taken == POSITIONAL { "1" } else { taken };
                 return Some(format!("it takes '${taken}' for a number, whose text may run a command in bash"));
@@ -131,6 +156,38 @@ impl Numbers {
             }));
         }
         None
+    }
+
+    /// Notes what the first commands of a line give, which certainly runs and in its own shell, and its loops and functions.
+    fn clear(&mut self, seen: Seen<'_>) {
+        let script = seen.script;
+        self.cleared.extend(script.loops.iter().filter_map(|one| one.variable.clone()));
+        let adds = |name: &str, word: &Word| matches!(word.parts.first(), Some(Part::Variable { name: first, .. }) if first == name);
+        // Where the commands begin that nothing looked at yet runs: those of a substitution stand before what is given their output.
+        let mut pending = 0;
+        for (index, command) in script.commands.iter().enumerate() {
+            if command.shell != 0 {
+                continue;
+            }
+            // What else runs there may take what earlier lines left for a number.
+            let is_output = |at: usize| {
+                let holds =
+                    |part: &&Part| matches!(part, Part::Output { first, end, .. } if (*first..*end).contains(&at));
+                let parts = command.assignments.iter().flat_map(|(_, word)| &word.parts);
+                parts.filter(holds).any(|part| is_number(part, seen))
+            };
+            let is_alone = command.certain && command.words.is_empty() && !command.in_function;
+            if !is_alone || !(pending..index).all(is_output) {
+                break;
+            }
+            pending = index + 1;
+            let gives = command.assignments.iter().filter(|(name, word)| !adds(name, word));
+            self.cleared.extend(gives.map(|(name, _)| name.clone()));
+        }
+        let locals = script.commands.iter().filter(|command| command.in_function);
+        let locals = locals.filter(|command| command.words.first().and_then(Word::plain) == Some("local"));
+        let names = locals.flat_map(|command| &command.words).filter_map(super::parser::assignment);
+        self.cleared.extend(names.map(|(name, _)| name));
     }
 
     fn give(&mut self, name: &str, word: &Word, seen: Seen<'_>, expands_patterns: bool) {
@@ -163,7 +220,7 @@ impl Numbers {
         let words = is_one_to_one.then(|| &command.words[command.words.len() - behind.len()..]);
         let is_function = seen.functions.contains(name);
         let is_shell = SHELLS.contains(&name.rsplit('/').next().unwrap_or_default());
-        if !is_function && runs_text(seen.script) {
+        if !is_function {
             self.calls.entry(name.to_owned()).or_default().extend(behind.iter().map(value_of_argument));
         }
         match (name, words) {
@@ -301,13 +358,25 @@ impl Numbers {
 /// Where those of the words of a shell begin that are `$0`, `$1` and so on in what it runs: behind its text, and where it has none at
 /// once. A `_` that only stands in the place of `$0` is left out.
 fn given_to_shell(words: &[Argument]) -> usize {
-    let Some(option) = words.iter().position(|word| word.has_letter('c')) else { return 0 };
-    let is_option = |word: &&Argument| word.marked().starts_with(['-', '+']);
-    let text = option + 1 + words[option + 1..].iter().take_while(is_option).count();
-    let takes_own = |text: &str| is_marked(text) || text.contains("$0") || text.contains("${0");
-    let is_filler = words.get(text + 1).is_some_and(|word| word.exact() == Some("_"))
-        && words.get(text).is_some_and(|word| !takes_own(word.marked()));
-    (text + 1 + usize::from(is_filler)).min(words.len())
+    let is_option = |word: &Argument| word.marked().starts_with(['-', '+']);
+    let (mut index, mut has_text) = (0, false);
+    while let Some(word) = words.get(index).filter(|word| is_option(word)) {
+        index += 1;
+        if word.marked() == "--" {
+            break;
+        }
+        has_text |= word.may_have_letter('c');
+        // `-o name`
+        let is_short = !word.marked().starts_with("--");
+        index += usize::from(is_short && word.marked().ends_with(['o', 'O']));
+    }
+    if !has_text {
+        return index.min(words.len());
+    }
+    let takes_own = |text: &str| is_marked(text) || ["$0", "${0", "${@:", "${*:"].iter().any(|own| text.contains(own));
+    let is_filler = words.get(index + 1).is_some_and(|word| word.exact() == Some("_"))
+        && words.get(index).is_some_and(|word| !takes_own(word.marked()));
+    (index + 1 + usize::from(is_filler)).min(words.len())
 }
 
 /// Whether a word is one whatever its variables hold.
@@ -416,15 +485,6 @@ pub(super) fn sets(after: &str) -> bool {
     after.trim_start_matches([' ', '\t']).strip_prefix('=').is_some_and(|rest| !rest.starts_with('='))
 }
 
-/// Whether a script runs texts that may define functions.
-fn runs_text(script: &Script) -> bool {
-    let runs = |name: &str| matches!(name, "eval" | "trap" | "source" | "." | "command" | "builtin");
-    script
-        .commands
-        .iter()
-        .any(|command| command.words.first().is_some_and(|word| word.literal().is_none_or(|name| runs(&name))))
-}
-
 /// Whether the commands of a substitution print a number and nothing else, whatever they read.
 fn is_number(part: &Part, seen: Seen<'_>) -> bool {
     let Part::Output { first, end, .. } = *part else { return false };
@@ -436,9 +496,8 @@ fn is_number(part: &Part, seen: Seen<'_>) -> bool {
         return false;
     }
     let Some(words) = last.words.iter().map(|word| word.plain()).collect::<Option<Vec<_>>>() else { return false };
-    // A text that runs before may define one of that name.
-    if words.first().is_some_and(|name| seen.functions.contains(*name)) || runs_text(seen.script) {
-        return false;
+    if let Some(name) = words.first() {
+        seen.trusted.borrow_mut().insert((*name).to_owned());
     }
     let is_option = |word: &&str| word.starts_with('-');
     match words.as_slice() {

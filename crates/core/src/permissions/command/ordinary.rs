@@ -51,6 +51,9 @@ const TRACES: [&str; 6] =
 /// Where interpreters look for modules: below the working directory they are the project's, as the programs are that load them.
 const MODULES: [&str; 2] = ["NODE_PATH", "PYTHONPATH"];
 
+/// Where systems keep them.
+const JAVA_HOMES: [&str; 3] = ["/usr/lib/jvm/", "/Library/Java/", "/opt/"];
+
 /// Whether a variable is data whatever it becomes.
 pub(super) fn is_data(name: &str) -> bool {
     OF_GIT.contains(&name)
@@ -66,6 +69,7 @@ pub(super) fn is_ordinary(name: &str, text: &str) -> bool {
         // Flags without a value.
         "LESS" => text.bytes().all(|byte| b"-FRSXMQinq".contains(&byte)) && !text.contains("--"),
         "PYTHONWARNINGS" => OF_PYTHON.contains(&text),
+        "JAVA_HOME" => JAVA_HOMES.iter().any(|home| text.starts_with(home)) && !text.contains("..") && is_path(text),
         _ if TRACES.contains(&name) => matches!(text, "0" | "1" | "true" | "false"),
         _ if MODULES.contains(&name) => text.split(':').all(is_below),
         _ if JAVA.contains(&name) => all(is_memory_of_java),
@@ -74,6 +78,10 @@ pub(super) fn is_ordinary(name: &str, text: &str) -> bool {
         _ if PAGERS.contains(&name) || EDITORS.contains(&name) => IDLE.contains(&text),
         _ => false,
     }
+}
+
+fn is_path(path: &str) -> bool {
+    path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte))
 }
 
 /// A directory below the working directory, or that.
@@ -104,10 +112,11 @@ mod tests {
 
     #[test]
     fn each_of_these_variables_asks_with_any_other_value() {
-        let others = ["NODE_OPTIONS", "GOFLAGS", "LESS", "MAKEFLAGS", "PYTHONWARNINGS"];
+        let others = ["NODE_OPTIONS", "GOFLAGS", "JAVA_HOME", "LESS", "MAKEFLAGS", "PYTHONWARNINGS"];
         let names = [PAGERS.as_slice(), &EDITORS, &OF_GIT, &JAVA, &TRACES, &MODULES, &others].concat();
         assert_eq!(names.iter().filter(|name| !is_poison(name)).collect::<Vec<_>>(), Vec::<&&str>::new());
-        let asks = |name: &&str| ["/x", "cat ./x", "\n", "../x", "~", "x:"].iter().any(|text| is_ordinary(name, text));
-        assert!(!names.iter().any(asks));
+        let passes =
+            |name: &&str| ["/x", "cat ./x", "\n", "../x", "~", "x:"].iter().any(|text| is_ordinary(name, text));
+        assert!(!names.iter().any(passes));
     }
 }

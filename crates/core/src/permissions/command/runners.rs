@@ -2,10 +2,8 @@
 
 use super::allow::is_option;
 use super::argument::Argument;
-use super::git;
-use super::shells::is_input;
 use super::unwrap::{Layer, Unwrapped};
-use super::variables::{self, Becomes};
+use super::{databases, git, makers, variables};
 
 /// Options that name a program, or hand over program text.
 const OPTIONS: &[(&[&str], &[&str])] = &[
@@ -23,6 +21,8 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["zip"], &["-TT", "--unzip-command"]),
     (&["make", "gmake", "bmake"], &["--eval", "SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "MAKE"]),
     (&["npx", "npm", "pnpm"], &["--call", "--script-shell", "--shell", "--node-options"]),
+    (&["npm"], &["--browser", "--editor", "--viewer", "--node-gyp", "--userconfig", "--globalconfig"]),
+    (&["xargs"], &["--process-slot-var"]),
     (&["git"], &["--upload-pack", "--receive-pack", "--open-files-in-pager", "--ext-diff"]),
     (&["psql", "mysql", "mariadb", "sqlite3"], &["-cmd", "--init-command", "-init"]),
     (&["less", "more"], &["+"]),
@@ -31,10 +31,7 @@ const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["cpio"], &["--rsh-command"]),
     (&["cargo"], &["--config"]),
     (&["go"], &["-toolexec", "-vettool", "-exec", "--toolexec", "--exec"]),
-    (
-        &["gcc", "g++", "cc", "c++", "clang", "clang++"],
-        &["-wrapper", "-fplugin", "-fpass-plugin", "-specs", "--specs", "-load"],
-    ),
+    (&["rustdoc"], &["--test-runtool", "--test-builder"]),
     (&["ld", "ld.bfd", "ld.gold", "ld.lld", "lld", "mold"], &["-plugin", "--plugin"]),
     (&["java"], &["-XX:OnError", "-XX:OnOutOfMemoryError"]),
     (&["exim", "exim4", "sendmail"], &["-be", "-bem"]),
@@ -122,39 +119,10 @@ const TEXTS: &[(&str, &[&str])] = &[
     ("rails", &["runner", "r", "console", "c"]),
     ("sops", &["exec-env", "exec-file"]),
 ];
-/// Commands of sqlite3 that run programs, or open files of their own.
-const DOT_COMMANDS: &[&str] = &[
-    ".ar", ".backup", ".cd", ".clone", ".excel", ".import", ".load", ".log", ".once", ".open", ".out", ".read",
-    ".restore", ".save", ".session", ".sh", ".sy", ".trace", ".www",
-    // It takes blanks and quotes before the name, and signs by their numbers in these.
-    ". ", ".\t", ".\"", ".'", ".\\",
-];
-/// The same for psql and mysql.
-const BACKSLASHES: &[&str] = &["\\i", "\\o", "\\w", "\\g", "\\s ", "\\cd", "\\e", "\\lo_", "\\.", "\\t ", "\\copy"];
-/// Functions and statements of databases that do so.
-const DATABASE_WORDS: &[&str] = &[
-    "attach",
-    "edit",
-    "fsdir",
-    "infile",
-    "load_extension",
-    "load_file",
-    "lo_export",
-    "lo_import",
-    "outfile",
-    "dumpfile",
-    "pg_ls_dir",
-    "pg_read_binary_file",
-    "pg_read_file",
-    "readfile",
-    "source",
-    "tee",
-    "writefile",
-];
 /// Programs that start what their own words say.
 const DIRECT: [&str; 7] = ["npx", "bunx", "pnpx", "uvx", "cross-env", "dotenv", "corepack"];
 /// Options of runners that take the next word.
-const VALUED: [&str; 13] = [
+const VALUED: [&str; 14] = [
     "--filter",
     "-F",
     "-C",
@@ -168,9 +136,8 @@ const VALUED: [&str; 13] = [
     "--env-file",
     "-p",
     "--python",
+    "--working-dir",
 ];
-/// Programs that do what a file of rules says, and can be told to read it from their input.
-const MAKERS: [&str; 8] = ["make", "gmake", "bmake", "ninja", "just", "rake", "task", "ant"];
 /// Options of those that take no further word.
 const FLAGS: [&str; 8] = ["-y", "--yes", "--no", "-q", "--quiet", "--silent", "--no-install", "--"];
 
@@ -203,21 +170,29 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
     if let Some(option) = options.find(|option| own().any(|word| is_option(word.marked(), option))) {
         found.unresolved.push(format!("'{option}' of '{name}' runs another program"));
     }
-    let is_first = |names: &[&str]| first_operand(rest).is_some_and(|(_, word)| names.contains(&word));
+    let is_first = |names: &[&str]| {
+        first_operand(rest).is_some_and(|(index, word)| names.contains(&word) || later(own(), index, names).is_some())
+    };
     match name {
         "fd" | "fdfind" => fd(rest, found),
         "git" => git::starters(rest, found),
         "docker" | "podman" | "nerdctl" if in_container(rest) => {
             found.unresolved.push(format!("'{name}' runs commands in a container, which are not read here"));
         }
-        _ if MAKERS.contains(&name) => make(name, rest, found),
+        _ if makers::MAKERS.contains(&name) => makers::make(name, rest, found),
         "zip" if rest.iter().any(|word| word.marked().starts_with('-') && word.marked().contains("TT")) => {
             found.unresolved.push("'-TT' of 'zip' runs another program".to_owned());
         }
-        "gh" if is_first(&["alias", "config", "extension"]) && rest.iter().any(|word| word.exact() == Some("set")) => {
+        "gh" if is_first(&["alias", "config", "extension"])
+            && rest.iter().any(|word| matches!(word.exact(), Some("set" | "import"))) =>
+        {
             found.unresolved.push("a setting of 'gh' may name a program".to_owned());
         }
-        "mvn" | "mvnw" | "./mvnw" if rest.iter().any(|word| word.marked().starts_with("exec:")) => {
+        "mvn" | "mvnw" | "./mvnw"
+            if rest
+                .iter()
+                .any(|word| word.marked().starts_with("exec:") || word.marked().contains("exec-maven-plugin")) =>
+        {
             found.unresolved.push(format!("'{name}' starts a program that its settings name"));
         }
         _ if TEXTS.iter().any(|(known, subcommands)| *known == name && is_first(subcommands)) => {
@@ -238,6 +213,14 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         "aria2c" if rest.iter().any(|word| word.marked().starts_with("--on-")) => {
             found.unresolved.push("an option of 'aria2c' runs another program".to_owned());
         }
+        "cargo" if rest.iter().any(|word| word.marked().contains("linker=")) => {
+            found.unresolved.push("the linker of 'cargo' is another program".to_owned());
+        }
+        "go" if rest.iter().any(|word| word.marked().contains("-extld"))
+            || (is_first(&["env"]) && own().any(|word| word.marked() == "-w")) =>
+        {
+            found.unresolved.push("a setting of 'go' may name a program".to_owned());
+        }
         "cargo" if is_first(&["watch"]) => {
             found.unresolved.push("'cargo watch' runs commands that are not read here".to_owned());
         }
@@ -247,29 +230,35 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         "ruby" if rest.iter().any(|word| word.marked().starts_with("-S")) => {
             found.unresolved.push("'ruby -S' looks for a program by its name".to_owned());
         }
-        "cmake" => cmake(rest, found),
+        "cmake" => makers::cmake(rest, found),
         "nix" if is_first(&["run", "shell", "develop", "eval"]) => {
             found.unresolved.push("'nix' starts programs that are not read here".to_owned());
-        }
-        "npm" | "pnpm" if own().any(|word| word.exact() == Some("-c")) && own().any(runs_words) => {
-            found.unresolved.push(format!("'-c' of '{name}' runs a text"));
         }
         "npm" | "pnpm" | "yarn" if sets_program(rest) => {
             found.unresolved.push(format!("a setting of '{name}' may name a program"));
         }
         "sqlite3" | "psql" | "mysql" | "mariadb" => {
-            if rest.iter().any(|word| word.exact().is_none_or(database_runs)) {
+            if rest.iter().any(|word| word.exact().is_none_or(databases::may_run)) {
                 found.unresolved.push(format!("the text of '{name}' may run commands"));
             }
         }
         _ if DIRECT.contains(&name) => started(name, rest, found),
         _ => {
+            let Some(index) = first_place(rest) else { return };
             let is_runner = || SUBCOMMANDS.iter().any(|(known, ..)| *known == name);
-            if is_runner() && rest.iter().find(|word| !word.marked().starts_with('-')).is_some_and(Argument::is_dynamic)
-            {
+            if is_runner() && rest[index].is_dynamic() {
                 found.unresolved.push(format!("what '{name}' does is known only when it runs"));
             }
-            let Some((index, word)) = first_operand(rest) else { return };
+            let Some(word) = rest[index].exact() else { return };
+            if matches!(name, "npm" | "pnpm" | "yarn")
+                && matches!(word, "run" | "run-script" | "rum" | "urn")
+                && rest.get(index + 1).is_some_and(|script| script.exact() == Some("env"))
+            {
+                started(name, &rest[index + 2..], found);
+            }
+            if matches!(name, "npm" | "npx") && runs_words(word) && hands_text(rest, index) {
+                found.unresolved.push(format!("'-c' of '{name}' runs a text"));
+            }
             // npm takes every beginning of a command that is no other's.
             let is_cut = |full: &&str| name == "npm" && word.len() > 2 && full.starts_with(word);
             let starts = |(known, names, _): &&(&str, &[&str], usize)| {
@@ -277,51 +266,58 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
             };
             if let Some((_, _, between)) = SUBCOMMANDS.iter().find(starts) {
                 // `yarn node` starts what it says itself.
-                let start = if name == "yarn" && word == "node" { index } else { index + 1 + between };
-                started(name, rest.get(start..).unwrap_or_default(), found);
-            } else if rest[..index].iter().any(|word| !word.marked().contains('=')) {
-                // What looks like a subcommand may be the value of an option that is not known here.
-                let is_one =
-                    |text: &str| SUBCOMMANDS.iter().any(|(known, names, _)| *known == name && names.contains(&text));
-                let later = own().skip(index + 1).position(|word| word.exact().is_some_and(is_one));
-                if let Some(later) = later {
-                    started(name, rest.get(index + later + 2..).unwrap_or_default(), found);
+                let start = if name == "yarn" && word == "node" { index } else { index + 1 };
+                behind(name, &rest[start..], *between, found);
+            } else {
+                if name == "npm"
+                    && later(own(), index, &["exec", "x"]).is_some()
+                    && own().any(|word| word.exact() == Some("-c"))
+                {
+                    found.unresolved.push("'-c' of 'npm' runs a text".to_owned());
+                }
+                for (_, names, between) in SUBCOMMANDS.iter().filter(|(known, ..)| *known == name) {
+                    if let Some(at) = later(own(), index, names) {
+                        behind(name, &rest[at + 1..], *between, found);
+                    }
                 }
             }
         }
     }
 }
 
-/// Whether a word has npm start what the others say.
-fn runs_words(word: &Argument) -> bool {
-    matches!(word.exact(), Some("exec" | "exe" | "x"))
+/// Where one of these subcommands stands behind the first operand, which is the value of an option that is not known here, or one of these
+/// that take a subcommand of their own.
+fn later<'a>(words: impl Iterator<Item = &'a Argument>, first: usize, names: &[&str]) -> Option<usize> {
+    const OVER: [&str; 4] = ["env", "tool", "workspace", "workspaces"];
+    let words: Vec<&str> = words.map(Argument::marked).collect();
+    let is_over = words.get(first).is_some_and(|word| OVER.contains(word));
+    let is_value = words.iter().take(first).any(|word| !word.contains('='));
+    let is_one = |at: &usize| names.contains(&words[*at]);
+    if is_over || is_value { (first + 1..words.len()).find(is_one) } else { None }
 }
 
-/// Whether text for the client of a database starts programs or opens other files than its words name: by commands of its own,
-/// by pipes of these, by an editor, by functions, or by `COPY` and its kin.
-pub(super) fn database_runs(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
-    let pipes = |line: &str| {
-        let line = line.trim_start();
-        line.contains('|')
-            && ([".o", ".r", ".i", ".e", ".w"].iter().any(|command| line.starts_with(command)) || line.contains('\\'))
-    };
-    let words = || lower.split(|character: char| !(character.is_alphanumeric() || character == '_'));
-    let has = |known: &[&str]| words().any(|word| known.contains(&word));
-    let dots = |line: &str| DOT_COMMANDS.iter().any(|command| line.trim_start().starts_with(command));
-    ["system ", "\\!"].iter().any(|sign| lower.contains(sign))
-        || has(DATABASE_WORDS)
-        || lower.lines().any(dots)
-        // `COPY x FROM '/etc/passwd'`, `LOAD DATA INFILE`, `\copy`, `VACUUM INTO 'file'`.
-        || (has(&["copy", "vacuum"]) && has(&["from", "to", "into", "program"]))
-        || BACKSLASHES.iter().any(|command| lower.contains(command))
-        || lower.lines().any(pipes)
+/// What a subcommand starts that stands behind its options and so many words.
+fn behind(name: &str, words: &[Argument], between: usize, found: &mut Unwrapped) {
+    let options = if between == 0 { 0 } else { words.iter().take_while(|word| word.marked().starts_with('-')).count() };
+    started(name, words.get(options + between..).unwrap_or_default(), found);
+}
+
+/// Whether a subcommand has npm start what the other words say.
+fn runs_words(word: &str) -> bool {
+    matches!(word, "exec" | "exe" | "x")
+}
+
+/// Whether npm is given a text to run by `-c`, before what it starts.
+fn hands_text(rest: &[Argument], subcommand: usize) -> bool {
+    let behind =
+        rest[subcommand + 1..].iter().take_while(|word| word.marked().starts_with('-') && word.marked() != "--");
+    rest[..subcommand].iter().chain(behind).any(|word| word.exact() == Some("-c"))
 }
 
 /// Whether a call of docker runs something in a container, wherever its own options end.
 fn in_container(rest: &[Argument]) -> bool {
     let words = || rest.iter().filter_map(Argument::exact);
-    let starts = |names: &[&str]| words().take(6).any(|word| names.contains(&word));
+    let starts = |names: &[&str]| words().take(16).any(|word| names.contains(&word));
     match first_operand(rest) {
         // These take names that say nothing of what is done.
         Some((_, "build" | "buildx" | "pull" | "push" | "tag" | "images" | "logs" | "inspect")) => false,
@@ -337,82 +333,20 @@ fn emulates(name: &str) -> bool {
 
 /// The first word that is no option, with its place.
 fn first_operand(rest: &[Argument]) -> Option<(usize, &str)> {
+    let index = first_place(rest)?;
+    Some((index, rest[index].exact()?))
+}
+
+/// Its place alone.
+fn first_place(rest: &[Argument]) -> Option<usize> {
     let mut index = 0;
     while let Some(word) = rest.get(index) {
         if !word.marked().starts_with('-') {
-            return Some((index, word.exact()?));
+            return Some(index);
         }
         index += 1 + usize::from(VALUED.contains(&word.marked()));
     }
     None
-}
-
-/// `make` and its kin: rules from the input, and variables whose value is a command.
-fn make(name: &str, rest: &[Argument], found: &mut Unwrapped) {
-    // `-sf-`, `-f/dev/stdin`, `--fil=-`
-    let is_glued = |word: &Argument| {
-        let text = word.marked();
-        let start = text.find('/').or_else(|| text.strip_suffix('-').map(str::len));
-        let value = text.split_once('=').map(|(_, value)| value).or_else(|| start.and_then(|start| text.get(start..)));
-        text.len() > 2 && text.starts_with('-') && value.is_some_and(|value| is_input(&Argument::known(value)))
-    };
-    if matches!(name, "make" | "gmake") && rest.iter().any(hands_rules) {
-        found.unresolved.push(format!("'{name}' runs rules among its own words"));
-    }
-    if rest.iter().any(|word| is_input(word) || is_glued(word)) {
-        found.unresolved.push(format!("'{name}' runs what it reads from its input"));
-    }
-    let names_rules = |word: &Argument| {
-        let text = word.marked();
-        ["-f", "--file", "--makefile", "--justfile", "--rakefile", "--taskfile", "-buildfile"].contains(&text)
-    };
-    let is_unknown = |word: &Argument| word.is_dynamic() || word.is_pipe();
-    if rest.windows(2).any(|pair| names_rules(&pair[0]) && is_unknown(&pair[1]))
-        || rest.iter().any(|word| word.is_dynamic() && word.marked().starts_with('-'))
-    {
-        found.unresolved.push(format!("the rules of '{name}' are known only when it runs"));
-    }
-    let runs = |(variable, value): (&str, &str)| {
-        let is_plain = !value.contains([' ', '/', '\t']);
-        let name = variable.trim_end_matches([' ', ':', '+', '?', '!']);
-        let is_rights = |word: &str| matches!(word, "sudo" | "doas" | "pkexec" | "su");
-        value.contains(['$', '`', ';', '|', '&', '\n'])
-            // What stands behind `!=` is run at once.
-            || variable.ends_with('!')
-            || variables::changes(name, Becomes::Text(value))
-            || matches!(name, ".SHELLFLAGS" | "MAKE" | "MAKE_COMMAND")
-            || variables::starts_denied(name, value)
-            || value.split(|sign: char| !sign.is_alphanumeric()).any(is_rights)
-            || (variables::is_program(name) && !is_plain)
-    };
-    if rest.iter().filter_map(|word| word.marked().split_once('=')).any(runs) {
-        found.unresolved.push(format!("a variable of '{name}' may hold a command"));
-    }
-}
-
-/// Whether a cluster of options of make holds `-E`, whose value is read like a file of rules.
-fn hands_rules(word: &Argument) -> bool {
-    let letters = word.marked().strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
-    letters.chars().take_while(|letter| !"CfIoW".contains(*letter)).any(|letter| letter == 'E')
-}
-
-/// `cmake -E` runs commands of its own and others, `cmake -P` a script.
-fn cmake(rest: &[Argument], found: &mut Unwrapped) {
-    let is = |index: usize, text: &str| rest.get(index).and_then(Argument::exact) == Some(text);
-    let is_unknown = |word: &Argument| word.is_dynamic() || word.is_pipe() || is_input(word);
-    if rest.windows(2).any(|pair| pair[0].marked() == "-P" && is_unknown(&pair[1])) {
-        found.unresolved.push("the script of 'cmake' is known only when it runs".to_owned());
-    }
-    if is(0, "-E") && (is(1, "env") || is(1, "time") || is(1, "chdir")) {
-        let skipped = if is(1, "chdir") { 3 } else { 2 };
-        let is_own = |word: &&Argument| word.marked().starts_with('-') || word.marked().contains('=');
-        let settings = rest.iter().skip(skipped).take_while(is_own).map(Argument::marked);
-        found.assigned.extend(settings.filter(|word| !word.starts_with('-')).map(str::to_owned));
-        let command: Vec<Argument> = rest.iter().skip(skipped).skip_while(is_own).cloned().collect();
-        if !command.is_empty() {
-            found.inner.push(Layer { arguments: command, has_terminal_input: false, restated: true, silent: true });
-        }
-    }
 }
 
 /// `npm config set script-shell …`, `npm pkg set scripts.test=…`: what a later, harmless command runs.
@@ -460,9 +394,16 @@ fn started(name: &str, words: &[Argument], found: &mut Unwrapped) {
         found.unresolved.push(format!("what '{name}' starts is known only when it runs"));
         return;
     }
+    // What is started may be told apart from what it is started with (`mise exec node@20 -- x`).
+    let dashes = command.iter().position(|word| word.marked() == "--");
+    if let Some(apart) = dashes.and_then(|at| command.get(at + 1..)).filter(|apart| !apart.is_empty()) {
+        let arguments = apart.to_vec();
+        found.inner.push(Layer { arguments, has_terminal_input: false, restated: true, silent: true });
+    }
     let mut arguments = command.to_vec();
     // `rimraf@5`
-    if let Some((bare, _)) = first.exact().and_then(|text| text.rsplit_once('@')).filter(|(bare, _)| !bare.is_empty()) {
+    let is_version = |(bare, version): &(&str, &str)| !bare.is_empty() && !bare.contains('/') && !version.contains('/');
+    if let Some((bare, _)) = first.exact().and_then(|text| text.split_once('@')).filter(is_version) {
         arguments[0] = Argument::known(bare);
     }
     found.inner.push(Layer { arguments, has_terminal_input: false, restated: true, silent: true });

@@ -145,7 +145,7 @@ fn named(word: &Argument) -> Option<String> {
 
 /// Whether a cluster of options has that letter.
 pub(super) fn has_letter(arguments: &[Argument], letter: char) -> bool {
-    arguments.iter().any(|word| word.has_letter(letter))
+    arguments.iter().any(|word| word.may_have_letter(letter))
 }
 
 /// The words of a builtin, taken apart.

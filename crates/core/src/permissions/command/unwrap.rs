@@ -4,9 +4,9 @@ use super::analyzer::Input;
 use super::argument::{Argument, is_marked};
 use super::each::{find, xargs_marks};
 use super::paths::Places;
-use super::runners;
 use super::shells::{alias, interpreter, is_input, shell, text_option, texts};
 use super::wrappers::{FLAGS, FOREIGN_SHELLS, GNU, INTERPRETERS, OPAQUE, SHELL_STARTERS, SHELLS, WRAPPERS, Wrapper};
+use super::{databases, runners};
 
 /// A command that is to be looked into.
 #[derive(Debug, Clone)]
@@ -77,12 +77,8 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
     let file = bare.rsplit('/').next().unwrap_or(bare);
     let is_own = name.contains('/');
     runners::look(name, rest, &mut found);
-    if matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb")
-        && match input {
-            Input::Text(text) => runners::database_runs(text),
-            Input::Piped => true,
-            Input::Inherited | Input::Unknown => false,
-        }
+    if let (true, Input::Text(text)) = (matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb"), input)
+        && databases::may_run(text)
     {
         found.unresolved.push(format!("the text of '{name}' may run commands"));
     }

@@ -10,14 +10,37 @@ pub(super) fn starts_denied(name: &str, value: &str) -> bool {
     (is_program(name) && value.split_ascii_whitespace().any(is_denied))
         || ((name.ends_with("RUSTFLAGS") || name.ends_with("RUSTDOCFLAGS")) && value.contains("linker"))
         || (name == "ZIP" && value.contains("TT"))
-        || (name.ends_with("FLAGS") && value.split_ascii_whitespace().any(loads_into_compiler))
+        || (is_of_compilers(name) && value.split_ascii_whitespace().any(loads_into_compiler))
+        // A rule of `make` hands it to a shell.
+        || ((is_of_compilers(name) || is_program(name)) && value.contains(['$', '`', ';', '|', '&', '\n']))
+}
+
+/// Whether a variable holds options of compilers.
+fn is_of_compilers(name: &str) -> bool {
+    const NAMES: [&str; 8] = ["ASFLAGS", "CFLAGS", "CPPFLAGS", "CXXFLAGS", "FCFLAGS", "FFLAGS", "LDFLAGS", "OBJCFLAGS"];
+    NAMES.iter().any(|known| name.ends_with(known))
 }
 
 /// Whether an option of a compiler has it start or load something else.
 pub(super) fn loads_into_compiler(word: &str) -> bool {
-    const OPTIONS: [&str; 8] =
-        ["-wrapper", "-fplugin", "-fpass-plugin", "-specs", "--specs", "-load", "-B", "--ld-path"];
+    const OPTIONS: [&str; 9] = [
+        "-wrapper",
+        "-fplugin",
+        "-fpass-plugin",
+        "-fuse-ld=/",
+        "-fuse-ld=.",
+        "--ld-path",
+        "--prefix",
+        "-Wl,--plugin",
+        "-Wl,-plugin",
+    ];
+    let specs = ["-specs=", "--specs="].iter().find_map(|option| word.strip_prefix(option));
+    // Those without a directory are the compiler's own.
+    let is_own = |specs: &str| !specs.contains('/') && specs.ends_with(".specs");
     OPTIONS.iter().any(|option| word.starts_with(option))
+        || specs.is_some_and(|specs| !is_own(specs))
+        || matches!(word, "-load" | "-specs" | "--specs")
+        || (word.starts_with("-B") && !matches!(word, "-Bstatic" | "-Bdynamic" | "-Bsymbolic"))
 }
 
 /// Whether a variable names a program, or a command with its options that the rules of `make` begin with (`COMPILE.c`).
@@ -48,6 +71,7 @@ pub(super) const NAMES: &[&str] = &[
     "BASHOPTS",
     "BASH_ALIASES",
     "BASH_CMDS",
+    "BASH_COMPAT",
     "BASH_ENV",
     "BASH_LOADABLES_PATH",
     "BASH_XTRACEFD",
@@ -71,7 +95,6 @@ pub(super) const NAMES: &[&str] = &[
     "CLOUDSDK_PYTHON",
     "CMAKE_TOOLCHAIN_FILE",
     "COMPILER_PATH",
-    "COMPOSER_HOME",
     "CORECLR_PROFILER_PATH",
     "CTEST_INTERACTIVE_DEBUG_MODE",
     "CURL_HOME",
@@ -107,14 +130,12 @@ pub(super) const NAMES: &[&str] = &[
     "GLIBC_TUNABLES",
     "GLOBIGNORE",
     "GNUMAKEFLAGS",
-    "GNUPGHOME",
     "GOAUTH",
     "GOCACHEPROG",
     "GOENV",
     "GOFLAGS",
     "GOROOT",
     "GRADLE_OPTS",
-    "GRADLE_USER_HOME",
     "GST_PLUGIN_PATH",
     "GTK_MODULES",
     "GTK_PATH",
@@ -207,7 +228,6 @@ pub(super) const NAMES: &[&str] = &[
     "PYTHONINSPECT",
     "PYTHONPATH",
     "PYTHONPLATLIBDIR",
-    "PYTHONPYCACHEPREFIX",
     "PYTHONSTARTUP",
     "PYTHONUSERBASE",
     "PYTHONWARNINGS",

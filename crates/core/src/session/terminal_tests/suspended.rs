@@ -26,7 +26,7 @@ async fn a_command_that_is_stopped_has_not_ended() {
     let ended = exec(&toolset, "sh -c 'exit 148'").await;
     assert!(ended.text.starts_with("Command ended with exit code 148."), "{}", ended.text);
     // Nobody waited for it.
-    start(&toolset, "sh -c 'kill -STOP $$'").await;
+    start(&toolset, "sh -c 'sleep 0.2; kill -STOP $$'").await;
     let mut looked = call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await;
     while !looked.text.contains("---") {
         looked = call(&toolset, "shell_view", json!({ "id": "s", "wait": 30 })).await;

@@ -59,7 +59,10 @@ impl Places<'_> {
 
     fn program_at(&self, path: &str, is_absolute: bool) -> Option<String> {
         let (directory, name) = path.rsplit_once('/')?;
-        let in_programs = matches!(last_name(directory), "bin" | "sbin" | "git-core") || is_marked(directory);
+        let in_programs = matches!(last_name(directory), "bin" | "sbin")
+            || directory.ends_with("/lib/git-core")
+            || directory.ends_with("/libexec/git-core")
+            || is_marked(directory);
         let of_system = is_absolute || PROGRAM_DIRECTORIES.contains(&directory) || !self.is_own(&Argument::known(path));
         (in_programs && of_system).then(|| name.to_owned())
     }

@@ -197,5 +197,9 @@ fn what_changes_the_meaning_of_lines_asks() {
     let session = CommandContext { continues: true, ..context() };
     let in_session = |command: &&str| analyze(command, &session).verdict.action != Action::Allow;
     assert_eq!(STOPPED_IN_SESSIONS.iter().copied().filter(|command| !in_session(command)).collect::<Vec<_>>(), [""; 0]);
+    let stopped = super::unknown::STOPPED_IN_SESSIONS.iter().copied().filter(|command| !in_session(command));
+    assert_eq!(stopped.collect::<Vec<_>>(), [""; 0]);
+    let asked = super::unknown::HARMLESS_IN_SESSIONS.iter().copied().filter(in_session);
+    assert_eq!(asked.collect::<Vec<_>>(), [""; 0]);
     assert!(!in_session(&"env -u X less x") && !in_session(&"exec -a c less x"));
 }
