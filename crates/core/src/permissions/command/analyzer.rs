@@ -145,7 +145,7 @@ impl<'a> Analyzer<'a> {
         }
         let variables = Variables::of(&script, self.context, &self.functions, is_own);
         self.numbers.see_script(&script, &self.functions, &variables);
-        let in_sums = script.numbers.read.iter().chain(&script.numbers.set);
+        let in_sums = script.numbers.read.iter().map(|(name, _)| name).chain(&script.numbers.set);
         for name in script.loop_variables.iter().chain(in_sums) {
             self.see_assignment(name, Becomes::Unknown);
         }
@@ -217,9 +217,11 @@ impl<'a> Analyzer<'a> {
             if self.context.continues && modes::replaces_input(command) {
                 self.unresolve("the shell runs what it reads from its new input");
             }
-            if command.words.first().and_then(Word::plain) == Some("rm") {
-                let own = command.words.iter().take_while(|word| word.plain() != Some("--"));
-                if own.skip(1).any(|word| turns.iter().any(|turn| variables.may_be_options(word, index, *turn))) {
+            // Also behind words that only say how it runs.
+            let is_rm = |word: &Word| word.literal().is_some_and(|name| name.rsplit('/').next() == Some("rm"));
+            if let Some(rm) = command.words.iter().take(4).position(is_rm) {
+                let mut own = command.words[rm + 1..].iter().take_while(|word| word.plain() != Some("--"));
+                if own.any(|word| turns.iter().any(|turn| variables.may_be_options(word, index, *turn))) {
                     self.unresolve("what 'rm' is given may be options; put it in quotes, or behind `--`");
                 }
             }

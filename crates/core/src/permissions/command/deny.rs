@@ -131,9 +131,11 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "zip" if has_option(arguments, "m", "move") => {
             operands(arguments).find_map(|word| places.whole(word)).map(|what| format!("'zip -m' deletes {what}"))
         }
-        "rsync" if arguments.iter().any(|word| word.marked().starts_with("--remove-s")) => operands(arguments)
-            .find_map(|word| places.whole(word))
-            .map(|what| format!("'rsync --remove-source-files' deletes {what}")),
+        "rsync" if arguments.iter().any(|word| word.marked().starts_with("--remove-s")) => {
+            let words: Vec<&Argument> = operands(arguments).collect();
+            let what = words.split_last()?.1.iter().find_map(|word| places.whole(word))?;
+            Some(format!("'rsync --remove-source-files' deletes {what}"))
+        }
         "find" => find(arguments, places),
         "mv" => operands(arguments).find_map(|word| device_write(word, places)).or_else(|| {
             let what = moved(arguments).into_iter().find_map(|word| places.whole(word))?;
@@ -187,11 +189,23 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
     }
 }
 
-/// What git writes at a place that its words name: all else it does inside of the repository.
 /// Deleting or overwriting the files of a tree that is no repository of anybody's: home, or the whole machine.
 fn git_tree(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
-    const WRITERS: [&str; 6] = ["checkout", "clean", "reset", "restore", "rm", "stash"];
-    let verb = arguments.iter().find_map(|word| word.exact().filter(|text| WRITERS.contains(text)))?;
+    const WRITERS: [&str; 5] = ["checkout", "clean", "reset", "restore", "rm"];
+    const VALUED: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
+    let mut words = arguments.iter().map(Argument::marked);
+    let verb = loop {
+        match words.next()? {
+            word if VALUED.contains(&word) => drop(words.next()),
+            word if word.starts_with('-') => {}
+            word => break word,
+        }
+    };
+    // What is taken off the index alone, and another branch.
+    let is_harmless = |word: &str| matches!((verb, word), ("rm", "--cached") | ("checkout", "-b" | "-B"));
+    if !WRITERS.contains(&verb) || words.any(is_harmless) {
+        return None;
+    }
     let glued = arguments.iter().filter_map(|word| {
         let (option, tree) = word.marked().split_once('=')?;
         (option == "--work-tree").then(|| Argument::known(tree))
@@ -200,6 +214,7 @@ fn git_tree(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     Some(format!("'git {verb}' deletes or overwrites {what}"))
 }
 
+/// What git writes at a place that its words name: all else it does inside of the repository.
 fn git_output(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     let glued = arguments.iter().filter_map(|word| {
         let (option, file) = word.marked().split_once('=')?;
@@ -277,7 +292,7 @@ fn names_user(word: &str) -> Option<bool> {
     }
     let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
     // A signal stands in capitals (`-USR1`) or figures.
-    let is_real = letters.strip_prefix('U').is_some_and(|user| user.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_real = letters.starts_with('U') && !matches!(letters, "URG" | "USR1" | "USR2");
     let at = letters.find('u').or_else(|| is_real.then_some(0))?;
     Some(at + 1 < letters.len())
 }
@@ -285,8 +300,9 @@ fn names_user(word: &str) -> Option<bool> {
 /// Whether a word of `pkill` means all others, and is no option with a value.
 fn is_inverse(word: &str) -> bool {
     let letters = word.strip_prefix('-').unwrap_or_default();
+    let is_first = |at: usize| !letters[..at].contains(['d', 'F', 'g', 'G', 'P', 'r', 's', 't', 'u', 'U']);
     (word.len() > 3 && "--inverse".starts_with(word))
-        || (letters.contains('v') && letters.chars().all(|letter| "acefilnovwx".contains(letter)))
+        || (!letters.starts_with('-') && letters.find('v').is_some_and(is_first))
 }
 
 /// Whether a pattern has a letter or a figure that stands for itself: `.+`, `[a-z]` and `$` match any name.

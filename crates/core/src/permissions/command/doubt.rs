@@ -15,6 +15,10 @@ const GLUED_DEVICES: usize = 16;
 /// Disks, by the beginnings of their names below `/dev`.
 const DISKS: [&str; 11] = ["sd", "nvme", "vd", "hd", "xvd", "mmcblk", "disk", "rdisk", "dm-", "mapper/", "block/"];
 
+/// Programs that only look at a disk that they are handed.
+pub(super) const LOOKERS: [&str; 14] =
+    ["ls", "stat", "file", "test", "[", "[[", "lsblk", "blkid", "df", "echo", "printf", "man", "grep", "git"];
+
 /// Whether bash runs a command in `text` where it takes it for a number: `a[$(command)]`.
 pub(super) fn is_subscript_with_code(text: &str) -> bool {
     text.find('[').is_some_and(|open| ["$(", "${", "`"].iter().any(|sign| text[open..].contains(sign)))
@@ -122,7 +126,7 @@ fn has_unknown_option(name: &str, arguments: &[Argument]) -> bool {
             first.is_unknown_option()
                 || (text.starts_with(ANYTHING)
                     && !behind.is_empty()
-                    && (text.chars().all(is_name) || text.ends_with(']')))
+                    && (text.chars().all(is_name) || (text.ends_with(']') && !text.contains(['%', ' ']))))
         }),
         _ => false,
     }
@@ -211,7 +215,13 @@ fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
 fn extracts_anywhere(arguments: &[Argument]) -> bool {
     let letters = |letter: char| {
         let is_bundle = |word: &Argument| !word.marked().starts_with('-') && word.marked().contains(letter);
-        arguments.first().is_some_and(is_bundle) || arguments.iter().any(|word| word.has_letter(letter))
+        // Behind these stands a file or a directory.
+        let is_option = |word: &Argument| {
+            let letters =
+                word.marked().strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
+            letters.split_inclusive(['C', 'f', 'I', 'T', 'X']).next().unwrap_or_default().contains(letter)
+        };
+        arguments.first().is_some_and(is_bundle) || arguments.iter().any(is_option)
     };
     let is_long = |word: &Argument, full: &str| word.marked().len() > 3 && full.starts_with(word.marked());
     let is_absolute = letters('P') || arguments.iter().any(|word| is_long(word, "--absolute-names"));
@@ -221,8 +231,6 @@ fn extracts_anywhere(arguments: &[Argument]) -> bool {
 
 /// A program that is not known to only look at a disk is handed one.
 fn disk(name: &str, is_function: bool, arguments: &[Argument], places: &Places<'_>) -> Option<String> {
-    const LOOKERS: [&str; 14] =
-        ["ls", "stat", "file", "test", "[", "[[", "lsblk", "blkid", "df", "echo", "printf", "man", "grep", "git"];
     if LOOKERS.contains(&name) && !is_function {
         return None;
     }

@@ -1,7 +1,7 @@
 //! `git`: its global options stand before the subcommand and hide it from rules, and some of what it does is running others.
 
 use super::allow::is_option;
-use super::argument::Argument;
+use super::argument::{Argument, is_marked};
 use super::shells::texts;
 use super::unwrap::{Layer, Unwrapped};
 
@@ -90,6 +90,15 @@ fn is_harmless_setting(setting: &str) -> bool {
 /// beginning too.
 const PROGRAMS: [&str; 6] =
     ["--exec", "--extcmd", "--ext-diff", "--open-files-in-pager", "--receive-pack", "--upload-pack"];
+
+/// Whether a cluster has that letter, or may have it: not behind one of those in `takes`, whose value is glued to it.
+fn may_have(word: &Argument, letter: char, takes: &str) -> bool {
+    let Some(letters) = word.marked().strip_prefix('-').filter(|letters| !letters.starts_with('-')) else {
+        return false;
+    };
+    let own = letters.find(|one| takes.contains(one)).map_or(letters, |at| &letters[..at]);
+    own.contains(letter) || is_marked(own)
+}
 
 /// The values of an option, by its long name and its letter: glued, behind a `=`, or the next word.
 fn values<'a>(rest: &'a [Argument], long: &'a str, letter: char) -> impl Iterator<Item = Argument> + 'a {
@@ -184,7 +193,7 @@ fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         for (index, word) in rest.iter().enumerate() {
             let text = word.marked();
             let is_long = long.iter().any(|option| is_option(word.marked(), option));
-            if (is_long && text.contains('=')) || (word.has_letter('x') && text != "-x") {
+            if (is_long && text.contains('=')) || (may_have(word, 'x', "sCX") && text != "-x") {
                 found.unresolved.push("an option of 'git' runs a command".to_owned());
             }
             if is_long && let Some((_, command)) = text.split_once('=') {
@@ -270,11 +279,13 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
         if words.len() > 1 && !reads && !harmless {
             found.unresolved.push("a setting of 'git' may name a program".to_owned());
         }
-    } else if is("grep") && own().any(|word| word.has_letter('O')) {
+    } else if is("grep") && own().any(|word| may_have(word, 'O', "ABCefm")) {
         found.unresolved.push("an option of 'git' runs another program".to_owned());
     } else if is("clone") {
         let harmless = |setting: &Argument| setting.exact().is_some_and(is_harmless_setting);
-        if own().any(|word| word.has_letter('u')) || values(rest, "--config", 'c').any(|setting| !harmless(&setting)) {
+        if own().any(|word| may_have(word, 'u', "bcjo"))
+            || values(rest, "--config", 'c').any(|setting| !harmless(&setting))
+        {
             found.unresolved.push("an option of 'git' may name a program".to_owned());
         }
     }

@@ -80,7 +80,7 @@ impl<'a> Variables<'a> {
             name.is_some_and(|name| PIPE_READERS.contains(&name) && is_program(name))
         };
         variables.readers = script.commands.iter().map(reads_pipes).collect();
-        let numbers = script.numbers.read.iter().chain(&script.numbers.set);
+        let numbers = script.numbers.read.iter().map(|(name, _)| name).chain(&script.numbers.set);
         let assigned = script.commands.iter().flat_map(|command| command.assignments.iter().map(|(name, _)| name));
         for name in script.loop_variables.iter().chain(numbers).chain(assigned) {
             *variables.touched.entry(name).or_default() += 1;
@@ -346,6 +346,7 @@ impl<'a> Variables<'a> {
         out: &mut Vec<Argument>,
     ) {
         let tildes = expansion::tildes(pieces);
+        let before = out.len();
         let mut characters: Vec<(char, bool)> = Vec::with_capacity(pieces.len());
         for (position, piece) in pieces.iter().enumerate() {
             match piece {
@@ -359,6 +360,12 @@ impl<'a> Variables<'a> {
                 }
                 Piece::Character(character, quoted) => characters.push((*character, *quoted)),
                 Piece::Variable(part, quoted) => match self.part_value(word, *part, place) {
+                    // Nobody knows whether an empty word in quotes stands in front.
+                    Some(value)
+                        if !*quoted && word.quoted && characters.is_empty() && value.starts_with([' ', '\t', '\n']) =>
+                    {
+                        characters.push((ANYTHING, true));
+                    }
                     Some(value) if *quoted || !value.contains(['*', '?', '[']) => {
                         for character in value.chars() {
                             if !*quoted && matches!(character, ' ' | '\t' | '\n') {
@@ -378,8 +385,8 @@ impl<'a> Variables<'a> {
         }
         match (characters.is_empty(), word.quoted) {
             (true, false) => {}
-            // Which of the alternatives held the quotes is not sure.
-            (true, true) if has_braces => out.push(Argument::unknown()),
+            // Which of the alternatives held the quotes is not sure, or whether they stand behind the last blank.
+            (true, true) if has_braces || out.len() > before => out.push(Argument::unknown()),
             (_, _) => out.push(Argument::known(expansion::mark(&characters))),
         }
     }

@@ -41,12 +41,18 @@ pub(super) fn may_set(name: &str, arguments: &[Argument]) -> bool {
     const VALUES: [&str; 7] = ["-d", "-f", "-r", "-v", "--date", "--file", "--reference"];
     let is_known =
         ["date", "timedatectl", "hostname", "hostnamectl", "hwclock", "chronyc", "localectl"].contains(&name);
-    let is_shown =
-        name == "date" && arguments.iter().any(|word| word.marked() == "-j" || word.marked().starts_with('+'));
+    let is_shown = name == "date" && arguments.iter().any(|word| word.marked() == "-j");
+    let takes = |text: &str| {
+        let cluster = text.strip_prefix('-').and_then(|letters| letters.strip_suffix(['d', 'f', 'r', 'v']));
+        VALUES.contains(&text) || cluster.is_some_and(|letters| letters.chars().all(|letter| "uRIjn".contains(letter)))
+    };
     let is_harmless = |index: usize| {
         let text = arguments[index].marked();
-        let is_value = index > 0 && VALUES.contains(&arguments[index - 1].marked());
-        name == "date" && (is_value || VALUES.iter().any(|option| text.starts_with(option) && text != *option))
+        let is_value = index > 0 && takes(arguments[index - 1].marked());
+        name == "date"
+            && (is_value
+                || text.starts_with('+')
+                || VALUES.iter().any(|option| text.starts_with(option) && text != *option))
     };
     is_known && !is_shown && (0..arguments.len()).any(|index| arguments[index].is_dynamic() && !is_harmless(index))
 }

@@ -24,11 +24,10 @@ pub(super) fn make(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         found.unresolved.push(format!("'{name}' runs what it reads from its input"));
     }
     let is_unknown = |word: &Argument| word.is_dynamic() || word.is_pipe();
+    // What is known of an option may say that the rest is a number or a directory.
     let is_hidden = |word: &Argument| {
-        let text = word.marked();
-        word.is_dynamic()
-            && (text.starts_with(['-', ANYTHING].iter().collect::<String>().as_str())
-                || names_rules(text.split(ANYTHING).next().unwrap_or_default()))
+        let known = word.marked().split(ANYTHING).next().unwrap_or_default();
+        word.is_dynamic() && known.starts_with('-') && !takes_value(known)
     };
     if rest.windows(2).any(|pair| names_rules(pair[0].marked()) && is_unknown(&pair[1])) || rest.iter().any(is_hidden) {
         found.unresolved.push(format!("the rules of '{name}' are known only when it runs"));
@@ -51,15 +50,23 @@ pub(super) fn make(name: &str, rest: &[Argument], found: &mut Unwrapped) {
     }
 }
 
-/// Whether an option, or its beginning, takes a file of rules, or rules themselves.
+/// Whether an option takes a file of rules, or rules themselves, as the next word.
 fn names_rules(text: &str) -> bool {
     const LONG: [&str; 7] = ["--eval", "--file", "--justfile", "--makefile", "--rakefile", "--taskfile", "-buildfile"];
-    let name = text.trim_end_matches('=');
-    let is_cluster = || {
-        let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
-        letters.ends_with(['E', 'f', 't']) && !letters.contains(['C', 'I', 'j', 'l', 'o', 'O', 'W'])
-    };
-    LONG.contains(&name) || is_cluster()
+    let is_cluster = || text.starts_with('-') && !text.starts_with("--") && text.ends_with(['E', 'f', 't']);
+    (text.len() > 2 && LONG.iter().any(|option| option.starts_with(text))) || (is_cluster() && !takes_value(text))
+}
+
+/// Whether what stands behind these letters, or this, is a number, a directory or a file that is no rules.
+fn takes_value(text: &str) -> bool {
+    const LONG: [&str; 6] =
+        ["--assume-old=", "--directory=", "--include-dir=", "--jobs=", "--load-average=", "--output-sync="];
+    if text.starts_with("--") {
+        return LONG.contains(&text);
+    }
+    // The first letter that takes a value takes the rest.
+    let value = text.find(['C', 'E', 'I', 'W', 'f', 'j', 'l', 'o', 'O', 't']);
+    value.is_some_and(|at| !text[at..].starts_with(['E', 'f', 't']))
 }
 
 /// Whether a cluster of options of make holds `-E`, whose value is read like a file of rules.

@@ -5,7 +5,8 @@
 //! numbers (`wc -l < f`), or another such variable.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 use super::argument::{Argument, is_marked};
 use super::builtins::EVALUATORS;
@@ -63,15 +64,18 @@ struct Seen<'a> {
 /// Everything that is taken for a number in a command line, and every value that its variables are given.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
-    taken: BTreeSet<String>,
+    /// Each with the commands in which it is.
+    taken: BTreeMap<String, BTreeSet<usize>>,
     values: HashMap<String, Vec<Value>>,
     /// Whether something that has no name is taken for a number, such as the output of a command.
     unknown: bool,
     /// Whether variables are given values whose names nobody knows.
     unnamed: bool,
-    /// Variables that the line gives a value before anything else, or in a loop or a function alone: what earlier lines left is gone.
-    cleared: HashSet<String>,
+    /// Variables that the line certainly gives a value, and the commands in which what earlier lines left is gone.
+    cleared: HashMap<String, Vec<RangeInclusive<usize>>>,
     is_begun: bool,
+    /// The command that is looked at; 0 in texts within the line, of which nobody knows when they run.
+    at: usize,
     /// Programs that were taken to print numbers: a text that is read later may define a function of that name.
     trusted: BTreeSet<String>,
     /// The words of each command, by its name: a text that is read later may define a function of that name, which is given them.
@@ -83,10 +87,13 @@ impl Numbers {
     pub(super) fn see_script(&mut self, script: &Script, functions: &HashSet<String>, variables: &Variables<'_>) {
         let trusted = RefCell::new(std::mem::take(&mut self.trusted));
         let seen = Seen { script, functions, trusted: &trusted };
-        if !std::mem::replace(&mut self.is_begun, true) {
-            self.clear(seen);
+        let is_line = !std::mem::replace(&mut self.is_begun, true);
+        if is_line {
+            self.clear(script);
         }
-        self.taken.extend(script.numbers.read.iter().cloned());
+        for (name, at) in &script.numbers.read {
+            self.taken.entry(name.clone()).or_default().insert(if is_line { *at } else { 0 });
+        }
         for name in &script.numbers.set {
             self.values.entry(name.clone()).or_default().push(Value::Of(Vec::new()));
         }
@@ -96,6 +103,7 @@ impl Numbers {
         }
         let mut is_test = false;
         for (index, command) in script.commands.iter().enumerate() {
+            self.at = if is_line { index } else { 0 };
             for (name, word) in &command.assignments {
                 self.give(name, word, seen, false);
             }
@@ -123,15 +131,16 @@ impl Numbers {
         if self.unknown {
             return Some("it takes what is known only when it runs for a number, which may run a command".to_owned());
         }
-        if self.unnamed && self.taken.iter().any(|name| !OWN.contains(&name.as_str())) {
+        if self.unnamed && self.taken.keys().any(|name| !OWN.contains(&name.as_str())) {
             return Some(
                 "variables get values whose names are known only when it runs, and a number is read".to_owned(),
             );
         }
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut open: Vec<(&str, &str)> = self.taken.iter().map(|name| (name.as_str(), name.as_str())).collect();
+        let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+        let mut open: Vec<(&str, &str)> = self.taken.keys().map(|name| (name.as_str(), name.as_str())).collect();
         while let Some((name, taken)) = open.pop() {
-            if !seen.insert(name) {
+            // By way of others a variable is taken where these are.
+            if !seen.insert((name, if continues { taken } else { "" })) {
                 continue;
             }
             let values = self.values.get(name).map(Vec::as_slice).unwrap_or_default();
@@ -144,7 +153,8 @@ impl Numbers {
                 return Some(format!("it takes '${name}' for a number, which the shell fills with text"));
             }
             // Where it is given something, a variable of the shell may be one like any other by now (`unset`, `local`).
-            let is_given = self.cleared.contains(name) || (name == POSITIONAL && !values.is_empty());
+            let is_given = self.taken.get(taken).is_some_and(|places| self.is_cleared(name, places))
+                || (name == POSITIONAL && !values.is_empty());
             let is_left = continues && !is_given && !OWN.contains(&name);
             if values.iter().any(|value| matches!(value, Value::Unknown)) || is_left {
                 let taken = if taken == POSITIONAL { "1" } else { taken };
@@ -158,36 +168,44 @@ impl Numbers {
         None
     }
 
-    /// Notes what the first commands of a line give, which certainly runs and in its own shell, and its loops and functions.
-    fn clear(&mut self, seen: Seen<'_>) {
-        let script = seen.script;
-        self.cleared.extend(script.loops.iter().filter_map(|one| one.variable.clone()));
-        let adds = |name: &str, word: &Word| matches!(word.parts.first(), Some(Part::Variable { name: first, .. }) if first == name);
-        // Where the commands begin that nothing looked at yet runs: those of a substitution stand before what is given their output.
-        let mut pending = 0;
-        for (index, command) in script.commands.iter().enumerate() {
-            if command.shell != 0 {
-                continue;
+    /// Notes what a line certainly gives, and from which command on; what its loops give within their bodies, and functions their own.
+    fn clear(&mut self, script: &Script) {
+        let mut clear = |name: &str, within| self.cleared.entry(name.to_owned()).or_default().push(within);
+        for one in &script.loops {
+            if let Some(name) = &one.variable {
+                clear(name, one.body..=one.end.saturating_sub(1));
             }
-            // What else runs there may take what earlier lines left for a number.
-            let is_output = |at: usize| {
-                let holds =
-                    |part: &&Part| matches!(part, Part::Output { first, end, .. } if (*first..*end).contains(&at));
-                let parts = command.assignments.iter().flat_map(|(_, word)| &word.parts);
-                parts.filter(holds).any(|part| is_number(part, seen))
-            };
-            let is_alone = command.certain && command.words.is_empty() && !command.in_function;
-            if !is_alone || !(pending..index).all(is_output) {
-                break;
-            }
-            pending = index + 1;
-            let gives = command.assignments.iter().filter(|(name, word)| !adds(name, word));
-            self.cleared.extend(gives.map(|(name, _)| name.clone()));
         }
-        let locals = script.commands.iter().filter(|command| command.in_function);
-        let locals = locals.filter(|command| command.words.first().and_then(Word::plain) == Some("local"));
-        let names = locals.flat_map(|command| &command.words).filter_map(super::parser::assignment);
-        self.cleared.extend(names.map(|(name, _)| name));
+        for (name, at) in &script.numbers.counted {
+            clear(name, *at..=usize::MAX);
+        }
+        for (index, command) in script.commands.iter().enumerate() {
+            let builtin = command.words.first().and_then(Word::plain);
+            let is_declaration = matches!(builtin, Some("declare" | "export" | "typeset"));
+            if command.certain && command.shell == 0 && !command.in_function && (builtin.is_none() || is_declaration) {
+                let declared = command.words.iter().filter_map(super::parser::assignment);
+                let given = command.assignments.iter().filter(|_| builtin.is_none()).cloned();
+                for (name, word) in given.chain(declared) {
+                    // `x+=1`
+                    let adds = matches!(word.parts.first(), Some(Part::Variable { name: first, .. }) if *first == name);
+                    if !adds {
+                        clear(&name, index + 1..=usize::MAX);
+                    }
+                }
+            }
+            let function = script.functions.iter().find(|one| (one.first..one.end).contains(&index));
+            if let (Some(function), Some("local")) = (function, builtin) {
+                for (name, _) in command.words.iter().filter_map(super::parser::assignment) {
+                    clear(&name, index + 1..=function.end.saturating_sub(1));
+                }
+            }
+        }
+    }
+
+    /// Whether nothing that earlier lines left can be taken there.
+    fn is_cleared(&self, name: &str, places: &BTreeSet<usize>) -> bool {
+        let Some(within) = self.cleared.get(name) else { return false };
+        places.iter().all(|place| within.iter().any(|range| range.contains(place)))
     }
 
     fn give(&mut self, name: &str, word: &Word, seen: Seen<'_>, expands_patterns: bool) {
@@ -204,9 +222,13 @@ impl Numbers {
         self.values.entry(name.to_owned()).or_default().push(Value::Unknown);
     }
 
+    fn take_name(&mut self, name: &str) {
+        self.taken.entry(name.to_owned()).or_default().insert(self.at);
+    }
+
     fn take(&mut self, value: &Value) {
         match value {
-            Value::Of(names) => self.taken.extend(names.iter().cloned()),
+            Value::Of(names) => names.iter().for_each(|name| self.take_name(name)),
             Value::Unknown => self.unknown = true,
         }
     }
@@ -249,7 +271,7 @@ impl Numbers {
                     for name in names.into_iter().filter(|set| !(name == "getopts" && set == "OPTIND")) {
                         self.give_unknown(&name);
                         if is_integer {
-                            self.taken.insert(name);
+                            self.take_name(&name);
                         }
                     }
                 }
@@ -333,7 +355,7 @@ impl Numbers {
                 }
             };
             if is_integer {
-                self.taken.insert(name);
+                self.take_name(&name);
             }
         }
     }
@@ -344,7 +366,7 @@ impl Numbers {
             match part {
                 Part::Text { text, .. } => {
                     let names = names_in(text);
-                    self.taken.extend(names.read);
+                    names.read.iter().for_each(|name| self.take_name(name));
                     for name in names.set {
                         self.values.entry(name).or_default().push(Value::Of(Vec::new()));
                     }

@@ -138,6 +138,9 @@ const VALUED: [&str; 14] = [
     "--python",
     "--working-dir",
 ];
+/// Settings of `go env -w` that name programs, or their options.
+const GO_SETTINGS: [&str; 9] =
+    ["AR=", "CC=", "CXX=", "FC=", "GCCGO=", "GOAUTH=", "GOCACHEPROG=", "GOFLAGS=", "GOROOT="];
 /// Options of those that take no further word.
 const FLAGS: [&str; 8] = ["-y", "--yes", "--no", "-q", "--quiet", "--silent", "--no-install", "--"];
 
@@ -217,7 +220,8 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
             found.unresolved.push("the linker of 'cargo' is another program".to_owned());
         }
         "go" if rest.iter().any(|word| word.marked().contains("-extld"))
-            || (is_first(&["env"]) && own().any(|word| word.marked() == "-w")) =>
+            || (is_first(&["env"])
+                && own().any(|word| GO_SETTINGS.iter().any(|known| word.marked().starts_with(known)))) =>
         {
             found.unresolved.push("a setting of 'go' may name a program".to_owned());
         }
@@ -256,7 +260,7 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
             {
                 started(name, &rest[index + 2..], found);
             }
-            if matches!(name, "npm" | "npx") && runs_words(word) && hands_text(rest, index) {
+            if name == "npm" && runs_words(word) && hands_text(rest, index) {
                 found.unresolved.push(format!("'-c' of '{name}' runs a text"));
             }
             // npm takes every beginning of a command that is no other's.
@@ -402,7 +406,11 @@ fn started(name: &str, words: &[Argument], found: &mut Unwrapped) {
     }
     let mut arguments = command.to_vec();
     // `rimraf@5`
-    let is_version = |(bare, version): &(&str, &str)| !bare.is_empty() && !bare.contains('/') && !version.contains('/');
+    let is_version = |(bare, version): &(&str, &str)| {
+        // `npm:a/rimraf` for those that fetch it.
+        let is_place = DIRECT.contains(&name) && version.contains(':') && !version.contains("..");
+        !bare.is_empty() && !bare.contains('/') && (is_place || !version.contains('/'))
+    };
     if let Some((bare, _)) = first.exact().and_then(|text| text.split_once('@')).filter(is_version) {
         arguments[0] = Argument::known(bare);
     }

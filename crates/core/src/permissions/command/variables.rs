@@ -10,14 +10,31 @@ pub(super) fn starts_denied(name: &str, value: &str) -> bool {
     (is_program(name) && value.split_ascii_whitespace().any(is_denied))
         || ((name.ends_with("RUSTFLAGS") || name.ends_with("RUSTDOCFLAGS")) && value.contains("linker"))
         || (name == "ZIP" && value.contains("TT"))
-        || (is_of_compilers(name) && value.split_ascii_whitespace().any(loads_into_compiler))
+        // `-B` by itself is an option of others.
+        || (name.ends_with("FLAGS") && value.split_ascii_whitespace().any(|word| word != "-B" && loads_into_compiler(word)))
         // A rule of `make` hands it to a shell.
-        || ((is_of_compilers(name) || is_program(name)) && value.contains(['$', '`', ';', '|', '&', '\n']))
+        || ((is_of_compilers(name) || is_program(name)) && value.replace("$ORIGIN", "").contains(['$', '`', ';', '|', '&', '\n']))
 }
 
 /// Whether a variable holds options of compilers.
 fn is_of_compilers(name: &str) -> bool {
-    const NAMES: [&str; 8] = ["ASFLAGS", "CFLAGS", "CPPFLAGS", "CXXFLAGS", "FCFLAGS", "FFLAGS", "LDFLAGS", "OBJCFLAGS"];
+    const NAMES: [&str; 15] = [
+        "ARFLAGS",
+        "ASFLAGS",
+        "CFLAGS",
+        "CPPFLAGS",
+        "CXXFLAGS",
+        "FCFLAGS",
+        "FFLAGS",
+        "LDFLAGS",
+        "LDLIBS",
+        "LFLAGS",
+        "LOADLIBES",
+        "OBJCFLAGS",
+        "OUTPUT_OPTION",
+        "TARGET_ARCH",
+        "YFLAGS",
+    ];
     NAMES.iter().any(|known| name.ends_with(known))
 }
 
@@ -35,8 +52,8 @@ pub(super) fn loads_into_compiler(word: &str) -> bool {
         "-Wl,-plugin",
     ];
     let specs = ["-specs=", "--specs="].iter().find_map(|option| word.strip_prefix(option));
-    // Those without a directory are the compiler's own.
-    let is_own = |specs: &str| !specs.contains('/') && specs.ends_with(".specs");
+    // Those of the libraries of small machines. A compiler that has none of that name would take one of the working directory.
+    let is_own = |specs: &str| matches!(specs, "nano.specs" | "nosys.specs" | "rdimon.specs" | "picolibc.specs");
     OPTIONS.iter().any(|option| word.starts_with(option))
         || specs.is_some_and(|specs| !is_own(specs))
         || matches!(word, "-load" | "-specs" | "--specs")

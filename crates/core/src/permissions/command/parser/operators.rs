@@ -65,7 +65,7 @@ impl Parser<'_> {
             if self.peek() == Some('(') {
                 // A sum for bash; for other shells a subshell in a subshell, which is how it is read on.
                 let names = names_in(self.sum()?);
-                self.script.numbers.read.extend(names.read);
+                self.takes_for_numbers(names.read);
                 self.script.numbers.set.extend(names.set);
             }
             self.script.constructs.control_flow = true;
@@ -103,7 +103,17 @@ impl Parser<'_> {
         }
         let names = names_in(text);
         self.script.loop_variables.extend(names.set.iter().cloned());
-        self.script.numbers.read.extend(names.read);
+        let (name, value) = text.split(';').next().and_then(|first| first.split_once('=')).unwrap_or_default();
+        let (name, value) = (name.trim(), value.trim());
+        let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        let frame = &self.frames[0];
+        // The loop itself is one compound.
+        let is_certain = self.frames.len() == 1 && frame.compounds.len() <= 1 && !frame.piped && !frame.conditional;
+        if is_number && is_certain && names.set.iter().any(|set| set == name) {
+            let at = self.script.commands.len();
+            self.script.numbers.counted.push((name.to_owned(), at));
+        }
+        self.takes_for_numbers(names.read);
         self.script.numbers.set.extend(names.set);
         self.position += length + 2;
         self.top().variable.clear();

@@ -72,10 +72,16 @@ impl Parser<'_> {
         })
     }
 
+    /// Notes variables whose text is taken for a number here.
+    pub(super) fn takes_for_numbers(&mut self, names: impl IntoIterator<Item = String>) {
+        let at = self.script.commands.len();
+        self.script.numbers.read.extend(names.into_iter().map(|name| (name, at)));
+    }
+
     /// Notes the variable of that name, which is read here.
     fn read_name(&mut self, name: &str) {
         if self.in_number() {
-            self.script.numbers.read.push(name.to_owned());
+            self.takes_for_numbers([name.to_owned()]);
         }
     }
 
@@ -90,11 +96,10 @@ impl Parser<'_> {
         }
         let name = self.text[start..self.position].to_owned();
         let sets = sets(self.rest());
-        let numbers = &mut self.script.numbers;
         if sets {
-            numbers.set.push(name)
+            self.script.numbers.set.push(name);
         } else {
-            numbers.read.push(name)
+            self.takes_for_numbers([name]);
         }
         Ok(())
     }
