@@ -217,9 +217,7 @@ impl<'a> Analyzer<'a> {
             if self.context.continues && modes::replaces_input(command) {
                 self.unresolve("the shell runs what it reads from its new input");
             }
-            // Also behind words that only say how it runs.
-            let is_rm = |word: &Word| word.literal().is_some_and(|name| name.rsplit('/').next() == Some("rm"));
-            if let Some(rm) = command.words.iter().take(4).position(is_rm) {
+            if let Some(rm) = rm_among(&command.words) {
                 let mut own = command.words[rm + 1..].iter().take_while(|word| word.plain() != Some("--"));
                 if own.any(|word| turns.iter().any(|turn| variables.may_be_options(word, index, *turn))) {
                     self.unresolve("what 'rm' is given may be options; put it in quotes, or behind `--`");
@@ -571,6 +569,17 @@ struct Text {
     running: Running,
     /// Whether no other text runs in the shell that runs it.
     is_own: bool,
+}
+
+/// Where `rm` stands among the words of a command: first, or behind one that only says how it runs.
+fn rm_among(words: &[Word]) -> Option<usize> {
+    const HOW: [&str; 13] = [
+        "busybox", "command", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "time", "timeout",
+        "toybox", "xargs",
+    ];
+    let is_rm = |word: &Word| word.literal().is_some_and(|name| name.rsplit('/').next() == Some("rm"));
+    let position = words.iter().take(9).position(is_rm)?;
+    (position == 0 || words.first().and_then(Word::plain).is_some_and(|first| HOW.contains(&first))).then_some(position)
 }
 
 /// What a command reads from its standard input.

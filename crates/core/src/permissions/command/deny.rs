@@ -191,8 +191,9 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
 
 /// Deleting or overwriting the files of a tree that is no repository of anybody's: home, or the whole machine.
 fn git_tree(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
-    const WRITERS: [&str; 5] = ["checkout", "clean", "reset", "restore", "rm"];
-    const VALUED: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
+    const WRITERS: [&str; 6] = ["checkout", "clean", "reset", "restore", "rm", "stash"];
+    const VALUED: [&str; 7] =
+        ["-C", "-c", "--attr-source", "--git-dir", "--namespace", "--super-prefix", "--work-tree"];
     let mut words = arguments.iter().map(Argument::marked);
     let verb = loop {
         match words.next()? {
@@ -201,9 +202,16 @@ fn git_tree(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
             word => break word,
         }
     };
-    // What is taken off the index alone, and another branch.
-    let is_harmless = |word: &str| matches!((verb, word), ("rm", "--cached") | ("checkout", "-b" | "-B"));
-    if !WRITERS.contains(&verb) || words.any(is_harmless) {
+    // What is taken off the index alone, another branch, and changes that are put aside.
+    let words: Vec<&str> = words.collect();
+    let has = |known: &[&str]| words.iter().any(|word| known.contains(word));
+    let is_harmless = match verb {
+        "rm" => has(&["--cached"]),
+        "checkout" => has(&["-b", "-B"]) && !has(&["-f", "--force", "--"]),
+        "stash" => !has(&["-u", "-a", "--all", "--include-untracked"]),
+        _ => false,
+    };
+    if !WRITERS.contains(&verb) || is_harmless {
         return None;
     }
     let glued = arguments.iter().filter_map(|word| {

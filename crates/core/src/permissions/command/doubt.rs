@@ -126,7 +126,7 @@ fn has_unknown_option(name: &str, arguments: &[Argument]) -> bool {
             first.is_unknown_option()
                 || (text.starts_with(ANYTHING)
                     && !behind.is_empty()
-                    && (text.chars().all(is_name) || (text.ends_with(']') && !text.contains(['%', ' ']))))
+                    && text.split(['[', ']']).next().unwrap_or_default().chars().all(is_name))
         }),
         _ => false,
     }

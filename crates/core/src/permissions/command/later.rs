@@ -31,9 +31,12 @@ fn sets_between(arguments: &[Argument]) -> bool {
         word.is_dynamic() || matches!(name.strip_prefix("SIG").unwrap_or(&name), "DEBUG" | "ERR" | "RETURN")
     };
     // `-` takes it away.
-    let text = arguments.first().filter(|text| !matches!(text.marked(), "" | "-" | "-l" | "-p" | "--"));
+    let arguments = arguments.strip_prefix(&[Argument::known("--")]).unwrap_or(arguments);
+    let text = arguments.first().filter(|text| !matches!(text.marked(), "" | "-" | "-l" | "-p"));
     let says = |text: &Argument| {
-        text.exact().is_some_and(|text| text.starts_with("echo ") && !text.contains(['=', '$', '`', ';', '&', '|']))
+        text.exact().is_some_and(|text| {
+            text.starts_with("echo ") && !text.contains(['=', '$', '`', ';', '&', '|', '<', '>', '(', '\n'])
+        })
     };
     text.is_some_and(|text| !says(text)) && arguments.iter().skip(1).any(is_between)
 }

@@ -44,7 +44,7 @@ pub(super) fn may_set(name: &str, arguments: &[Argument]) -> bool {
     let is_shown = name == "date" && arguments.iter().any(|word| word.marked() == "-j");
     let takes = |text: &str| {
         let cluster = text.strip_prefix('-').and_then(|letters| letters.strip_suffix(['d', 'f', 'r', 'v']));
-        VALUES.contains(&text) || cluster.is_some_and(|letters| letters.chars().all(|letter| "uRIjn".contains(letter)))
+        VALUES.contains(&text) || cluster.is_some_and(|letters| letters.chars().all(|letter| "uRjn".contains(letter)))
     };
     let is_harmless = |index: usize| {
         let text = arguments[index].marked();

@@ -59,10 +59,11 @@ fn names_rules(text: &str) -> bool {
 
 /// Whether what stands behind these letters, or this, is a number, a directory or a file that is no rules.
 fn takes_value(text: &str) -> bool {
-    const LONG: [&str; 6] =
-        ["--assume-old=", "--directory=", "--include-dir=", "--jobs=", "--load-average=", "--output-sync="];
+    if let Some(long) = text.strip_suffix('=').filter(|_| text.starts_with("--")) {
+        return !names_rules(long);
+    }
     if text.starts_with("--") {
-        return LONG.contains(&text);
+        return false;
     }
     // The first letter that takes a value takes the rest.
     let value = text.find(['C', 'E', 'I', 'W', 'f', 'j', 'l', 'o', 'O', 't']);

@@ -6,12 +6,12 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use super::argument::{Argument, is_marked};
 use super::builtins::EVALUATORS;
 use super::known::Variables;
-use super::script::{Part, RawCommand, Script, Word};
+use super::script::{Function, Part, RawCommand, Script, Word};
 use super::setting::{self, COMPARISONS};
 use super::variables::{self, Becomes};
 use super::wrappers::SHELLS;
@@ -44,6 +44,11 @@ const TEXTS: [&str; 12] = [
 const MACHINE: [&str; 4] = ["BASH_VERSINFO", "HOSTTYPE", "MACHTYPE", "OSTYPE"];
 const MACHINE_NAMES: [&str; 9] = ["aarch64", "apple", "arm64", "darwin", "gnu", "linux", "pc", "unknown", "x86_64"];
 
+/// 20,000 variables, each time that another is given them: more is no command that anybody writes.
+const MOST_STEPS: usize = 20_000;
+/// The place of what runs nobody knows when.
+const NOWHERE: usize = usize::MAX;
+
 /// What a variable is given.
 #[derive(Debug)]
 enum Value {
@@ -66,15 +71,20 @@ struct Seen<'a> {
 pub(super) struct Numbers {
     /// Each with the commands in which it is.
     taken: BTreeMap<String, BTreeSet<usize>>,
-    values: HashMap<String, Vec<Value>>,
+    /// Each with the command that gives it.
+    values: HashMap<String, Vec<(Value, usize)>>,
     /// Whether something that has no name is taken for a number, such as the output of a command.
     unknown: bool,
     /// Whether variables are given values whose names nobody knows.
     unnamed: bool,
-    /// Variables that the line certainly gives a value, and the commands in which what earlier lines left is gone.
+    /// The commands that first certainly give a variable a value.
+    given: HashMap<String, usize>,
+    /// Variables of loops and functions, and the commands in which what earlier lines left is gone.
     cleared: HashMap<String, Vec<RangeInclusive<usize>>>,
     is_begun: bool,
-    /// The command that is looked at; 0 in texts within the line, of which nobody knows when they run.
+    /// The bodies of the line's functions, which later lines may run.
+    bodies: Vec<Range<usize>>,
+    /// The command that is looked at; [`NOWHERE`] in texts within the line.
     at: usize,
     /// Programs that were taken to print numbers: a text that is read later may define a function of that name.
     trusted: BTreeSet<String>,
@@ -92,10 +102,10 @@ impl Numbers {
             self.clear(script);
         }
         for (name, at) in &script.numbers.read {
-            self.taken.entry(name.clone()).or_default().insert(if is_line { *at } else { 0 });
+            self.taken.entry(name.clone()).or_default().insert(if is_line { *at } else { NOWHERE });
         }
         for name in &script.numbers.set {
-            self.values.entry(name.clone()).or_default().push(Value::Of(Vec::new()));
+            self.values.entry(name.clone()).or_default().push((Value::Of(Vec::new()), NOWHERE));
         }
         self.unknown |= script.numbers.unknown || script.numbers.outputs.iter().any(|part| !is_number(part, seen));
         for (name, word) in &script.given {
@@ -103,7 +113,7 @@ impl Numbers {
         }
         let mut is_test = false;
         for (index, command) in script.commands.iter().enumerate() {
-            self.at = if is_line { index } else { 0 };
+            self.at = if is_line { index } else { NOWHERE };
             for (name, word) in &command.assignments {
                 self.give(name, word, seen, false);
             }
@@ -120,6 +130,7 @@ impl Numbers {
         self.unknown |= functions.iter().any(|function| self.trusted.contains(function));
         for function in functions {
             if let Some(values) = self.calls.remove(function) {
+                let values = values.into_iter().map(|value| (value, NOWHERE));
                 self.values.entry(POSITIONAL.to_owned()).or_default().extend(values);
             }
         }
@@ -136,76 +147,105 @@ impl Numbers {
                 "variables get values whose names are known only when it runs, and a number is read".to_owned(),
             );
         }
-        let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
-        let mut open: Vec<(&str, &str)> = self.taken.keys().map(|name| (name.as_str(), name.as_str())).collect();
-        while let Some((name, taken)) = open.pop() {
-            // By way of others a variable is taken where these are.
-            if !seen.insert((name, if continues { taken } else { "" })) {
+        // By way of the value of another one a variable is taken where that is given.
+        let mut seen: HashSet<(&str, Option<usize>)> = HashSet::new();
+        let mut open: Vec<(&str, &str, Option<usize>)> =
+            self.taken.keys().map(|name| (name.as_str(), name.as_str(), None)).collect();
+        while let Some((name, taken, place)) = open.pop() {
+            if !seen.insert((name, place.filter(|_| continues))) {
                 continue;
+            }
+            if seen.len() > MOST_STEPS {
+                return Some("it gives more variables to sums than are looked at".to_owned());
             }
             let values = self.values.get(name).map(Vec::as_slice).unwrap_or_default();
             if MACHINE.contains(&name) {
-                open.extend(
-                    MACHINE_NAMES.iter().filter(|part| self.values.contains_key(**part)).map(|part| (*part, taken)),
-                );
+                let known = MACHINE_NAMES.iter().filter(|part| self.values.contains_key(**part));
+                open.extend(known.map(|part| (*part, taken, Some(NOWHERE))));
             }
             if TEXTS.contains(&name) || name.starts_with("READLINE_") {
                 return Some(format!("it takes '${name}' for a number, which the shell fills with text"));
             }
             // Where it is given something, a variable of the shell may be one like any other by now (`unset`, `local`).
-            let is_given = self.taken.get(taken).is_some_and(|places| self.is_cleared(name, places))
-                || (name == POSITIONAL && !values.is_empty());
+            let places = match place {
+                Some(place) => vec![place],
+                None => self.taken.get(name).into_iter().flatten().copied().collect(),
+            };
+            let is_given = self.is_cleared(name, &places) || (name == POSITIONAL && !values.is_empty());
             let is_left = continues && !is_given && !OWN.contains(&name);
-            if values.iter().any(|value| matches!(value, Value::Unknown)) || is_left {
+            if values.iter().any(|(value, _)| matches!(value, Value::Unknown)) || is_left {
                 let taken = if taken == POSITIONAL { "1" } else { taken };
                 return Some(format!("it takes '${taken}' for a number, whose text may run a command in bash"));
             }
-            open.extend(values.iter().flat_map(|value| match value {
-                Value::Of(names) => names.iter().map(|name| (name.as_str(), taken)).collect(),
-                Value::Unknown => Vec::new(),
-            }));
+            for (value, at) in values {
+                if let Value::Of(names) = value {
+                    open.extend(names.iter().map(|name| (name.as_str(), taken, Some(*at))));
+                }
+            }
         }
         None
     }
 
     /// Notes what a line certainly gives, and from which command on; what its loops give within their bodies, and functions their own.
     fn clear(&mut self, script: &Script) {
-        let mut clear = |name: &str, within| self.cleared.entry(name.to_owned()).or_default().push(within);
+        let mut clear =
+            |name: &str, within: RangeInclusive<usize>| self.cleared.entry(name.to_owned()).or_default().push(within);
+        self.bodies = script.functions.iter().map(|one| one.first..one.end).collect();
         for one in &script.loops {
-            if let Some(name) = &one.variable {
+            let Some(name) = &one.variable else { continue };
+            // `for x in $x`, and sums among its words.
+            let is_own = |part: &Part| {
+                matches!(part, Part::Variable { name: read, .. } if read == name) || *part == Part::Number
+            };
+            let words = script.given.iter().filter(|(given, _)| given == name);
+            if !words.flat_map(|(_, word)| &word.parts).any(is_own) {
                 clear(name, one.body..=one.end.saturating_sub(1));
             }
         }
         for (name, at) in &script.numbers.counted {
-            clear(name, *at..=usize::MAX);
+            if let Some(one) = script.loops.iter().find(|one| one.first == *at && one.variable.is_none()) {
+                clear(name, *at..=one.end.saturating_sub(1));
+            }
         }
         for (index, command) in script.commands.iter().enumerate() {
-            let builtin = command.words.first().and_then(Word::plain);
-            let is_declaration = matches!(builtin, Some("declare" | "export" | "typeset"));
-            if command.certain && command.shell == 0 && !command.in_function && (builtin.is_none() || is_declaration) {
-                let declared = command.words.iter().filter_map(super::parser::assignment);
-                let given = command.assignments.iter().filter(|_| builtin.is_none()).cloned();
-                for (name, word) in given.chain(declared) {
-                    // `x+=1`
-                    let adds = matches!(word.parts.first(), Some(Part::Variable { name: first, .. }) if *first == name);
-                    if !adds {
-                        clear(&name, index + 1..=usize::MAX);
-                    }
+            if command.certain && command.shell == 0 && !command.in_function && command.redirects.is_empty() {
+                for name in gives(command).unwrap_or_default() {
+                    self.given.entry(name).or_insert(index);
                 }
             }
-            let function = script.functions.iter().find(|one| (one.first..one.end).contains(&index));
-            if let (Some(function), Some("local")) = (function, builtin) {
-                for (name, _) in command.words.iter().filter_map(super::parser::assignment) {
-                    clear(&name, index + 1..=function.end.saturating_sub(1));
-                }
+        }
+        let unsets = script.commands.iter().any(|command| command.words.first().and_then(Word::plain) == Some("unset"));
+        for (number, function) in script.functions.iter().enumerate().filter(|_| !unsets) {
+            let body = function.first..function.end.min(script.commands.len());
+            let is_nested = |(at, other): (usize, &Function)| {
+                let others = other.first..other.end;
+                at != number && (others.contains(&body.start) || body.contains(&other.first))
+            };
+            if script.functions.iter().enumerate().any(is_nested) {
+                continue;
+            }
+            // What it begins with.
+            for index in body.clone() {
+                let command = &script.commands[index];
+                let is_local = command.words.first().and_then(Word::plain) == Some("local");
+                let is_sure = command.is_own() && !command.joined && !command.optional && command.redirects.is_empty();
+                let Some(given) = gives(command).filter(|_| is_local && is_sure) else { break };
+                given.into_iter().for_each(|name| clear(&name, index + 1..=body.end.saturating_sub(1)));
             }
         }
     }
 
     /// Whether nothing that earlier lines left can be taken there.
-    fn is_cleared(&self, name: &str, places: &BTreeSet<usize>) -> bool {
-        let Some(within) = self.cleared.get(name) else { return false };
-        places.iter().all(|place| within.iter().any(|range| range.contains(place)))
+    fn is_cleared(&self, name: &str, places: &[usize]) -> bool {
+        let within = self.cleared.get(name).map(Vec::as_slice).unwrap_or_default();
+        let is_one = |place: &usize| {
+            let body = self.bodies.iter().filter(|body| body.contains(place)).map(|body| body.start).max();
+            // A later line may run the body of a function, whatever stands in front of it here.
+            let is_given = body.is_none() && self.given.get(name).is_some_and(|at| at < place);
+            is_given
+                || within.iter().any(|range| range.contains(place) && body.is_none_or(|body| *range.start() >= body))
+        };
+        !places.contains(&NOWHERE) && places.iter().all(is_one)
     }
 
     fn give(&mut self, name: &str, word: &Word, seen: Seen<'_>, expands_patterns: bool) {
@@ -213,13 +253,13 @@ impl Numbers {
         if EVALUATING.contains(&name) {
             self.take(&value);
         }
-        self.values.entry(name.to_owned()).or_default().push(value);
+        self.values.entry(name.to_owned()).or_default().push((value, self.at));
     }
 
     fn give_unknown(&mut self, name: &str) {
         let name = name.split('[').next().unwrap_or_default();
         self.unknown |= EVALUATING.contains(&name);
-        self.values.entry(name.to_owned()).or_default().push(Value::Unknown);
+        self.values.entry(name.to_owned()).or_default().push((Value::Unknown, self.at));
     }
 
     fn take_name(&mut self, name: &str) {
@@ -318,7 +358,7 @@ impl Numbers {
     /// A shell that another program starts with these words: those behind the text of `-c` are `$1` and so on in it.
     pub(super) fn see_shell(&mut self, arguments: &[Argument]) {
         for word in &arguments[given_to_shell(arguments)..] {
-            self.values.entry(POSITIONAL.to_owned()).or_default().push(value_of_argument(word));
+            self.values.entry(POSITIONAL.to_owned()).or_default().push((value_of_argument(word), NOWHERE));
         }
     }
 
@@ -339,7 +379,7 @@ impl Numbers {
                 continue;
             } else if let Some(name) = word.literal().filter(|name| !name.contains('=')) {
                 if builtin == "local" {
-                    self.values.entry(name.clone()).or_default().push(Value::Of(Vec::new()));
+                    self.values.entry(name.clone()).or_default().push((Value::Of(Vec::new()), self.at));
                 }
                 name
             } else {
@@ -368,13 +408,31 @@ impl Numbers {
                     let names = names_in(text);
                     names.read.iter().for_each(|name| self.take_name(name));
                     for name in names.set {
-                        self.values.entry(name).or_default().push(Value::Of(Vec::new()));
+                        self.values.entry(name).or_default().push((Value::Of(Vec::new()), self.at));
                     }
                 }
                 other => self.take(&value_of_part(other, seen)),
             }
         }
     }
+}
+
+/// The variables that a command of assignments alone gives a value that is not made of their own, or a builtin that does no more than that;
+/// `None` where it does anything else.
+fn gives(command: &RawCommand) -> Option<Vec<String>> {
+    let given = match command.words.split_first() {
+        None => command.assignments.clone(),
+        Some((first, words)) => {
+            matches!(first.plain(), Some("declare" | "export" | "local" | "typeset")).then_some(())?;
+            let is_flag = |word: &&Word| matches!(word.plain(), Some("-x" | "-g" | "--"));
+            let given = words.iter().filter(|word| !is_flag(word)).map(super::parser::assignment);
+            given.collect::<Option<Vec<_>>>()?
+        }
+    };
+    let is_own = |name: &str, word: &Word| {
+        word.parts.iter().any(|part| matches!(part, Part::Variable { name: read, .. } if read == name))
+    };
+    Some(given.into_iter().filter(|(name, word)| !is_own(name, word)).map(|(name, _)| name).collect())
 }
 
 /// Where those of the words of a shell begin that are `$0`, `$1` and so on in what it runs: behind its text, and where it has none at

@@ -138,9 +138,18 @@ const VALUED: [&str; 14] = [
     "--python",
     "--working-dir",
 ];
-/// Settings of `go env -w` that name programs, or their options.
-const GO_SETTINGS: [&str; 9] =
-    ["AR=", "CC=", "CXX=", "FC=", "GCCGO=", "GOAUTH=", "GOCACHEPROG=", "GOFLAGS=", "GOROOT="];
+/// Settings of `go env -w` that name no programs, nor their options.
+const GO_SETTINGS: [&str; 9] = [
+    "GO111MODULE=",
+    "GOARCH=",
+    "GONOPROXY=",
+    "GONOSUMDB=",
+    "GOOS=",
+    "GOPRIVATE=",
+    "GOPROXY=",
+    "GOSUMDB=",
+    "GOTELEMETRY=",
+];
 /// Options of those that take no further word.
 const FLAGS: [&str; 8] = ["-y", "--yes", "--no", "-q", "--quiet", "--silent", "--no-install", "--"];
 
@@ -221,7 +230,8 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         }
         "go" if rest.iter().any(|word| word.marked().contains("-extld"))
             || (is_first(&["env"])
-                && own().any(|word| GO_SETTINGS.iter().any(|known| word.marked().starts_with(known)))) =>
+                && own().any(|word| word.marked() == "-w" || word.is_dynamic())
+                && !own().all(|word| is_setting_of_go(word.marked()))) =>
         {
             found.unresolved.push("a setting of 'go' may name a program".to_owned());
         }
@@ -304,6 +314,11 @@ fn later<'a>(words: impl Iterator<Item = &'a Argument>, first: usize, names: &[&
 fn behind(name: &str, words: &[Argument], between: usize, found: &mut Unwrapped) {
     let options = if between == 0 { 0 } else { words.iter().take_while(|word| word.marked().starts_with('-')).count() };
     started(name, words.get(options + between..).unwrap_or_default(), found);
+}
+
+/// Whether a word of `go env -w` sets nothing that names a program.
+fn is_setting_of_go(word: &str) -> bool {
+    matches!(word, "env" | "-w") || GO_SETTINGS.iter().any(|known| word.starts_with(known))
 }
 
 /// Whether a subcommand has npm start what the other words say.

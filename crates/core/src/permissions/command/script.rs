@@ -60,7 +60,7 @@ pub(super) struct Loop {
 pub(super) struct Taken {
     /// Variables whose text is evaluated, each with the number of the command in which, or before which, it is.
     pub(super) read: Vec<(String, usize)>,
-    /// Variables that the head of a counting loop sets to a number before all else, where that certainly runs, with the same.
+    /// Variables that the head of a counting loop sets to a number before all else, with the same.
     pub(super) counted: Vec<(String, usize)>,
     /// Variables that a sum gives a value.
     pub(super) set: Vec<String>,

@@ -10,10 +10,13 @@ pub(super) fn starts_denied(name: &str, value: &str) -> bool {
     (is_program(name) && value.split_ascii_whitespace().any(is_denied))
         || ((name.ends_with("RUSTFLAGS") || name.ends_with("RUSTDOCFLAGS")) && value.contains("linker"))
         || (name == "ZIP" && value.contains("TT"))
-        // `-B` by itself is an option of others.
-        || (name.ends_with("FLAGS") && value.split_ascii_whitespace().any(|word| word != "-B" && loads_into_compiler(word)))
+        // `-B` by itself is an option of others, too.
+        || ((is_of_compilers(name) || name.ends_with("FLAGS"))
+            && value
+                .split_ascii_whitespace()
+                .any(|word| loads_into_compiler(word) && (word != "-B" || is_of_compilers(name))))
         // A rule of `make` hands it to a shell.
-        || ((is_of_compilers(name) || is_program(name)) && value.replace("$ORIGIN", "").contains(['$', '`', ';', '|', '&', '\n']))
+        || ((is_of_compilers(name) || is_program(name)) && value.replace("$$ORIGIN", "").replace("$ORIGIN", "").contains(['$', '`', ';', '|', '&', '\n']))
 }
 
 /// Whether a variable holds options of compilers.

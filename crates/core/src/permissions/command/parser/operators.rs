@@ -105,12 +105,11 @@ impl Parser<'_> {
         self.script.loop_variables.extend(names.set.iter().cloned());
         let (name, value) = text.split(';').next().and_then(|first| first.split_once('=')).unwrap_or_default();
         let (name, value) = (name.trim(), value.trim());
-        let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-        let frame = &self.frames[0];
-        // The loop itself is one compound.
-        let is_certain = self.frames.len() == 1 && frame.compounds.len() <= 1 && !frame.piped && !frame.conditional;
-        if is_number && is_certain && names.set.iter().any(|set| set == name) {
-            let at = self.script.commands.len();
+        // One that begins with another zero is octal, and may be an error.
+        let is_number = value.bytes().all(|byte| byte.is_ascii_digit()) && (value == "0" || !value.starts_with(['0']));
+        let at = self.script.commands.len();
+        let is_taken = self.script.numbers.read.iter().any(|(read, place)| read == name && *place == at);
+        if is_number && !value.is_empty() && !is_taken && names.set.iter().any(|set| set == name) {
             self.script.numbers.counted.push((name.to_owned(), at));
         }
         self.takes_for_numbers(names.read);
