@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::allow::is_option;
 use super::argument::{ANY_NAME, Argument, is_marked};
+use super::git;
 use super::paths::{Places, may_match};
 
 /// Commands that are never a project's business, and what they do (TT-23, JV-8).
@@ -192,12 +193,10 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
 /// Deleting or overwriting the files of a tree that is no repository of anybody's: home, or the whole machine.
 fn git_tree(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     const WRITERS: [&str; 6] = ["checkout", "clean", "reset", "restore", "rm", "stash"];
-    const VALUED: [&str; 7] =
-        ["-C", "-c", "--attr-source", "--git-dir", "--namespace", "--super-prefix", "--work-tree"];
     let mut words = arguments.iter().map(Argument::marked);
     let verb = loop {
         match words.next()? {
-            word if VALUED.contains(&word) => drop(words.next()),
+            word if word == "-c" || git::VALUES.contains(&word) => drop(words.next()),
             word if word.starts_with('-') => {}
             word => break word,
         }

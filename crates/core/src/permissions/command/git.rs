@@ -6,7 +6,8 @@ use super::shells::texts;
 use super::unwrap::{Layer, Unwrapped};
 
 /// Global options that take the next word, unless their value is glued to them by a `=`.
-const VALUES: [&str; 6] = ["-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"];
+pub(super) const VALUES: [&str; 6] =
+    ["-C", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source"];
 /// Global options by themselves.
 const FLAGS: [&str; 15] = [
     "-P",
