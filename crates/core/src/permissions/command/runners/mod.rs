@@ -1,187 +1,25 @@
 //! Programs that run others by an option or a subcommand: harmless by their names, and not by these words.
 
+use self::settings::{is_setting_of_go, sets_program};
+use self::tables::{DIRECT, FLAGS, OPTIONS, SUBCOMMANDS, TEXTS, VALUED};
 use super::allow::is_option;
 use super::argument::Argument;
 use super::unwrap::{Layer, Unwrapped};
-use super::{databases, git, makers, variables};
+use super::{databases, git, makers};
 
-/// Options that name a program, or hand over program text.
-const OPTIONS: &[(&[&str], &[&str])] = &[
-    (&["rg"], &["--pre", "--hostname-bin"]),
-    (&["ag", "ack", "bat", "batcat", "delta"], &["--pager"]),
-    (&["sort"], &["--compress-program"]),
-    (&["split"], &["--filter"]),
-    (&["install"], &["--strip-program"]),
-    (&["sdiff", "diff3"], &["--diff-program"]),
-    (&["prove"], &["--exec", "-e"]),
-    (&["dpkg"], &["--pre-invoke", "--post-invoke", "--status-logger"]),
-    (&["man"], &["-P", "--pager", "-H", "--html", "-C", "--config-file"]),
-    (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
-    (&["scp", "sftp"], &["-S", "-o", "-F", "-D"]),
-    (&["zip"], &["-TT", "--unzip-command"]),
-    (&["make", "gmake", "bmake"], &["--eval", "SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "MAKE"]),
-    (&["npx", "npm", "pnpm"], &["--call", "--script-shell", "--shell", "--node-options"]),
-    (&["npm"], &["--browser", "--editor", "--viewer", "--node-gyp", "--userconfig", "--globalconfig"]),
-    (&["xargs"], &["--process-slot-var"]),
-    (&["git"], &["--upload-pack", "--receive-pack", "--open-files-in-pager", "--ext-diff"]),
-    (&["psql", "mysql", "mariadb", "sqlite3"], &["-cmd", "--init-command", "-init"]),
-    (&["less", "more"], &["+"]),
-    (&["less"], &["--lesskey-src", "--lesskey-file", "--lesskey-content", "-k"]),
-    (&["docker", "podman", "nerdctl"], &["--privileged"]),
-    (&["cpio"], &["--rsh-command"]),
-    (&["cargo"], &["--config"]),
-    (&["go"], &["-toolexec", "-vettool", "-exec", "--toolexec", "--exec"]),
-    (&["rustdoc"], &["--test-runtool", "--test-builder"]),
-    (&["ld", "ld.bfd", "ld.gold", "ld.lld", "lld", "mold"], &["-plugin", "--plugin"]),
-    (&["java"], &["-XX:OnError", "-XX:OnOutOfMemoryError"]),
-    (&["exim", "exim4", "sendmail"], &["-be", "-bem"]),
-    (&["curl"], &["-K", "--config"]),
-    (&["wget"], &["-e", "--execute", "--use-askpass", "--config"]),
-    (&["ssh-keygen"], &["-D"]),
-    (&["ssh-add"], &["-s"]),
-    (&["ugrep", "ug"], &["--pager", "--filter"]),
-    (&["just"], &["--shell", "--shell-arg", "--shell-command", "-c", "--command"]),
-    (&["fzf", "sk"], &["--preview", "--bind", "--cmd"]),
-    (&["nc", "ncat", "netcat"], &["-e", "--exec", "-c", "--sh-exec", "--lua-exec"]),
-    (&["tcpdump"], &["-z"]),
-    (&["yt-dlp", "youtube-dl"], &["--exec", "--exec-before-download", "--netrc-cmd", "--config-locations"]),
-    (&["hg"], &["--config"]),
-    (&["svn"], &["--config-option", "--diff-cmd", "--diff3-cmd", "--editor-cmd", "--config-dir"]),
-    (&["cargo-watch"], &["-s", "-x", "--shell", "--exec"]),
-    (&["ctags"], &["--options"]),
-    (&["apt", "apt-get"], &["-o", "--option", "-c", "--config-file"]),
-    (&["bazel", "bazelisk"], &["--run_under"]),
-    (&["ctest"], &["--build-and-test", "--test-command", "-S", "-SP", "--script"]),
-    (&["gradle", "gradlew", "./gradlew"], &["-I", "--init-script"]),
-    (&["mix"], &["-e", "--eval"]),
-    (&["openssl"], &["-engine", "-provider", "-provider-path"]),
-    (&["protoc"], &["--plugin"]),
-    (&["rake"], &["-e", "-E", "-p", "--execute"]),
-];
-
-/// Programs that start what stands behind a subcommand, and how many words stand between.
-const SUBCOMMANDS: &[(&str, &[&str], usize)] = &[
-    ("npm", &["exec", "x"], 0),
-    ("pnpm", &["exec", "dlx"], 0),
-    ("yarn", &["exec", "dlx"], 0),
-    ("bun", &["x"], 0),
-    ("bundle", &["exec"], 0),
-    ("poetry", &["run"], 0),
-    ("uv", &["run"], 0),
-    ("pipenv", &["run"], 0),
-    ("pipx", &["run"], 0),
-    ("pdm", &["run"], 0),
-    ("rye", &["run"], 0),
-    ("hatch", &["run"], 0),
-    ("conda", &["run"], 0),
-    ("mise", &["exec", "x"], 0),
-    ("direnv", &["exec"], 1),
-    ("rbenv", &["exec"], 0),
-    ("pyenv", &["exec"], 0),
-    ("devbox", &["run"], 0),
-    ("doppler", &["run"], 0),
-    ("dotenvx", &["run"], 0),
-    ("npm", &["explore"], 1),
-    ("yarn", &["node"], 0),
-    ("volta", &["run"], 0),
-    ("fnm", &["exec"], 0),
-    ("nvm", &["exec", "run"], 1),
-    ("asdf", &["exec"], 0),
-    ("opam", &["exec"], 0),
-    ("stack", &["exec"], 0),
-    ("cabal", &["exec"], 0),
-    ("rustup", &["run"], 1),
-    ("aws-vault", &["exec"], 1),
-    ("chamber", &["exec"], 1),
-    ("op", &["run"], 0),
-    ("infisical", &["run"], 0),
-    ("nx", &["exec"], 0),
-    ("lerna", &["exec"], 0),
-    ("pixi", &["run"], 0),
-    ("mamba", &["run"], 0),
-    ("micromamba", &["run"], 0),
-    ("composer", &["exec"], 0),
-    ("foreman", &["run"], 0),
-    ("gem", &["exec"], 0),
-    ("honcho", &["run"], 0),
-    ("rvm", &["do"], 0),
-    ("uv", &["tool"], 1),
-    ("tox", &["exec"], 0),
-];
-/// Subcommands that are handed program text, or commands for elsewhere.
-const TEXTS: &[(&str, &[&str])] = &[
-    ("crystal", &["eval"]),
-    ("docker-compose", &["run", "exec"]),
-    ("jupyter", &["console", "run"]),
-    ("mix", &["eval"]),
-    ("openssl", &["engine"]),
-    ("podman-compose", &["run", "exec"]),
-    ("rails", &["runner", "r", "console", "c"]),
-    ("sops", &["exec-env", "exec-file"]),
-];
-/// Programs that start what their own words say.
-const DIRECT: [&str; 7] = ["npx", "bunx", "pnpx", "uvx", "cross-env", "dotenv", "corepack"];
-/// Options of runners that take the next word.
-const VALUED: [&str; 14] = [
-    "--filter",
-    "-F",
-    "-C",
-    "--dir",
-    "--prefix",
-    "-w",
-    "--workspace",
-    "--cwd",
-    "--directory",
-    "--project",
-    "--env-file",
-    "-p",
-    "--python",
-    "--working-dir",
-];
-/// Settings of `go env -w` that name no programs, nor their options.
-const GO_SETTINGS: [&str; 9] = [
-    "GO111MODULE=",
-    "GOARCH=",
-    "GONOPROXY=",
-    "GONOSUMDB=",
-    "GOOS=",
-    "GOPRIVATE=",
-    "GOPROXY=",
-    "GOSUMDB=",
-    "GOTELEMETRY=",
-];
-/// Options of those that take no further word.
-const FLAGS: [&str; 8] = ["-y", "--yes", "--no", "-q", "--quiet", "--silent", "--no-install", "--"];
-
-/// The compiler that a name with a version or a target is (`x86_64-linux-gnu-gcc-12`).
-fn compiler(name: &str) -> Option<&'static str> {
-    const NAMES: [(&str, &str); 11] = [
-        ("gcc", "gcc"),
-        ("g++", "g++"),
-        ("cc", "cc"),
-        ("c++", "c++"),
-        ("clang", "clang"),
-        ("clang++", "clang++"),
-        ("cpp", "gcc"),
-        ("c89", "cc"),
-        ("c99", "cc"),
-        ("gfortran", "gcc"),
-        ("gccgo", "gcc"),
-    ];
-    let is_version = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let name = name.rsplit_once('-').filter(|(_, version)| is_version(version)).map_or(name, |(name, _)| name);
-    let name = name.rsplit('-').next().unwrap_or(name);
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, plain)| *plain)
-}
+mod compilers;
+mod settings;
+mod tables;
 
 /// Looks for what `name` runs besides itself.
 pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
-    let name = compiler(name).unwrap_or(name);
+    let name = compilers::plain(name).unwrap_or(name);
     let mut options = OPTIONS.iter().filter(|(names, _)| names.contains(&name)).flat_map(|(_, options)| *options);
     let own = || rest.iter().take_while(|word| word.marked() != "--");
     if let Some(option) = options.find(|option| own().any(|word| is_option(word.marked(), option))) {
         found.unresolved.push(format!("'{option}' of '{name}' runs another program"));
     }
+    found.unresolved.extend(compilers::starts(name, rest));
     let is_first = |names: &[&str]| {
         first_operand(rest).is_some_and(|(index, word)| names.contains(&word) || later(own(), index, names).is_some())
     };
@@ -212,21 +50,8 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         }
         _ if git::is_starter(name) => found.unresolved.push(format!("'{name}' starts other programs")),
         _ if emulates(name) => found.unresolved.push(format!("'{name}' runs a program on another machine's processor")),
-        "rustc" if rest.iter().any(|word| word.marked().contains("linker=")) => {
-            found.unresolved.push("the linker of 'rustc' is another program".to_owned());
-        }
-        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++"
-            if rest
-                .iter()
-                .any(|word| variables::loads_into_compiler(word.marked()) || word.marked().starts_with('@')) =>
-        {
-            found.unresolved.push(format!("an option of '{name}' runs or loads another program"));
-        }
         "aria2c" if rest.iter().any(|word| word.marked().starts_with("--on-")) => {
             found.unresolved.push("an option of 'aria2c' runs another program".to_owned());
-        }
-        "cargo" if rest.iter().any(|word| word.marked().contains("linker=")) => {
-            found.unresolved.push("the linker of 'cargo' is another program".to_owned());
         }
         "go" if rest.iter().any(|word| word.marked().contains("-extld"))
             || (is_first(&["env"])
@@ -316,11 +141,6 @@ fn behind(name: &str, words: &[Argument], between: usize, found: &mut Unwrapped)
     started(name, words.get(options + between..).unwrap_or_default(), found);
 }
 
-/// Whether a word of `go env -w` sets nothing that names a program.
-fn is_setting_of_go(word: &str) -> bool {
-    matches!(word, "env" | "-w") || GO_SETTINGS.iter().any(|known| word.starts_with(known))
-}
-
 /// Whether a subcommand has npm start what the other words say.
 fn runs_words(word: &str) -> bool {
     matches!(word, "exec" | "exe" | "x")
@@ -366,34 +186,6 @@ fn first_place(rest: &[Argument]) -> Option<usize> {
         index += 1 + usize::from(VALUED.contains(&word.marked()));
     }
     None
-}
-
-/// `npm config set script-shell …`, `npm pkg set scripts.test=…`: what a later, harmless command runs.
-fn sets_program(rest: &[Argument]) -> bool {
-    let words: Vec<&str> = rest.iter().map(Argument::marked).filter(|word| !word.starts_with('-')).collect();
-    let names_program = |words: &[&str]| {
-        let words = words.iter().flat_map(|word| word.split(['=', '.'])).collect::<Vec<_>>();
-        let known = [
-            "script-shell",
-            "scriptShell",
-            "shell",
-            "editor",
-            "node-options",
-            "scripts",
-            "git",
-            "viewer",
-            "bin",
-            "init-module",
-        ];
-        words.is_empty() || words.iter().any(|word| known.contains(word))
-    };
-    // npm takes every beginning of a command; values of options stand among the words.
-    let is_settings =
-        |word: &&str| *word == "c" || (word.len() > 1 && ["config", "pkg"].iter().any(|full| full.starts_with(*word)));
-    words
-        .iter()
-        .position(|word| *word == "set")
-        .is_some_and(|set| (set == 0 || words[..set].iter().any(is_settings)) && names_program(&words[set + 1..]))
 }
 
 /// The command behind options of a runner. The runner's own words name it for rules and allow lists.
