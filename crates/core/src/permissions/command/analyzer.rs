@@ -13,6 +13,7 @@ use super::known::Variables;
 use super::loops::Turn;
 use super::numbers::Numbers;
 use super::paths::{self, Aliases, Places};
+use super::poured::{Orders, Poured};
 use super::running::{Runner, Running};
 use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
@@ -153,6 +154,8 @@ impl<'a> Analyzer<'a> {
             self.deny(&format!("a loop starts '{name}' in the background without end (a fork bomb)"));
         }
         let mut chain = Chain::new(&script);
+        let mut poured = Poured::default();
+        let has_pipes = script.commands.iter().any(|command| command.piped_in);
         let recursive = self.recursive(&script);
         for (index, command) in script.commands.iter().enumerate() {
             if self.commands.len() > COMMANDS {
@@ -185,10 +188,7 @@ impl<'a> Analyzer<'a> {
                 }
             }
             let turns = variables.turns(command, index);
-            let mut input = Input::Inherited;
-            if command.piped_in {
-                input = Input::Unknown;
-            }
+            let mut input = poured.begin(command);
             for redirect in &command.redirects {
                 match (&redirect.target, redirect.kind) {
                     (_, RedirectKind::Duplicate) => {}
@@ -228,7 +228,11 @@ impl<'a> Analyzer<'a> {
                 let layer =
                     |arguments, restated| Layer { arguments, has_terminal_input: true, restated, silent: restated };
                 for turn in turns {
-                    self.see_command(layer(variables.arguments_in(turn, command, index), false), &input, depth);
+                    let arguments = variables.arguments_in(turn, command, index);
+                    if has_pipes {
+                        poured.see(&arguments, &input);
+                    }
+                    self.see_command(layer(arguments, false), &input, depth);
                 }
                 if let Some(arguments) = variables.plain_arguments(command, index) {
                     self.see_plain(layer(arguments, true), &input, depth);
@@ -591,4 +595,6 @@ pub(super) enum Input {
     Text(String),
     /// A pipe, a file, or a text with expansions.
     Unknown,
+    /// A pipe into which orders for the client of a database were poured.
+    Poured(Orders),
 }

@@ -49,6 +49,7 @@ mod numbers;
 mod ordinary;
 mod parser;
 pub(crate) mod paths;
+mod poured;
 mod runners;
 mod running;
 mod script;

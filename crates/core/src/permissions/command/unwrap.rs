@@ -77,9 +77,12 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
     let file = bare.rsplit('/').next().unwrap_or(bare);
     let is_own = name.contains('/');
     runners::look(name, rest, &mut found);
-    if let (true, Input::Text(text)) = (matches!(name, "sqlite3" | "psql" | "mysql" | "mariadb"), input)
-        && databases::may_run(text)
-    {
+    let runs_input = || match input {
+        Input::Text(text) => databases::may_run(name, text),
+        Input::Poured(orders) => orders.run(name),
+        Input::Inherited | Input::Unknown => false,
+    };
+    if databases::CLIENTS.contains(&name) && runs_input() {
         found.unresolved.push(format!("the text of '{name}' may run commands"));
     }
     match name {

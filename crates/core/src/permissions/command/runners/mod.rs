@@ -76,8 +76,8 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         "npm" | "pnpm" | "yarn" if sets_program(rest) => {
             found.unresolved.push(format!("a setting of '{name}' may name a program"));
         }
-        "sqlite3" | "psql" | "mysql" | "mariadb" => {
-            if rest.iter().any(|word| word.exact().is_none_or(databases::may_run)) {
+        _ if databases::CLIENTS.contains(&name) => {
+            if databases::has_command(name, rest) {
                 found.unresolved.push(format!("the text of '{name}' may run commands"));
             }
         }
