@@ -18,7 +18,9 @@ use super::running::{Runner, Running};
 use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::{self, Layer, Unwrapped};
 use super::variables::Becomes;
-use super::{allow, bombs, deny, doubt, later, machine, modes, parser, setting, terminals, variables, wrappers};
+use super::{
+    allow, bombs, deny, doubt, ending, later, machine, modes, network, parser, setting, terminals, variables, wrappers,
+};
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
 pub(super) const COMMANDS: usize = 1_000;
@@ -216,6 +218,9 @@ impl<'a> Analyzer<'a> {
             }
             if self.context.continues && modes::replaces_input(command) {
                 self.unresolve("the shell runs what it reads from its new input");
+            }
+            if ending::ends_all_by_sum(command) {
+                self.deny("'kill' ends every process");
             }
             if let Some(rm) = rm_among(&command.words) {
                 let mut own = command.words[rm + 1..].iter().take_while(|word| word.plain() != Some("--"));
@@ -418,10 +423,11 @@ impl<'a> Analyzer<'a> {
         }
         let Some(name) = name else { return };
         let dangerous = deny::judge(name, &arguments[1..], &self.places);
-        if let Some(reason) = dangerous.or_else(|| machine::sets(name, &arguments[1..])) {
+        let sets = || machine::sets(name, &arguments[1..]).or_else(|| network::changes(name, &arguments[1..]));
+        if let Some(reason) = dangerous.or_else(sets) {
             self.deny(&reason);
         }
-        if machine::may_set(name, &arguments[1..]) {
+        if machine::may_set(name, &arguments[1..]) || network::may_change(name, &arguments[1..]) {
             self.unresolve(&format!("'{name}' may set the machine by a word that is known only when it runs"));
         }
         if let Some(reason) = later::doubt(name, &arguments[1..]).filter(|_| self.context.continues) {

@@ -7,9 +7,9 @@
 use std::collections::HashSet;
 
 use super::allow::is_option;
-use super::argument::{ANY_NAME, Argument, is_marked};
-use super::git;
+use super::argument::{ANY_NAME, Argument};
 use super::paths::{Places, may_match};
+use super::{ending, git, rights};
 
 /// Commands that are never a project's business, and what they do (TT-23, JV-8).
 const COMMANDS: &[(&[&str], &str)] = &[
@@ -66,7 +66,21 @@ const COMMANDS: &[(&[&str], &str)] = &[
         "controls services of the machine",
     ),
     (
-        &["iptables", "ip6tables", "iptables-save", "iptables-restore", "nft", "ufw", "ifconfig", "route"],
+        &[
+            "iptables",
+            "ip6tables",
+            "iptables-save",
+            "iptables-restore",
+            "nft",
+            "ufw",
+            "ifconfig",
+            "route",
+            "ifup",
+            "ifdown",
+            "dhclient",
+            "dhcpcd",
+            "udhcpc",
+        ],
         "changes the network of the machine",
     ),
     (&["crontab", "at", "batch"], "starts something later, outside this call"),
@@ -146,6 +160,9 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
         "dd" => arguments.iter().find_map(|word| {
             word.marked().strip_prefix("of=").and_then(|target| device_write(&Argument::known(target), places))
         }),
+        "install" if rights::installs(arguments) => {
+            Some("'install' lets a program run with its owner's rights, or its group's".to_owned())
+        }
         // `cp a b` reads one and writes one; a device is hardly ever only read.
         "tee" | "cp" | "install" | "truncate" | "ln" => operands(arguments).find_map(|word| device_write(word, places)),
         "sysctl" => {
@@ -158,19 +175,8 @@ pub(super) fn judge(name: &str, arguments: &[Argument], places: &Places<'_>) -> 
                 matches!(arguments.get(1).and_then(Argument::exact), Some("rm" | "remove_directory" | "remove"));
             if removes { remove("rm", words, places) } else { None }
         }
-        "kill" | "killall5" => {
-            let all = name == "killall5" || arguments.iter().skip(1).any(|word| is_everybody(word.marked()));
-            all.then(|| format!("'{name}' ends every process"))
-        }
-        "pkill" | "killall" | "skill" => {
-            let everything = |word: &Argument| !has_letters_outside_of_sets(word.marked());
-            let is_user = |word: &Argument| names_user(word.marked());
-            // The word behind `-u` is the user.
-            let glued = arguments.iter().any(|word| is_user(word) == Some(true));
-            let apart = arguments.iter().any(|word| is_user(word) == Some(false));
-            let ends_user = (glued || apart) && operands(arguments).count() < 1 + usize::from(apart);
-            let others = name == "pkill" && arguments.iter().any(|word| is_inverse(word.marked()));
-            (others || ends_user || operands(arguments).any(everything)).then(|| format!("'{name}' ends every process"))
+        "kill" | "killall5" | "pkill" | "killall" | "skill" | "fuser" => {
+            ending::ends_all(name, arguments, places).then(|| format!("'{name}' ends every process"))
         }
         "mknod" => {
             let is_kind = |word: &Argument| matches!(word.exact(), Some("b" | "c" | "u"));
@@ -283,42 +289,6 @@ fn moved(arguments: &[Argument]) -> Vec<&Argument> {
 fn after<'a>(arguments: &'a [Argument], options: &'a [&'a str]) -> impl Iterator<Item = &'a Argument> {
     let pairs = arguments.windows(2);
     pairs.filter(move |pair| pair[0].exact().is_some_and(|word| options.contains(&word))).map(|pair| &pair[1])
-}
-
-/// `-1`, as shells read a number.
-fn is_everybody(word: &str) -> bool {
-    word.trim().parse::<i64>() == Ok(-1)
-}
-
-/// Whether a word of `pkill` says whose processes are meant, and whether the user is glued to it.
-fn names_user(word: &str) -> Option<bool> {
-    if let Some(long) = word.strip_prefix("--") {
-        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
-        let is_one = name.len() > 1 && ["user", "euid", "uid"].iter().any(|known| known.starts_with(name));
-        return is_one.then_some(value.is_some());
-    }
-    let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
-    // A signal stands in capitals (`-USR1`) or figures.
-    let is_real = letters.starts_with('U') && !matches!(letters, "URG" | "USR1" | "USR2");
-    let at = letters.find('u').or_else(|| is_real.then_some(0))?;
-    Some(at + 1 < letters.len())
-}
-
-/// Whether a word of `pkill` means all others, and is no option with a value.
-fn is_inverse(word: &str) -> bool {
-    let letters = word.strip_prefix('-').unwrap_or_default();
-    let is_first = |at: usize| !letters[..at].contains(['d', 'F', 'g', 'G', 'P', 'r', 's', 't', 'u', 'U']);
-    (word.len() > 3 && "--inverse".starts_with(word))
-        || (!letters.starts_with('-') && letters.find('v').is_some_and(is_first))
-}
-
-/// Whether a pattern has a letter or a figure that stands for itself: `.+`, `[a-z]` and `$` match any name.
-fn has_letters_outside_of_sets(pattern: &str) -> bool {
-    let mut is_in_set = false;
-    pattern.chars().any(|sign| {
-        is_in_set = (is_in_set || sign == '[') && sign != ']';
-        !is_in_set && (sign.is_alphanumeric() || is_marked(sign.encode_utf8(&mut [0; 4])) || sign == '_')
-    })
 }
 
 pub(super) fn operands(arguments: &[Argument]) -> impl Iterator<Item = &Argument> {
@@ -439,20 +409,8 @@ fn chmod(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     // A mode such as `-x` looks like an option.
     let recursive = has_option(arguments, "R", "recursive");
     let words: Vec<&Argument> = operands(arguments).collect();
-    let gives_rights = arguments.iter().filter_map(Argument::exact).any(|word| {
-        let octal = word.len() >= 4 && word.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
-        let high = octal && word[..word.len() - 3].bytes().any(|byte| byte & 4 != 0);
-        let symbolic = word.split(',').any(|part| {
-            part.split_once(['+', '=']).is_some_and(|(who, what)| {
-                who.bytes().all(|byte| b"ugoa".contains(&byte))
-                    && what.contains('s')
-                    && (who.is_empty() || who.contains(['u', 'a']))
-            })
-        });
-        high || symbolic
-    });
-    if gives_rights {
-        return Some("'chmod' lets a program run with its owner's rights".to_owned());
+    if rights::changes(arguments) {
+        return Some("'chmod' lets a program run with its owner's rights, or its group's".to_owned());
     }
     // The mode is no path, however it looks from `/`.
     let is_mode = |word: &str| word.bytes().all(|byte| b"01234567ugoarwxXst+-=,".contains(&byte));

@@ -595,3 +595,25 @@ fn is_number(part: &Part, seen: Seen<'_>) -> bool {
         _ => false,
     }
 }
+
+/// Whether a text begins with a sum of plain numbers that is 1, or -1, and the end of `$(( … ))`.
+pub(super) fn is_one(text: &str) -> bool {
+    let end = text.find(|sign: char| !sign.is_ascii_digit() && !" +-".contains(sign)).unwrap_or(text.len());
+    let sum = &text[..end];
+    if !text[end..].starts_with("))") || !sum.contains(|sign: char| sign.is_ascii_digit()) {
+        return false;
+    }
+    let (mut total, mut number, mut sign) = (0_i64, 0_i64, 1_i64);
+    for letter in sum.chars().chain(['+']) {
+        match letter.to_digit(10) {
+            Some(digit) => number = number.saturating_mul(10).saturating_add(digit.into()),
+            None if letter == ' ' => {}
+            None => {
+                total = total.saturating_add(number.saturating_mul(sign));
+                sign = if letter == '-' { -1 } else { 1 };
+                number = 0;
+            }
+        }
+    }
+    total.abs() == 1
+}

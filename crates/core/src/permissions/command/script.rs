@@ -146,6 +146,8 @@ pub(super) struct RawCommand {
     pub(super) shell: usize,
     /// It stands in a function that this shell defines.
     pub(super) in_function: bool,
+    /// It has a sum of plain numbers that is 1, or -1.
+    pub(super) has_one: bool,
     /// It stands in such a function, or in a loop of this shell: it may run any number of times.
     pub(super) repeated: bool,
 }

@@ -1,7 +1,7 @@
 //! What stands in quotes and behind a `$`: text that separates nothing, and expansions that are known only when they run.
 
 use super::super::frame::{Close, Inner, Region};
-use super::super::numbers::{POSITIONAL, sets};
+use super::super::numbers::{POSITIONAL, is_one, sets};
 use super::super::script::{Nested, NestedKind, Part, RedirectKind, Word};
 use super::{Failure, Parser};
 
@@ -112,6 +112,7 @@ impl Parser<'_> {
                 if self.peek() == Some('(') {
                     self.advance('(');
                     self.word().parts.push(Part::Number);
+                    self.top().command.has_one |= is_one(self.rest());
                     self.enter(Inner::Arithmetic { open: 0 })
                 } else {
                     self.open(Close::Substitution)
