@@ -130,7 +130,7 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
                 found.unresolved.push("'tar' may start another program".to_owned());
             }
         }
-        _ if OPAQUE.contains(&name) || is_loader(name) => {
+        _ if OPAQUE.contains(&name) || name.starts_with("vim.") || is_loader(name) => {
             found.unresolved.push(format!("'{name}' starts commands in a way that is not read here"));
         }
         "parallel" => found.unresolved.push("'parallel' runs commands that are known only when it runs".to_owned()),
@@ -167,12 +167,15 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             }
         }
         _ => {
+            // The program of many names by its path starts them as well.
+            let is_many = is_own && (file.starts_with("busybox") || file.starts_with("toybox"));
+            let plain = if is_many { "busybox" } else { name };
             // A single letter (`./r`) is the name of anything.
             let known = if file.len() > 1 { file } else { bare };
             if let Some((_, letters)) = INTERPRETERS.iter().find(|(name, _)| *name == known) {
                 let file_name = name.rsplit('/').next().unwrap_or(name);
                 interpreter(rest, (file_name, known), letters, &mut found);
-            } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name)) {
+            } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&plain)) {
                 wrapped(wrapper, name, rest, layer, &mut found);
             }
         }

@@ -1,13 +1,16 @@
 //! Programs that run others by an option or a subcommand: harmless by their names, and not by these words.
 
-use self::settings::{is_setting_of_go, sets_program};
+use self::settings::is_setting_of_go;
 use self::tables::{DIRECT, FLAGS, OPTIONS, SUBCOMMANDS, TEXTS, VALUED};
 use super::allow::is_option;
 use super::argument::Argument;
+use super::shells::texts;
 use super::unwrap::{Layer, Unwrapped};
 use super::{databases, git, makers};
 
 mod compilers;
+mod consoles;
+mod managers;
 mod settings;
 mod tables;
 
@@ -20,6 +23,11 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         found.unresolved.push(format!("'{option}' of '{name}' runs another program"));
     }
     found.unresolved.extend(compilers::starts(name, rest));
+    found.unresolved.extend(consoles::runs_text(name, rest));
+    found.unresolved.extend(settings::names_program(name, rest));
+    if matches!(name, "pnpm" | "yarn") {
+        managers::implicit(name, rest, found);
+    }
     let is_first = |names: &[&str]| {
         first_operand(rest).is_some_and(|(index, word)| names.contains(&word) || later(own(), index, names).is_some())
     };
@@ -73,8 +81,11 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         "nix" if is_first(&["run", "shell", "develop", "eval"]) => {
             found.unresolved.push("'nix' starts programs that are not read here".to_owned());
         }
-        "npm" | "pnpm" | "yarn" if sets_program(rest) => {
-            found.unresolved.push(format!("a setting of '{name}' may name a program"));
+        "ccache" | "sccache" | "distcc" | "icecc" => compilers::wrapped(name, rest, found),
+        "torchrun" => compilers::torchrun(rest, found),
+        "bun" if is_first(&["exec"]) => {
+            let behind = rest.iter().skip_while(|word| word.exact() != Some("exec")).skip(1);
+            texts(&behind.cloned().collect::<Vec<_>>(), name, found);
         }
         _ if databases::CLIENTS.contains(&name) => {
             if databases::has_command(name, rest) {
@@ -127,7 +138,7 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
 /// Where one of these subcommands stands behind the first operand, which is the value of an option that is not known here, or one of these
 /// that take a subcommand of their own.
 fn later<'a>(words: impl Iterator<Item = &'a Argument>, first: usize, names: &[&str]) -> Option<usize> {
-    const OVER: [&str; 4] = ["env", "tool", "workspace", "workspaces"];
+    const OVER: [&str; 5] = ["env", "recursive", "tool", "workspace", "workspaces"];
     let words: Vec<&str> = words.map(Argument::marked).collect();
     let is_over = words.get(first).is_some_and(|word| OVER.contains(word));
     let is_value = words.iter().take(first).any(|word| !word.contains('='));
@@ -221,6 +232,10 @@ fn started(name: &str, words: &[Argument], found: &mut Unwrapped) {
     if let Some((bare, _)) = first.exact().and_then(|text| text.split_once('@')).filter(is_version) {
         arguments[0] = Argument::known(bare);
     }
+    // `hatch run lint:ruff`: what stands before it is an environment.
+    if let Some((_, bare)) = first.exact().and_then(|text| text.split_once(':')).filter(|_| name == "hatch") {
+        arguments[0] = Argument::known(bare);
+    }
     found.inner.push(Layer { arguments, has_terminal_input: false, restated: true, silent: true });
 }
 
@@ -234,7 +249,12 @@ fn fd(rest: &[Argument], found: &mut Unwrapped) {
             continue;
         }
         let is_last = short.is_some_and(|short| short.ends_with(['x', 'X'])) || !text.contains('=');
-        let mut arguments = rest[index + 1..].to_vec();
+        // `{.}`, `{//}`: the file, or a part of its name.
+        let is_file =
+            |word: &Argument| ["{}", "{.}", "{/}", "{//}", "{/.}"].iter().any(|mark| word.marked().contains(mark));
+        let words = rest[index + 1..].iter();
+        let mut arguments: Vec<Argument> =
+            words.map(|word| if is_file(word) { Argument::unknown() } else { word.clone() }).collect();
         if !is_last || arguments.is_empty() {
             found.unresolved.push("'fd' runs commands that are known only when it runs".to_owned());
             return;

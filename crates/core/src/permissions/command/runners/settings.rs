@@ -15,11 +15,32 @@ const GO_SETTINGS: [&str; 9] = [
     "GOTELEMETRY=",
 ];
 
+/// What a setting may have a later command start.
+pub(super) fn names_program(name: &str, rest: &[Argument]) -> Option<String> {
+    let words = || rest.iter().map(Argument::marked).filter(|word| !word.starts_with('-'));
+    let is_found = match name {
+        "npm" | "pnpm" | "yarn" => sets_program(rest) || words().next() == Some("set-script"),
+        "aws" => {
+            let is_program =
+                |word: &str| word.split('.').any(|part| matches!(part, "credential_process" | "cli_pager" | "plugins"));
+            words().any(|word| word == "configure") && words().any(|word| word == "set") && words().any(is_program)
+        }
+        "composer" => {
+            let is_settings = |word: &str| word.len() > 2 && "config".starts_with(word);
+            let edits = |word: &Argument| matches!(word.marked(), "-e" | "--editor");
+            words().take(2).any(is_settings)
+                && (words().any(|word| word.starts_with("scripts")) || rest.iter().any(edits))
+        }
+        _ => false,
+    };
+    is_found.then(|| format!("a setting of '{name}' may name a program"))
+}
+
 /// `npm config set script-shell …`, `npm pkg set scripts.test=…`: what a later, harmless command runs.
-pub(super) fn sets_program(rest: &[Argument]) -> bool {
+fn sets_program(rest: &[Argument]) -> bool {
     let words: Vec<&str> = rest.iter().map(Argument::marked).filter(|word| !word.starts_with('-')).collect();
     let names_program = |words: &[&str]| {
-        let words = words.iter().flat_map(|word| word.split(['=', '.'])).collect::<Vec<_>>();
+        let words = words.iter().flat_map(|word| word.split(['=', '.', '[', ']'])).collect::<Vec<_>>();
         let known = [
             "script-shell",
             "scriptShell",
@@ -31,6 +52,9 @@ pub(super) fn sets_program(rest: &[Argument]) -> bool {
             "viewer",
             "bin",
             "init-module",
+            "plugins",
+            "yarn-path",
+            "yarnPath",
         ];
         words.is_empty() || words.iter().any(|word| known.contains(word))
     };

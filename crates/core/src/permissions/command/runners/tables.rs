@@ -52,6 +52,7 @@ pub(super) const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["mix"], &["-e", "--eval"]),
     (&["openssl"], &["-engine", "-provider", "-provider-path"]),
     (&["protoc"], &["--plugin"]),
+    (&["javac"], &["-processorpath", "--processor-path", "-processor", "--processor-module-path"]),
     (&["rake"], &["-e", "-E", "-p", "--execute"]),
 ];
 
@@ -93,7 +94,7 @@ pub(super) const SUBCOMMANDS: &[(&str, &[&str], usize)] = &[
     ("infisical", &["run"], 0),
     ("nx", &["exec"], 0),
     ("lerna", &["exec"], 0),
-    ("pixi", &["run"], 0),
+    ("pixi", &["run", "exec"], 0),
     ("mamba", &["run"], 0),
     ("micromamba", &["run"], 0),
     ("composer", &["exec"], 0),
@@ -107,7 +108,9 @@ pub(super) const SUBCOMMANDS: &[(&str, &[&str], usize)] = &[
 /// Subcommands that are handed program text, or commands for elsewhere.
 pub(super) const TEXTS: &[(&str, &[&str])] = &[
     ("crystal", &["eval"]),
+    ("django-admin", &["dbshell", "shell", "shell_plus"]),
     ("docker-compose", &["run", "exec"]),
+    ("flask", &["shell"]),
     ("jupyter", &["console", "run"]),
     ("mix", &["eval"]),
     ("openssl", &["engine"]),
