@@ -56,6 +56,15 @@ pub(crate) const HOSTILE: &[(&str, &str, &str, &str)] = &[
     ("loops in the background", "", "while :; do a & sleep 1; done;", ""),
     ("tests of find", "find . ", "-name x -o ", "-delete"),
     ("links below /proc", "rm -rf ", "/proc/self/cwd/../proc/self/root/a% ", ""),
+    ("texts in pipes", "", "echo .a%|", "sqlite3 x"),
+    ("texts out of compounds", "", "(echo a%)|sqlite3 x;", ""),
+    ("groups of a pattern", "pkill '", "(a|", "'"),
+    ("branches of a pattern", "pkill '", "a*{0}|", "'"),
+    ("options of ip", "ip", " -n a%", " link"),
+    ("options of pnpm", "pnpm", " --filter a%", " x"),
+    ("options of torchrun", "torchrun", " --a b%", " x"),
+    ("marks of fd", "fd -x", " {}%", ""),
+    ("parts of an option of a linker", "gcc -Wl", ",-a%", " x"),
     ("options of docker", "docker ", "-H% ", "run x"),
 ];
 

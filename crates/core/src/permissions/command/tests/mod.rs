@@ -11,6 +11,7 @@ mod hostile;
 mod lists;
 mod meanings;
 mod modes;
+mod neighbours;
 mod numbers;
 mod options;
 mod programs;
