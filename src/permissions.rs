@@ -55,6 +55,7 @@ struct ContextJson {
     roots: Vec<String>,
     allowed_commands: Option<Vec<String>>,
     continues: bool,
+    expands_history: Option<bool>,
 }
 
 /// The parsed picture of a command, as JSON in `value`.
@@ -69,6 +70,7 @@ pub fn analyze_command(command: String, context_json: String) -> NativeOutcome {
             roots: context.roots,
             allowed_commands: context.allowed_commands,
             continues: context.continues,
+            expands_history: context.expands_history.unwrap_or(default.expands_history),
             ..default
         };
         permissions::analyze(&command, &context)

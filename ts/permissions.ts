@@ -87,6 +87,11 @@ export interface CommandContext {
   readonly allowedCommands?: readonly string[] | undefined
   /** Whether the shell ran other command lines before, which may have given variables any value. Default false. */
   readonly continues?: boolean | undefined
+  /**
+   * Whether `!` and `^` may stand for text of those lines. Default true, as in an interactive shell that was not told otherwise;
+   * false for lines at the prompt of a session of this package.
+   */
+  readonly expandsHistory?: boolean | undefined
 }
 
 /** The parsed picture of a command line. */

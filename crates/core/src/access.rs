@@ -76,6 +76,8 @@ pub enum Access {
         working_directory: VirtualPath,
         /// The session whose shell reads it, which may have run other commands before.
         session: Option<String>,
+        /// Whether that shell reads it at its prompt, where `!` is a letter.
+        at_prompt: bool,
     },
     /// What an application's tool does without saying what it touches: judged like a command that no rule names.
     Anything,

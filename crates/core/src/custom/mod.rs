@@ -303,6 +303,7 @@ impl DecodedCall for CustomCall {
                 command: command.clone(),
                 working_directory: working_directory.clone(),
                 session: None,
+                at_prompt: false,
             }),
             (path, _) => Ok(Access::Path {
                 operation: touch.operation,

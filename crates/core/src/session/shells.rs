@@ -50,7 +50,8 @@ pub(super) fn start(word: &str) -> String {
 ///
 /// The hook behind a command stands second in a list, so that a file of settings that sets the first leaves it alone, and marks
 /// the prompts again where such a file set others. A bash older than 5.1 has no such list. Where the prompt goes nowhere, or expands
-/// nothing (`shopt -u promptvars`) and so only says that it begins, the hook itself says how a command ended, on the terminal. It says
+/// nothing (`shopt -u promptvars`) and so only says that it begins, the hook itself says how a command ended, on the terminal. It turns the expansion of history off again where a command
+/// turned it on: lines are judged with `!` as a letter. It says
 /// nothing of itself where commands are traced: traces go nowhere while it runs, and where nothing is traced nothing is sent
 /// elsewhere, which would cost more than the rest of it. Nor does it look at each prompt where all of them are as it left them. Of its
 /// variables, which the session can set, nothing but digits is taken for a number, and its key is one (`00`, `0x0`): bash runs what
@@ -78,7 +79,7 @@ unset _m _f
 declare -A _gloveport_to=([0x0]=-)
 }} 2>/dev/null
 _gloveport() {{
-builtin set -- '\[\e]133;D;$?;{NEXT};{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" "$1" '\[\e]133;A;{word}\a\]'
+builtin set +H -- '\[\e]133;D;$?;{NEXT};{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" "$1" '\[\e]133;A;{word}\a\]'
 [[ {EXPANDS} ]] || builtin set -- "$5" "$2" "$3" "$4" "$1"
 case $3 in "$1"*"$2") ;; *) PS1=${{3//"$1"}}; PS1=${{PS1//"$5"}}; PS1=$1${{PS1//"$2"}}$2 ;; esac
 case ${{PS2-}} in '\[\e]133;P;{word}\a\]'*) ;; *) PS2='\[\e]133;P;{word}\a\]'${{PS2-}} ;; esac
@@ -89,7 +90,7 @@ _gloveport_set=$PS1$PS2$PS0
 }}
 PS1='\$ '
 PS2='> '
-PROMPT_COMMAND=('' '{{ [[ -t 3 && {EXPANDS} && ${{PS1-}}${{PS2-}}${{PS0-}} == "${{_gloveport_set-}}" || -z $((_gloveport_code=$?)) ]] ||
+PROMPT_COMMAND=('' '{{ [[ -t 3 && $- != *H* && {EXPANDS} && ${{PS1-}}${{PS2-}}${{PS0-}} == "${{_gloveport_set-}}" || -z $((_gloveport_code=$?)) ]] ||
 _gloveport "$_gloveport_code" 2>/dev/null; }} 3>&2 2>&"${{_gloveport_to[0${{-//[^x]}}0]:-2}}"')
 ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) || PROMPT_COMMAND=("${{PROMPT_COMMAND[1]}}")
 {word}"#
@@ -107,6 +108,7 @@ exec {program} -i 3<<'{word}'
 exec 3<&-
 unset ENV MAILCHECK
 HISTFILE=
+case ${{BASH_VERSION-}} in ?*) set +H ;; esac
 _{word}() {{
 case $PS1 in "{MARK}D;\$?;{word}{BELL}"*"{MARK}B;{word}{BELL}") ;;
 *) PS1="{MARK}D;\$?;{word}{BELL}{MARK}A;{word}{BELL}$PS1{MARK}B;{word}{BELL}" ;; esac

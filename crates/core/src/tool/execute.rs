@@ -63,7 +63,7 @@ pub(super) fn command_access(command: &str, cwd: Option<&str>, working_directory
         Some(cwd) => VirtualPath::parse(cwd, working_directory)?,
         None => working_directory.clone(),
     };
-    Ok(vec![Access::Command { command: command.to_owned(), working_directory, session: None }])
+    Ok(vec![Access::Command { command: command.to_owned(), working_directory, session: None, at_prompt: false }])
 }
 
 /// The seconds of a command that names none, unless the author says otherwise.

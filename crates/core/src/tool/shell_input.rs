@@ -89,6 +89,7 @@ pub(super) fn judged_lines(text: &str, session: &str, working_directory: &Virtua
         command: command.to_owned(),
         working_directory: working_directory.clone(),
         session: Some(session.to_owned()),
+        at_prompt: false,
     };
     let lines: Vec<&str> = text.split(['\n', '\r']).filter(|line| !line.trim_matches(BLANKS).is_empty()).collect();
     let whole = (lines.len() > 1 || (!lines.is_empty() && text.contains('\r'))).then(|| access(text));

@@ -79,8 +79,8 @@ impl Tool for ShellExec {
         }
         let mut accesses = command_access(&self.command, self.cwd.as_deref(), working_directory)?;
         check_typed(&self.command)?;
-        if let [Access::Command { session, .. }] = accesses.as_mut_slice() {
-            *session = Some(self.id.clone());
+        if let [Access::Command { session, at_prompt, .. }] = accesses.as_mut_slice() {
+            (*session, *at_prompt) = (Some(self.id.clone()), true);
         }
         Ok(accesses)
     }

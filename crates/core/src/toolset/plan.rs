@@ -101,7 +101,7 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
     for access in accesses {
         match access {
             Access::Path { operation, path } => plan.judge_path(policy, backend, operation, path, call).await?,
-            Access::Command { command, working_directory, session } => {
+            Access::Command { command, working_directory, session, at_prompt } => {
                 let known = session.as_ref().zip(judges.whereabouts);
                 let directories = match known {
                     Some((id, whereabouts)) => Some(whereabouts.of_now(id, &working_directory, backend.shell()).await),
@@ -112,6 +112,7 @@ pub(super) async fn plan(judges: &Judges<'_>, accesses: Vec<Access>, asks: Vec<S
                 let start = Start {
                     working_directory: &working_directory,
                     session: session_at,
+                    at_prompt,
                     programs: &programs,
                     links: &[],
                 };

@@ -19,6 +19,8 @@ pub(super) struct Start<'a> {
     pub(super) working_directory: &'a VirtualPath,
     /// Where the shell of a session may be, which ran other commands before.
     pub(super) session: Option<&'a [String]>,
+    /// Whether that shell reads it at its prompt.
+    pub(super) at_prompt: bool,
     /// Programs that earlier commands gave another name.
     pub(super) programs: &'a Arc<HashMap<String, String>>,
     /// Directories that are links, and where they lead.
@@ -82,6 +84,7 @@ impl Policy {
         let context = CommandContext {
             working_directory: start.working_directory.as_str().to_owned(),
             continues: start.session.is_some(),
+            expands_history: !start.at_prompt,
             directories: start.session.unwrap_or_default().to_vec(),
             programs: Arc::clone(start.programs),
             links: start.links.to_vec(),

@@ -25,6 +25,8 @@ pub struct CommandContext {
     pub allowed_commands: Option<Vec<String>>,
     /// Whether the shell ran other command lines before, which may have given variables any value.
     pub continues: bool,
+    /// Whether `!` and `^` may stand for text of those lines, as they do in an interactive shell that was not told otherwise.
+    pub expands_history: bool,
     /// Where that shell may be by now, absolute; empty where it is in `working_directory`, and with [`ANYTHING`] in it where nobody
     /// knows.
     ///
@@ -40,7 +42,7 @@ pub struct CommandContext {
 }
 
 impl Default for CommandContext {
-    /// In `/`, without a home, a fence or an allow list, dangerous commands denied.
+    /// In `/`, without a home, a fence or an allow list, dangerous commands denied. A shell that goes on may expand its history.
     fn default() -> Self {
         Self {
             working_directory: "/".to_owned(),
@@ -49,6 +51,7 @@ impl Default for CommandContext {
             fence: false,
             allowed_commands: None,
             continues: false,
+            expands_history: true,
             directories: Vec::new(),
             programs: Arc::default(),
             links: Vec::new(),

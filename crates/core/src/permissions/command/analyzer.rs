@@ -19,7 +19,8 @@ use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, 
 use super::unwrap::{self, Layer, Unwrapped};
 use super::variables::Becomes;
 use super::{
-    allow, bombs, deny, doubt, ending, later, machine, modes, network, parser, setting, terminals, variables, wrappers,
+    allow, bombs, deny, doubt, ending, later, machine, modes, network, ordinary, parser, setting, terminals, variables,
+    wrappers,
 };
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
@@ -81,7 +82,7 @@ impl<'a> Analyzer<'a> {
     }
 
     pub(super) fn read_all(&mut self, command: &str) {
-        if self.context.continues && modes::expands_history(command) {
+        if self.context.continues && self.context.expands_history && modes::expands_history(command) {
             self.unresolve("a '!' or '^' in it may stand for earlier text of an interactive shell");
         }
         self.queue.push_back(Text {
@@ -292,7 +293,9 @@ impl<'a> Analyzer<'a> {
     }
 
     fn see_assignment(&mut self, name: &str, becomes: Becomes<'_>) {
-        if variables::changes(name, becomes) {
+        let directory = &self.context.working_directory;
+        let is_of_project = matches!(becomes, Becomes::Text(text) if ordinary::is_of_project(name, text, directory));
+        if variables::changes(name, becomes) && !is_of_project {
             self.unresolve(&format!("it sets '{name}', which changes what later commands do"));
         }
     }
@@ -422,7 +425,8 @@ impl<'a> Analyzer<'a> {
             list.see_command(arguments);
         }
         let Some(name) = name else { return };
-        let dangerous = deny::judge(name, &arguments[1..], &self.places);
+        let only_tells = machine::only_tells(name, &arguments[1..]);
+        let dangerous = if only_tells { None } else { deny::judge(name, &arguments[1..], &self.places) };
         let sets = || machine::sets(name, &arguments[1..]).or_else(|| network::changes(name, &arguments[1..]));
         if let Some(reason) = dangerous.or_else(sets) {
             self.deny(&reason);

@@ -254,6 +254,13 @@ fn config_words(words: &[Argument]) -> (Vec<&str>, &[Argument]) {
     (options, &words[index.min(words.len())..])
 }
 
+/// `git config get x`: newer versions take such words for what to do, older ones `get` for a setting that no program has.
+fn reads_by_verb(words: &[Argument]) -> bool {
+    let is = |index: usize, name: &str| words.get(index).and_then(Argument::exact) == Some(name);
+    let is_key = |word: &Argument| word.exact().is_some_and(|key| key.contains('.') && !key.starts_with('-'));
+    is(0, "get") && words.len() == 2 && is_key(&words[1])
+}
+
 /// `git config` that sets what may name a program, options that name one, `git grep -O`.
 pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
     let is = |name: &str| rest.first().and_then(Argument::exact) == Some(name);
@@ -277,6 +284,7 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
             [key, value] => !renames && is_harmless_setting(&format!("{}={}", key.marked(), value.marked())),
             _ => false,
         };
+        let reads = reads || reads_by_verb(words);
         if words.len() > 1 && !reads && !harmless {
             found.unresolved.push("a setting of 'git' may name a program".to_owned());
         }

@@ -1,4 +1,4 @@
-//! Programs that tell the clock and the name of the machine, and set them by their words.
+//! Programs that tell of the machine, and change it by their words: its clock, its name, its services.
 
 use super::argument::Argument;
 use super::deny::{has_option, operands};
@@ -28,6 +28,60 @@ pub(super) fn sets(name: &str, arguments: &[Argument]) -> Option<String> {
         _ => return None,
     };
     Some(format!("'{name}' sets {what} of the machine"))
+}
+
+/// Whether a program that changes the machine only tells of it here: all of its words are known, and each only tells.
+pub(super) fn only_tells(name: &str, arguments: &[Argument]) -> bool {
+    let Some(words) = arguments.iter().map(Argument::exact).collect::<Option<Vec<_>>>() else { return false };
+    match (name, words.as_slice()) {
+        ("systemctl", words) => tells_of_services(words),
+        ("crontab" | "mount", ["-l"]) => true,
+        ("iptables" | "ip6tables", words) => tells_of_rules(words),
+        _ => false,
+    }
+}
+
+/// `systemctl status x`: a verb that tells, and no option but how and of what it does. `-H` asks another machine.
+fn tells_of_services(words: &[&str]) -> bool {
+    const VERBS: [&str; 12] = [
+        "cat",
+        "get-default",
+        "is-active",
+        "is-enabled",
+        "is-failed",
+        "is-system-running",
+        "list-dependencies",
+        "list-timers",
+        "list-unit-files",
+        "list-units",
+        "show",
+        "status",
+    ];
+    const OPTIONS: [&str; 9] =
+        ["--all", "-a", "--full", "-l", "--no-legend", "--no-pager", "--plain", "--quiet", "--user"];
+    const VALUED: [&str; 3] = ["--lines=", "--state=", "--type="];
+    let is_option = |word: &&str| OPTIONS.contains(word) || VALUED.iter().any(|option| word.starts_with(option));
+    let (options, others): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with('-'));
+    options.iter().all(is_option) && others.first().is_some_and(|verb| VERBS.contains(verb))
+}
+
+/// `iptables -nvL`
+fn tells_of_rules(words: &[&str]) -> bool {
+    const LISTS: [&str; 5] = ["-L", "-S", "--list", "--list-rules", "--line-numbers"];
+    const TABLES: [&str; 5] = ["filter", "mangle", "nat", "raw", "security"];
+    let is_cluster = |word: &str| {
+        word.strip_prefix('-')
+            .is_some_and(|letters| !letters.is_empty() && letters.bytes().all(|letter| b"nvxL".contains(&letter)))
+    };
+    let is_listing =
+        |word: &&str| matches!(*word, "-S" | "--list" | "--list-rules") || (is_cluster(word) && word.ends_with('L'));
+    let is_known = |(index, word): (usize, &&str)| {
+        let before = index.checked_sub(1).map(|before| &words[before]);
+        let is_table = before.is_some_and(|before| *before == "-t") && TABLES.contains(word);
+        let is_chain = before.is_some_and(is_listing) && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        LISTS.contains(word) || is_cluster(word) || *word == "-t" || is_table || is_chain
+    };
+    words.iter().any(is_listing) && words.iter().enumerate().all(is_known)
 }
 
 /// Whether a word of `chronyc` holds an order to set the clock: it takes its words for one line, or each for one.

@@ -43,6 +43,21 @@ const OF_NODE: [&str; 8] = [
 const SIZES_OF_NODE: [&str; 4] =
     ["--max-old-space-size=", "--max_old_space_size=", "--max-semi-space-size=", "--stack-trace-limit="];
 const OF_GO: [&str; 6] = ["-mod=mod", "-mod=readonly", "-mod=vendor", "-buildvcs=false", "-count=1", "-trimpath"];
+const OF_PYTEST: [&str; 13] = [
+    "--color=no",
+    "--color=yes",
+    "--tb=line",
+    "--tb=long",
+    "--tb=native",
+    "--tb=no",
+    "--tb=short",
+    "-q",
+    "-qq",
+    "-s",
+    "-v",
+    "-vv",
+    "-x",
+];
 const OF_PYTHON: [&str; 6] = ["always", "default", "error", "ignore", "module", "once"];
 
 /// What git tells of itself on its standard errors; as paths they would be files.
@@ -69,6 +84,8 @@ pub(super) fn is_ordinary(name: &str, text: &str) -> bool {
         // Flags without a value.
         "LESS" => text.bytes().all(|byte| b"-FRSXMQinq".contains(&byte)) && !text.contains("--"),
         "PYTHONWARNINGS" => OF_PYTHON.contains(&text),
+        "BROWSER" => matches!(text, "none" | "true" | "false" | "cat" | ""),
+        "PYTEST_ADDOPTS" => all(|word| OF_PYTEST.contains(&word) || is_number_behind(word, &["--maxfail="])),
         "JAVA_HOME" => JAVA_HOMES.iter().any(|home| text.starts_with(home)) && !text.contains("..") && is_path(text),
         _ if TRACES.contains(&name) => matches!(text, "0" | "1" | "true" | "false"),
         _ if MODULES.contains(&name) => text.split(':').all(is_below),
@@ -78,6 +95,15 @@ pub(super) fn is_ordinary(name: &str, text: &str) -> bool {
         _ if PAGERS.contains(&name) || EDITORS.contains(&name) => IDLE.contains(&text),
         _ => false,
     }
+}
+
+/// Whether `text` names places of modules in `directory`, the working one, and below it, as `$PWD/src` does.
+pub(super) fn is_of_project(name: &str, text: &str, directory: &str) -> bool {
+    let is_there = |path: &str| {
+        let rest = path.strip_prefix(directory);
+        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('/').is_some_and(is_below)) || is_below(path)
+    };
+    MODULES.contains(&name) && directory.len() > 1 && text.split(':').all(is_there)
 }
 
 fn is_path(path: &str) -> bool {
@@ -112,7 +138,16 @@ mod tests {
 
     #[test]
     fn each_of_these_variables_asks_with_any_other_value() {
-        let others = ["NODE_OPTIONS", "GOFLAGS", "JAVA_HOME", "LESS", "MAKEFLAGS", "PYTHONWARNINGS"];
+        let others = [
+            "BROWSER",
+            "PYTEST_ADDOPTS",
+            "NODE_OPTIONS",
+            "GOFLAGS",
+            "JAVA_HOME",
+            "LESS",
+            "MAKEFLAGS",
+            "PYTHONWARNINGS",
+        ];
         let names = [PAGERS.as_slice(), &EDITORS, &OF_GIT, &JAVA, &TRACES, &MODULES, &others].concat();
         assert_eq!(names.iter().filter(|name| !is_poison(name)).collect::<Vec<_>>(), Vec::<&&str>::new());
         let passes =

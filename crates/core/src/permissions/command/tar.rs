@@ -15,7 +15,20 @@ const LONG: [&str; 7] = [
 
 /// Whether a call of `tar` may start another program.
 pub(super) fn may_run(words: &[Argument]) -> bool {
-    words.iter().enumerate().any(|(index, word)| word.exact().is_none_or(|text| is_starter(text, index == 0)))
+    let is_named = |index: usize| words.get(index).and_then(Argument::exact).is_some_and(is_compressor);
+    words.iter().enumerate().any(|(index, word)| {
+        word.exact().is_none_or(|text| is_starter(text, index == 0) && !(text == "-I" && is_named(index + 1)))
+            && !word.exact().is_some_and(is_known_compression)
+    })
+}
+
+/// Programs that tar starts of itself, too.
+fn is_compressor(name: &str) -> bool {
+    ["bzip2", "gzip", "lz4", "lzma", "lzop", "pbzip2", "pigz", "pixz", "pxz", "xz", "zstd", "zstdmt"].contains(&name)
+}
+
+fn is_known_compression(word: &str) -> bool {
+    word.strip_prefix("--use-compress-program=").is_some_and(is_compressor)
 }
 
 /// `-I` and `-F` in whatever cluster, or a long option. The first word is a cluster also without a dash.

@@ -15,9 +15,14 @@ use crate::text::ansi::strip;
 
 /// A session whose shell is `program`, and what holds it.
 async fn opened(world: &World, program: &str) -> (Sessions, Arc<Session>) {
+    opened_by(world, |word| start_plain(program, word)).await
+}
+
+/// A session whose shell is started by the command line that `start` makes of the word in its marks.
+pub(super) async fn opened_by(world: &World, start: impl FnOnce(&str) -> String) -> (Sessions, Arc<Session>) {
     let sessions = Sessions::new(Arc::new(|_| {}), None);
     let size = TerminalSize { columns: 80, rows: 24 };
-    let (terminal, shell, tap) = Terminal::started_by(|word| start_plain(program, word), size, None);
+    let (terminal, shell, tap) = Terminal::started_by(start, size, None);
     let request = TerminalRequest {
         command: Some(shell),
         working_directory: None,
@@ -33,7 +38,7 @@ async fn opened(world: &World, program: &str) -> (Sessions, Arc<Session>) {
 }
 
 /// What a session says to each command: how it ran, and what it printed.
-async fn said(session: &Session, commands: &[&str]) -> Vec<(Ran, String)> {
+pub(super) async fn said(session: &Session, commands: &[&str]) -> Vec<(Ran, String)> {
     let mut said = Vec::new();
     for command in commands {
         let terminal = session.terminal.as_ref().unwrap();

@@ -19,7 +19,8 @@ impl GuardedBackend {
         call: &Call,
     ) -> Result<(&dyn Shell, Call)> {
         let working_directory = directory.unwrap_or_else(|| self.inner.files().working_directory()).clone();
-        let access = Access::Command { command: command.to_owned(), working_directory, session: None };
+        let access =
+            Access::Command { command: command.to_owned(), working_directory, session: None, at_prompt: false };
         let call = self.admit(method, vec![access], call).await?;
         match self.inner.shell() {
             Some(shell) => Ok((shell, call)),

@@ -13,6 +13,7 @@ mod consoles;
 mod managers;
 mod settings;
 mod tables;
+mod with;
 
 /// Looks for what `name` runs besides itself.
 pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
@@ -36,6 +37,9 @@ pub(super) fn look(name: &str, rest: &[Argument], found: &mut Unwrapped) {
         "git" => git::starters(rest, found),
         "docker" | "podman" | "nerdctl" if in_container(rest) => {
             found.unresolved.push(format!("'{name}' runs commands in a container, which are not read here"));
+        }
+        "rsync" if rest.iter().enumerate().any(|(index, word)| names_shell(word.marked(), rest.get(index + 1))) => {
+            found.unresolved.push("'-e' of 'rsync' runs another program".to_owned());
         }
         _ if makers::MAKERS.contains(&name) => makers::make(name, rest, found),
         "zip" if rest.iter().any(|word| word.marked().starts_with('-') && word.marked().contains("TT")) => {
@@ -152,6 +156,18 @@ fn behind(name: &str, words: &[Argument], between: usize, found: &mut Unwrapped)
     started(name, words.get(options + between..).unwrap_or_default(), found);
 }
 
+/// Whether rsync is told by this word to reach the other side by another program than the one that it takes anyway.
+fn names_shell(word: &str, next: Option<&Argument>) -> bool {
+    let is_own = |value: &str| value == "ssh";
+    match word.split_once('=') {
+        Some((option, value)) if is_option(option, "--rsh") => !is_own(value),
+        None if word == "--rsh" || word.find('e').is_some_and(|at| at + 1 == word.len() && !word.starts_with("--")) => {
+            !next.and_then(Argument::exact).is_some_and(is_own)
+        }
+        Some(_) | None => is_option(word, "-e") || is_option(word, "--rsh"),
+    }
+}
+
 /// Whether a subcommand has npm start what the other words say.
 fn runs_words(word: &str) -> bool {
     matches!(word, "exec" | "exe" | "x")
@@ -207,7 +223,14 @@ fn started(name: &str, words: &[Argument], found: &mut Unwrapped) {
             || (name == "cross-env" && text.contains('='))
             || (text == "run" && matches!(name, "dotenv" | "uv"))
     };
-    let skipped = words.iter().take_while(is_skipped).count();
+    let mut skipped = 0;
+    while let Some(word) = words.get(skipped) {
+        skipped += match with::length(name, &words[skipped..]) {
+            0 if is_skipped(&word) => 1,
+            0 => break,
+            taken => taken,
+        };
+    }
     let (own, command) = words.split_at(skipped);
     let is_setting = |word: &&str| name == "cross-env" && word.contains('=');
     found.assigned.extend(own.iter().map(Argument::marked).filter(is_setting).map(str::to_owned));

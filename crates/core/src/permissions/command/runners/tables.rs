@@ -11,7 +11,7 @@ pub(super) const OPTIONS: &[(&[&str], &[&str])] = &[
     (&["prove"], &["--exec", "-e"]),
     (&["dpkg"], &["--pre-invoke", "--post-invoke", "--status-logger"]),
     (&["man"], &["-P", "--pager", "-H", "--html", "-C", "--config-file"]),
-    (&["rsync"], &["-e", "--rsh", "--rsync-path"]),
+    (&["rsync"], &["--rsync-path"]),
     (&["scp", "sftp"], &["-S", "-o", "-F", "-D"]),
     (&["zip"], &["-TT", "--unzip-command"]),
     (&["make", "gmake", "bmake"], &["--eval", "SHELL", ".SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "MAKE"]),

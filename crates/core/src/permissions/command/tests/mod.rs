@@ -4,6 +4,7 @@ use super::*;
 
 mod aliases;
 mod bounds;
+mod chosen;
 mod corpus;
 mod disguises;
 mod harmless;

@@ -125,6 +125,9 @@ fn asks_about_history_only_where_a_shell_may_expand_it() {
         "$!x",
     ] {
         assert_eq!(continued(command), Action::Ask, "{command}");
+        let at_prompt = CommandContext { continues: true, expands_history: false, ..context() };
+        let analysis = analyze(command, &at_prompt);
+        assert!(!analysis.unresolved.iter().any(|reason| reason.contains("earlier text")), "{command}: {analysis:?}");
     }
     for command in [
         "git commit -m \"fix! bug\"",
