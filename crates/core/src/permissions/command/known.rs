@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::CommandContext;
 use super::analyzer::WORDS;
-use super::argument::{ANYTHING, Argument};
+use super::argument::{ANYTHING, Argument, is_marked};
 use super::expansion::{self, Piece};
 use super::loops::{Loops, Turn};
 use super::script::{Part, RawCommand, Script, Word};
@@ -107,18 +107,19 @@ impl<'a> Variables<'a> {
         }
         if is_own && !script.constructs.assigning_expansion && !variables.hidden && !variables.unsure {
             let is_fixed = |name: &str| variables.is_given_once(name) && !variables.set.contains(name);
-            variables.loops = Loops::of(script, is_fixed, |word, index| variables.exact(word, index));
+            variables.loops = Loops::of(script, is_fixed, |word, index| variables.named(word, index));
         }
         variables
     }
 
-    /// All that a word becomes, where that is known: for a plain `sh` too.
-    fn exact(&self, word: &Word, index: usize) -> Option<Vec<String>> {
+    /// All that a word becomes, where that is known but for patterns: for a plain `sh` too.
+    fn named(&self, word: &Word, index: usize) -> Option<Vec<String>> {
         let mut arguments = Vec::new();
         if self.expand(word, index, Turn::NONE, &mut arguments) {
             self.substitute(&expansion::pieces(word), word, (index, Turn::NONE), false, &mut arguments);
         }
-        arguments.iter().map(|argument| argument.exact().map(str::to_owned)).collect()
+        let is_known = |argument: &Argument| !argument.is_dynamic() && !argument.is_pipe();
+        arguments.iter().all(is_known).then(|| arguments.iter().map(|argument| argument.marked().to_owned()).collect())
     }
 
     /// Takes for known what is given once and set by no command.
@@ -366,7 +367,11 @@ impl<'a> Variables<'a> {
                     {
                         characters.push((ANYTHING, true));
                     }
+                    // Its names may have blanks.
+                    Some(value) if !*quoted && is_marked(value) => characters.push((ANYTHING, true)),
                     Some(value) if *quoted || !value.contains(['*', '?', '[']) => {
+                        let of_loop =
+                            matches!(&word.parts[*part], Part::Variable { name, .. } if place.1.value(name).is_some());
                         for character in value.chars() {
                             if !*quoted && matches!(character, ' ' | '\t' | '\n') {
                                 if !characters.is_empty() {
@@ -375,7 +380,8 @@ impl<'a> Variables<'a> {
                                 }
                                 continue;
                             }
-                            characters.push((expansion::known(character), true));
+                            let is_pattern = of_loop && is_marked(character.encode_utf8(&mut [0; 4]));
+                            characters.push((if is_pattern { character } else { expansion::known(character) }, true));
                         }
                     }
                     Some(_) | None => characters.push((ANYTHING, true)),

@@ -1,4 +1,4 @@
-//! What a variable is in each turn of a `for` whose words are known.
+//! What a variable is in each turn of a `for` whose words are known, or are patterns for names of files.
 
 use std::cell::Cell;
 
@@ -51,6 +51,7 @@ struct Values<'a> {
     name: &'a str,
     /// The commands of its body.
     body: std::ops::Range<usize>,
+    /// With the markers of [`super::argument`] for patterns.
     words: Vec<String>,
 }
 
@@ -80,18 +81,18 @@ pub(super) struct Loops<'a> {
 }
 
 impl<'a> Loops<'a> {
-    /// `is_fixed` tells whether nothing else sets a variable, `exact` what a word becomes.
+    /// `is_fixed` tells whether nothing else sets a variable, `named` what a word becomes.
     pub(super) fn of(
         script: &'a Script,
         is_fixed: impl Fn(&str) -> bool,
-        exact: impl Fn(&Word, usize) -> Option<Vec<String>>,
+        named: impl Fn(&Word, usize) -> Option<Vec<String>>,
     ) -> Self {
         let mut known = Vec::new();
         for one in script.loops.iter().take(LOOPS).filter(|one| one.end != usize::MAX) {
             let Some(name) = one.variable.as_deref().filter(|name| is_fixed(name)) else { continue };
             let mut words: Vec<String> = Vec::new();
             let is_known = script.given.iter().filter(|(given, _)| given == name).all(|(_, word)| {
-                let more = exact(word, one.first).unwrap_or_default();
+                let more = named(word, one.first).unwrap_or_default();
                 let is_known = !more.is_empty();
                 for word in more {
                     if !words.contains(&word) {

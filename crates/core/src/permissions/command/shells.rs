@@ -1,7 +1,7 @@
 //! Shells and interpreters: the texts that they are handed, and what they read from where nobody sees it.
 
 use super::analyzer::Input;
-use super::argument::Argument;
+use super::argument::{Argument, is_marked};
 use super::interpreters::{Behind, behind, is_prompting_module, runs_modules};
 use super::modes;
 use super::paths::normalised;
@@ -95,6 +95,12 @@ const LONG_OPTIONS: [&str; 17] = [
     "version",
 ];
 
+/// `tests/*.sh`: whichever it is, it is no option, and a file of the project as one that is named is.
+fn names_script(word: &Argument) -> bool {
+    let text = word.marked().trim_start_matches("./");
+    is_marked(text) && !word.is_dynamic() && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+}
+
 /// A shell: its `-c` text, its script, or its input.
 pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Unwrapped) {
     if SHELLS_WITH_MORE.contains(&name) && !rest.is_empty() {
@@ -105,6 +111,9 @@ pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Un
     let mut takes_input = false;
     let mut interactive = false;
     while let Some(word) = rest.get(index) {
+        if names_script(word) {
+            break;
+        }
         let Some(text) = word.exact() else {
             found.unresolved.push(format!("what '{name}' runs is known only when it runs"));
             return;

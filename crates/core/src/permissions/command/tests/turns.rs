@@ -11,12 +11,31 @@ const HARMLESS: &[&str] = &[
     "for a in x y; do for b in 1 2; do rm -rf \"$a/$b\"; done; done",
     "for f in a b; do if [ -f $f ]; then bash $f.sh; fi; done",
     "while read -r line; do echo \"$line\"; done < <(git ls-files)",
+    // Patterns for names of files.
+    "for f in src/*.md; do sed -i 's/a/b/' \"$f\"; done",
+    "for f in *.o build/*.o; do rm -f \"$f\"; done",
+    "for f in src/*.js; do node --check \"$f\"; done",
+    "for f in tests/*.sh; do bash \"$f\" || echo \"$f failed\"; done",
+    "for d in build-?/ out[0-9]; do rm -rf \"$d\"; done",
+    "for f in src/*.md; do mv \"$f\" \"$f.bak\"; done",
     "sort < <(git ls-files)",
 ];
 
 const STOPPED: &[&str] = &[
     // What they are known to be.
     "for d in a /; do rm -rf $d; done",
+    "for d in /*; do rm -rf \"$d\"; done",
+    "for d in *; do rm -rf \"/$d\"; done",
+    "for d in /et?; do rm -rf \"$d\"; done",
+    "for d in ../*/; do rm -rf \"$d\"; done",
+    "for f in *.o; do rm -f $f; done",
+    "for f in *; do sed -i s/a/b/ \"$f\"; done",
+    "for f in *; do $f x; done; for f in *; do \"$f\" x; done",
+    "for f in $'\\x01'; do rm -rf \"/$f\"; done",
+    "for f in *.md; do bash -c \"x $f\"; done",
+    "for f in a*; do awk -f \"$f\" x; sudo \"$f\"; done",
+    "for f in *; do f=/etc; rm -rf \"$f\"; done",
+    "for f in /dev/sd*; do cat x > \"$f\"; done",
     "for d in a /etc; do rm -rf \"$d\"; done",
     "for a in / x; do for b in etc y; do rm -rf \"$a$b\"; done; done",
     "for s in 'sudo ls' x; do sh -c \"$s\"; done",
