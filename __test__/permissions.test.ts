@@ -157,6 +157,8 @@ describe('commands', () => {
     })
     expect(analyzeCommand('git status', { allowedCommands: ['git status'] }).verdict.action).toBe('allow')
     expect(analyzeCommand('git push', { allowedCommands: ['git status'] }).verdict.action).toBe('deny')
+    expect(analyzeCommand('echo a!e', { continues: true }).verdict.action).toBe('ask')
+    expect(analyzeCommand('echo a!e', { continues: true, expandsHistory: false }).verdict.action).toBe('allow')
     expect(() => analyzeCommand(1 as unknown as string)).toThrow(InvalidInputError)
   })
 

@@ -114,6 +114,15 @@ test('sessions keep their shell; the methods are the tools', async () => {
   await expect(terminals.list()).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
+test("`!` is a letter at a session's own prompt, and asks in a line for what runs there", async () => {
+  const terminals = new Terminals({ backend, requireExecuteApproval: false })
+  const script = "cat > hi.sh <<'E'\n#!/bin/sh\necho hi!there\nE\nsh hi.sh; echo a!e"
+  expect((await terminals.exec('s', script)).text).toBe('hi!there\na!e')
+  await terminals.exec('s', 'cat', { block: false })
+  await expect(terminals.write('s', '!e\n')).rejects.toMatchObject({ code: 'APPROVAL_REQUIRED' })
+  await terminals.close()
+})
+
 test('a program of Node that asks is told of before the time of the call is over', async () => {
   const terminals = new Terminals({ backend, requireExecuteApproval: false })
   const program = [
