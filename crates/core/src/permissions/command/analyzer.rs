@@ -287,6 +287,7 @@ impl<'a> Analyzer<'a> {
     /// The value of a variable for a program, which may be a file where it looks like a path: a word alone is far more often none, and may be
     /// a secret itself. The directories of a `PATH` are where programs lie.
     fn see_value(&mut self, name: &str, value: &str) {
+        self.places.see_suffix(name, value);
         if !name.ends_with("PATH") && (value.starts_with(['.', '~']) || value.contains('/')) {
             self.places.add_pieces(value);
         }
@@ -301,6 +302,7 @@ impl<'a> Analyzer<'a> {
     }
 
     fn see_program(&mut self, name: &str, value: &str) {
+        self.places.see_suffix(name, value);
         if variables::starts_denied(name, value) {
             self.unresolve(&format!("'{name}' names a program that later commands start"));
         }

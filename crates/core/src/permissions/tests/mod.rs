@@ -12,6 +12,7 @@ mod files;
 mod patterns;
 mod reached;
 mod repositories;
+mod told;
 
 fn vectors() -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/permissions.json");

@@ -11,11 +11,15 @@ use crate::access::Operation;
 
 mod aliases;
 mod archives;
+mod derived;
 mod directories;
 mod dotted;
 mod entered;
+mod git_options;
+mod handed;
 mod names;
 mod operands;
+mod packed;
 mod pathspecs;
 mod plain;
 mod repositories;
@@ -102,6 +106,8 @@ pub(super) struct Places<'a> {
     renames: usize,
     /// Whether a program got a name that nobody knows.
     hides: bool,
+    /// What the environment may end the names of backups with.
+    suffixes: Vec<Argument>,
     /// The words that were noted since the directories changed.
     noted: HashSet<(String, Use)>,
     /// The directory from which names count, where an option names another than the present one.
@@ -146,6 +152,7 @@ impl<'a> Places<'a> {
             aliases,
             renames: 0,
             hides: false,
+            suffixes: Vec::new(),
             noted: HashSet::new(),
             from: None,
             replaces: false,

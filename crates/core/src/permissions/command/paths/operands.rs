@@ -73,6 +73,9 @@ impl Places<'_> {
         self.see_outputs(name, arguments);
         self.see_archives(name, arguments, &operands);
         self.see_trees(name, arguments, &operands);
+        self.see_derived(name, arguments, &operands);
+        self.see_packed(name, arguments, &operands);
+        self.see_handed(name, arguments, &operands);
         match operands_of(name) {
             Operands::Data => {}
             Operands::Names => self.see_names(name, arguments, &operands),
@@ -465,7 +468,7 @@ fn may_read_any_file(arguments: &[Argument]) -> bool {
 }
 
 /// Where `find` looks, behind the options that come first.
-fn starts_of_find(arguments: &[Argument]) -> Vec<&Argument> {
+pub(super) fn starts_of_find(arguments: &[Argument]) -> Vec<&Argument> {
     let mut words = arguments.iter().peekable();
     while let Some(word) = words.peek().map(|word| word.marked()) {
         let takes_value = word == "-D";

@@ -76,6 +76,7 @@ impl Places<'_> {
         let call = Call::new(subcommand, rest);
         let words = &call.words[..];
         self.see_files_of_options(subcommand, rest);
+        self.see_git_options(subcommand, rest, &call);
         match subcommand {
             "add" | "stage" => self.see_add(&call),
             "diff" => {
@@ -87,13 +88,11 @@ impl Places<'_> {
                 self.read_trees(words);
             }
             // `HEAD:.env` names a file inside a commit.
-            "show" | "blame" | "annotate" | "hash-object" | "cat-file" | "apply" | "update-index" => {
-                self.read_trees(words);
-            }
+            "show" | "blame" | "annotate" | "hash-object" | "cat-file" | "apply" | "update-index" | "diff-files"
+            | "diff-index" => self.read_trees(words),
             "stash" => self.see_stash(&call),
             "archive" => self.see_archive(words),
             "grep" => self.see_git_grep(rest),
-            "interpret-trailers" => self.add_all(words, Use::Read),
             // A name without such a beginning is more often one of a branch.
             "log" | "whatchanged" => {
                 let is_file = |word: &&&Argument| word.marked().starts_with(['.', '/', '~']);

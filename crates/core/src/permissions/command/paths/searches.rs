@@ -242,7 +242,8 @@ fn edits_in_place(name: &str, text: &str) -> bool {
     // Letters that take the rest of their word.
     let valued = match name {
         "sed" | "gsed" => "efl",
-        "perl" => "eEIMmFx0CdD",
+        // A `0` may stand alone, or in front of digits.
+        "perl" => "eEIMmFxCdD",
         "yq" => "pIoN",
         _ => return false,
     };
