@@ -19,6 +19,8 @@ const AFFIXES: usize = 4;
 const NAMES: usize = 80;
 /// 4,096 bytes of them.
 const NAME_BYTES: usize = 4_096;
+/// 64 names that one patch may give a file, of 4,096 bytes.
+const PATCHED: usize = 64;
 /// 16 signs that number a part of a file.
 const DIGITS: usize = 16;
 
@@ -156,6 +158,9 @@ impl Places<'_> {
         self.add(file, Use::Write);
         behind.extend([".orig", ".rej", ""].map(str::to_owned));
         let file = file.marked();
+        if (before.len() + 1) * (between.len() + 1) * behind.len() > PATCHED || file.len() > NAME_BYTES {
+            return self.add(&Argument::unknown(), Use::Write);
+        }
         let (directory, base) = (&file[..file.len() - last_of(file).len()], last_of(file));
         let none = || std::iter::once("");
         for first in before.iter().map(String::as_str).chain(none()) {
