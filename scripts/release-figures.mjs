@@ -9,8 +9,8 @@ import { guestFile } from './lib/linux-programs.mjs'
 import { addonFile } from './lib/setup.mjs'
 import { root, runMain, StepError } from './lib/steps.mjs'
 
-/** 8.2 MB: an install stays quick, also on a slow line. 6 MB is the aim, which images, terminals, containers and commands went beyond. */
-const MOST_BYTES = 8_200_000
+/** 8.4 MB: an install stays quick, also on a slow line. 6 MB is the aim, which images, terminals, containers and commands went beyond. */
+const MOST_BYTES = 8_400_000
 /** 30 ms: nobody waits for the import at the start of a program. */
 const MOST_LOAD_MS = 30
 /** 9 fresh processes; their median hides one that the machine delayed. */
