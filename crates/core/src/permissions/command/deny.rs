@@ -382,7 +382,9 @@ fn deletes_filtered(arguments: &[Argument]) -> Option<bool> {
             "!" | "-not" => {}
             test if TESTS.contains(&test) => {
                 let negated = index > 0 && matches!(word(index - 1), "!" | "-not");
-                filtered |= !negated && !is_any(word(index + 1));
+                // Without quotes the shell puts names of files for a pattern: perhaps those of all.
+                let pattern = arguments.get(index + 1).map(Argument::marked).unwrap_or_default();
+                filtered |= !negated && !is_any(pattern) && !is_everything(pattern);
             }
             "-delete" => {
                 deletes = true;

@@ -159,11 +159,12 @@ fn behind(name: &str, words: &[Argument], between: usize, found: &mut Unwrapped)
 /// Whether rsync is told by this word to reach the other side by another program than the one that it takes anyway.
 fn names_shell(word: &str, next: Option<&Argument>) -> bool {
     let is_own = |value: &str| value == "ssh";
+    // The first `e` of a cluster takes what stands behind it.
+    let is_cluster = word.starts_with('-') && !word.starts_with("--");
+    let takes_next = word == "--rsh" || (is_cluster && word.find('e').is_some_and(|at| at + 1 == word.len()));
     match word.split_once('=') {
         Some((option, value)) if is_option(option, "--rsh") => !is_own(value),
-        None if word == "--rsh" || word.find('e').is_some_and(|at| at + 1 == word.len() && !word.starts_with("--")) => {
-            !next.and_then(Argument::exact).is_some_and(is_own)
-        }
+        None if takes_next => !next.and_then(Argument::exact).is_some_and(is_own),
         Some(_) | None => is_option(word, "-e") || is_option(word, "--rsh"),
     }
 }

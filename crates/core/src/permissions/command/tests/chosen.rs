@@ -59,6 +59,7 @@ fn what_a_runner_starts_with_something_is_what_is_judged() {
         "rsync -e ssh -a a host:b",
         "rsync -avze ssh a host:b",
         "rsync --rsh=ssh a host:b",
+        "rsync -a file host:b; rsync -a e - | cat",
         "tar -I zstd -cf a.tar.zst src",
         "tar --use-compress-program=pigz -cf a.tgz src",
         "BROWSER=none npm start",

@@ -25,6 +25,8 @@ const STOPPED: &[&str] = &[
     // What they are known to be.
     "for d in a /; do rm -rf $d; done",
     "for d in /*; do rm -rf \"$d\"; done",
+    "for f in *; do find . -name \"$f\" -delete; done",
+    "find . -name * -delete",
     "for d in *; do rm -rf \"/$d\"; done",
     "for d in /et?; do rm -rf \"$d\"; done",
     "for d in ../*/; do rm -rf \"$d\"; done",
