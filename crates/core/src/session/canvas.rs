@@ -121,9 +121,8 @@ impl Canvas {
         let mut waiting = self.waiting.lock();
         if !waiting.is_busy
             && let Some(mut screen) = self.screen.try_lock()
-            && screen.affordable(bytes) == bytes.len()
+            && screen.draw_at_once(bytes)
         {
-            screen.draw(bytes);
             if is_at_prompt {
                 screen.leave_alternate();
             }

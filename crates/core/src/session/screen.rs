@@ -172,6 +172,27 @@ impl Screen {
         }
     }
 
+    /// Takes the next bytes where all of them can be drawn before somebody else gets their turn; whether it did. Text is gone through
+    /// once.
+    pub(super) fn draw_at_once(&mut self, bytes: &[u8]) -> bool {
+        if self.is_folded() {
+            return true;
+        }
+        if let Some(text) = &mut self.text
+            && gloveport_lines::plain_text(bytes) == bytes.len()
+        {
+            if !text.take_plain(bytes) {
+                self.catch_up();
+            }
+            return true;
+        }
+        let is_affordable = self.affordable(bytes) == bytes.len();
+        if is_affordable {
+            self.draw(bytes);
+        }
+        is_affordable
+    }
+
     /// How many of these bytes, at least one, can be drawn before somebody else gets their turn.
     pub(super) fn affordable(&self, bytes: &[u8]) -> usize {
         if self.text.is_some() && gloveport_lines::plain_text(bytes) == bytes.len() {
@@ -408,7 +429,7 @@ mod tests {
                 }
                 // In the same pieces: half a character at the end of one is joined with few bytes of the next.
                 for bytes in std::mem::take(&mut waiting).chunks(cut) {
-                    late.draw(bytes);
+                    prop_assert!(late.draw_at_once(bytes));
                     plain.process(bytes);
                 }
                 prop_assert_eq!(late.is_alternate(), plain.screen().alternate_screen());

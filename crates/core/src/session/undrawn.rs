@@ -41,13 +41,18 @@ impl Undrawn {
     /// Takes as much as is plain text. `None` when it cannot keep what it has then: it is to be drawn.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Option<usize> {
         let length = plain_text(bytes);
-        for piece in bytes[..length].chunks(self.most) {
+        self.take_plain(&bytes[..length]).then_some(length)
+    }
+
+    /// Takes plain text. `false` when it cannot keep what it has then: it is to be drawn.
+    pub(super) fn take_plain(&mut self, text: &[u8]) -> bool {
+        for piece in text.chunks(self.most) {
             self.bytes.extend_from_slice(piece);
             if self.bytes.len() > self.most {
                 self.forget();
             }
         }
-        (self.bytes.len() <= self.most).then_some(length)
+        self.bytes.len() <= self.most
     }
 
     /// What a terminal is to be sent in place of the text.

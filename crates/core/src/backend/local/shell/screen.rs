@@ -24,7 +24,7 @@ const GLANCE_BYTES: usize = 4 << 10;
 const ESCAPE: u8 = 0x1B;
 /// 1,024 escapes at once: each may be dear to draw, and what was read cannot be held back.
 const ESCAPES: usize = 1_024;
-/// 16 KiB are taken at once of a flood: the kernel fetches more meanwhile, and more at once was seen to take 1 % longer, less 2 %.
+/// 16 KiB for one read of a flood: more than the kernel gives at once.
 const FLOOD_BYTES: usize = 16 << 10;
 /// 16 KiB in all: a command that prints more is the driver's.
 const LOOK_BYTES: usize = 16 << 10;
@@ -79,26 +79,40 @@ impl Screen {
         // Fills the buffer before anybody is told: the kernel gives 4 KiB at a time.
         let (mut filled, mut escapes) = (0, 0);
         let end = loop {
-            match rustix::io::read(&self.master, &mut buffer[filled..]) {
-                Ok(0) => break Found::End,
-                Ok(count) => {
+            match self.read_once(&mut buffer[filled..]) {
+                Found::Bytes(count) => {
                     escapes += escapes_in(&buffer[filled..filled + count]);
                     filled += count;
                 }
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break Found::Rest(filled),
-                Err(_) => break Found::End,
+                Found::Rest(_) => break Found::Rest(filled),
+                Found::End => break Found::End,
             }
             if filled == buffer.len() || escapes >= ESCAPES {
                 break Found::Bytes(filled);
             }
         };
-        if filled > 0 {
+        self.record(&buffer[..filled], record);
+        end
+    }
+
+    fn read_once(&self, buffer: &mut [u8]) -> Found {
+        loop {
+            return match rustix::io::read(&self.master, &mut *buffer) {
+                Ok(0) => Found::End,
+                Ok(count) => Found::Bytes(count),
+                Err(Errno::INTR) => continue,
+                Err(Errno::AGAIN) => Found::Rest(0),
+                Err(_) => Found::End,
+            };
+        }
+    }
+
+    fn record(&self, bytes: &[u8], record: impl FnOnce(&[u8], &dyn Fn() -> bool)) {
+        if !bytes.is_empty() {
             // Whoever has the terminal the kernel knows, whatever programs print.
             let leads = || self.leader.is_some() && tcgetpgrp(&self.master).ok() == self.leader;
-            record(&buffer[..filled], &leads);
+            record(bytes, &leads);
         }
-        end
     }
 
     /// Takes what comes on this thread behind what `begin` begins, where it says that it did, until `is_over`, at most for `time`.
@@ -124,14 +138,17 @@ impl Screen {
     }
 
     /// Takes what comes on this thread while nobody else looks on, until `is_over`, nothing came for `pause`, or whoever is handed the
-    /// output wants no more.
+    /// output wants no more. Each piece is recorded as it is read, while the kernel fetches the next one.
     pub(super) fn take_flood(&self, recorder: &ScreenRecorder, pause: Duration, is_over: &dyn Fn() -> bool) {
         let Some(looking) = self.looking.try_lock() else { return };
         let off = Off::of(self);
         let pause = Timespec::try_from(pause).ok();
         while !is_over() && recorder.has_room() {
             let mut buffer = self.buffer.lock();
-            let found = self.read_into(&mut buffer[..FLOOD_BYTES], |bytes, leads| recorder.take_raw(bytes, leads));
+            let found = self.read_once(&mut buffer[..FLOOD_BYTES]);
+            if let Found::Bytes(count) = found {
+                self.record(&buffer[..count], |bytes, leads| recorder.take_raw(bytes, leads));
+            }
             drop(buffer);
             match found {
                 Found::Bytes(_) => {}
