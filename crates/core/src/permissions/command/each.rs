@@ -1,10 +1,16 @@
 //! Commands that run another one for each thing that they find or read.
 
-use super::argument::Argument;
+use std::cell::LazyCell;
+
+use super::argument::{ANYTHING, Argument};
 use super::unwrap::{Layer, Unwrapped};
+
+/// 16 places where one `find` looks: what it finds stands in the place of each `{}`.
+const PLACES: usize = 16;
 
 /// `find -exec` and its kin.
 pub(super) fn find(rest: &[Argument], found: &mut Unwrapped) {
+    let places = LazyCell::new(|| found_by(rest));
     let mut words = rest.iter();
     while let Some(word) = words.next() {
         if word.is_dynamic() {
@@ -23,12 +29,39 @@ pub(super) fn find(rest: &[Argument], found: &mut Unwrapped) {
                     break;
                 }
                 after_name = word.exact() == Some("{}");
-                arguments.push(if word.marked().contains("{}") { Argument::unknown() } else { word.clone() });
+                let is_of_sed = arguments.first().is_some_and(|first| first.exact() == Some("sed"));
+                match word.exact() {
+                    Some("{}") if is_of_sed && let Some(names) = &*places => arguments.extend_from_slice(names),
+                    _ if word.marked().contains("{}") => arguments.push(Argument::unknown()),
+                    _ => arguments.push(word.clone()),
+                }
             }
             if !arguments.is_empty() {
                 found.inner.push(Layer { arguments, has_terminal_input: false, restated: false, silent: false });
             }
         }
+    }
+}
+
+/// What a `find` with these words finds: below each place where it looks, or that place itself. No such name is an option, and none is
+/// split. `None` where the places are not known, or many.
+fn found_by(words: &[Argument]) -> Option<Vec<Argument>> {
+    let is_option = |word: &&Argument| matches!(word.exact(), Some("-H" | "-L" | "-P"));
+    let begins_tests = |word: &Argument| word.marked().starts_with(['-', '(', ')', '!', ',']);
+    let words = &words[words.iter().take_while(is_option).count()..];
+    if words.iter().any(|word| word.marked().starts_with("-files0-from")) {
+        return None;
+    }
+    let below = |place: &str| match place.rsplit('/').next() {
+        Some("." | "..") => Argument::one(format!("{place}/{ANYTHING}")),
+        _ => Argument::one(format!("{place}{ANYTHING}")),
+    };
+    let places = words.iter().take_while(|word| !begins_tests(word));
+    let found: Vec<_> = places.map(|place| place.exact().map(below)).collect::<Option<_>>()?;
+    match found.len() {
+        0 => Some(vec![below(".")]),
+        1..=PLACES => Some(found),
+        _ => None,
     }
 }
 

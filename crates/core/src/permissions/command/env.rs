@@ -24,7 +24,13 @@ pub(super) fn env(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
 fn read(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) -> Option<Vec<Argument>> {
     let moves = || "'env' starts a program in another directory, or looks for it in others".to_owned();
     let mut start = 0;
-    while let Some(text) = rest.get(start).and_then(Argument::exact) {
+    while let Some(word) = rest.get(start) {
+        if sets_one(word) {
+            found.assigned.push(word.marked().to_owned());
+            start += 1;
+            continue;
+        }
+        let Some(text) = word.exact() else { break };
         if let Some(long) = text.strip_prefix("--").filter(|long| !long.is_empty()) {
             let (name, glued) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
             match name {
@@ -86,6 +92,13 @@ fn read(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) -> Option<Vec<A
         silent: false,
     });
     None
+}
+
+/// Whether it gives one variable a value that is not known (`X="$y"`).
+fn sets_one(word: &Argument) -> bool {
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+    word.is_dynamic() && word.is_one() && word.marked().split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
 /// `env -S text words`: the text is split by rules of its own (`\_` is a blank in it, and `#` begins a comment).

@@ -273,19 +273,23 @@ impl<'a> Variables<'a> {
         arguments
     }
 
-    /// Whether a word may become options, or more words than one: nobody knows what it begins with, and no quotes hold it together.
+    /// Whether a word may become options, or more words than one: no quotes hold it together, and nobody knows what it begins with, or what
+    /// a command or an earlier line put into it.
     pub(super) fn may_be_options(&self, word: &Word, index: usize, turn: Turn<'_>) -> bool {
-        let is_open = match word.parts.as_slice() {
+        let is_open = |(position, part): (usize, &Part)| match part {
             // `"${a[@]}"`
-            [Part::Dynamic] => true,
-            [Part::Variable { name, .. }] if name == "@" => true,
-            [Part::Variable { quoted, .. } | Part::Output { quoted, .. }, ..] => !quoted,
-            _ => false,
+            Part::Dynamic => word.parts.len() == 1,
+            Part::Variable { name, .. } if name == "@" => true,
+            Part::Variable { name, quoted } => {
+                !quoted && (position == 0 || self.context.continues || self.is_given(name))
+            }
+            Part::Output { quoted, .. } => !quoted,
+            Part::Text { .. } | Part::Number | Part::Pipe => false,
         };
         let mut arguments = Vec::new();
-        is_open && {
+        word.parts.iter().enumerate().any(is_open) && {
             self.expand(word, index, turn, &mut arguments);
-            arguments.iter().any(|argument| argument.marked().starts_with(ANYTHING))
+            arguments.iter().any(Argument::is_dynamic)
         }
     }
 
@@ -349,6 +353,7 @@ impl<'a> Variables<'a> {
         let tildes = expansion::tildes(pieces);
         let before = out.len();
         let mut characters: Vec<(char, bool)> = Vec::with_capacity(pieces.len());
+        let mut is_one = true;
         for (position, piece) in pieces.iter().enumerate() {
             match piece {
                 Piece::Character(..) if tildes.binary_search(&position).is_ok() => {
@@ -365,10 +370,14 @@ impl<'a> Variables<'a> {
                     Some(value)
                         if !*quoted && word.quoted && characters.is_empty() && value.starts_with([' ', '\t', '\n']) =>
                     {
+                        is_one = false;
                         characters.push((ANYTHING, true));
                     }
                     // Its names may have blanks.
-                    Some(value) if !*quoted && is_marked(value) => characters.push((ANYTHING, true)),
+                    Some(value) if !*quoted && is_marked(value) => {
+                        is_one = false;
+                        characters.push((ANYTHING, true));
+                    }
                     Some(value) if *quoted || !value.contains(['*', '?', '[']) => {
                         let of_loop =
                             matches!(&word.parts[*part], Part::Variable { name, .. } if place.1.value(name).is_some());
@@ -384,15 +393,22 @@ impl<'a> Variables<'a> {
                             characters.push((if is_pattern { character } else { expansion::known(character) }, true));
                         }
                     }
-                    Some(_) | None => characters.push((ANYTHING, true)),
+                    Some(_) | None => {
+                        is_one &= *quoted && !matches!(&word.parts[*part], Part::Variable { name, .. } if name == "@");
+                        characters.push((ANYTHING, true));
+                    }
                 },
-                Piece::Unknown => characters.push((ANYTHING, true)),
+                Piece::Unknown => {
+                    is_one = false;
+                    characters.push((ANYTHING, true));
+                }
             }
         }
         match (characters.is_empty(), word.quoted) {
             (true, false) => {}
             // Which of the alternatives held the quotes is not sure, or whether they stand behind the last blank.
             (true, true) if has_braces || out.len() > before => out.push(Argument::unknown()),
+            (_, _) if is_one => out.push(Argument::one(expansion::mark(&characters))),
             (_, _) => out.push(Argument::known(expansion::mark(&characters))),
         }
     }

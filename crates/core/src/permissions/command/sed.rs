@@ -3,7 +3,7 @@
 //! The editor's own commands `e`, `w`, `r` and the flags `e` and `w` of `s` hide behind addresses, braces and options, so
 //! that looking for them finds some; here every command of a program must be one that is known to do none of it.
 
-use super::argument::{ANY_CHARACTER, ANY_NAME, Argument};
+use super::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING, Argument};
 
 /// Whether a call of `sed` can run commands or open files that its operands do not name.
 pub(super) fn may_run(words: &[Argument]) -> bool {
@@ -16,18 +16,18 @@ pub(super) fn may_run(words: &[Argument]) -> bool {
     given
         .into_iter()
         .chain([joined.as_str()])
-        .any(|program| program.contains([ANY_NAME, ANY_CHARACTER]) || is_unread(program))
+        .any(|program| program.contains([ANY_NAME, ANY_CHARACTER, ANYTHING]) || is_unread(program))
 }
 
-/// A word that is known, or a pattern of names that begin so that none of them is an option (`src/*.ts`).
+/// A word that is known, or names that begin so that none of them is an option (`src/*.ts`, `"src/$x"`).
 fn known(word: &Argument) -> Option<&str> {
-    let is_names = || !word.is_dynamic() && !word.marked().starts_with(['-', ANY_NAME, ANY_CHARACTER]);
+    let is_names = || word.is_one() && !word.marked().starts_with(['-', ANY_NAME, ANY_CHARACTER, ANYTHING]);
     word.exact().or_else(|| is_names().then(|| word.marked()))
 }
 
-/// Whether a file is the command's own input, whose text nobody sees.
+/// Whether a file is the command's own input, whose text nobody sees, or may be.
 fn is_input(file: &str) -> bool {
-    super::shells::is_input(&Argument::known(file))
+    file.contains(ANYTHING) || super::shells::is_input(&Argument::known(file))
 }
 
 /// The program texts among the words; `None` where an option is not known. A program in a file is a script like any other,

@@ -121,3 +121,70 @@ fn what_a_runner_starts_with_something_is_what_is_judged() {
         assert_eq!(action(command), Action::Deny, "{command}");
     }
 }
+
+#[test]
+fn env_sets_what_is_not_known_as_the_shell_does() {
+    for command in ["env X=\"$y\" make", "env -i A=1 X=\"a$(date)b\" B=2 make", "env X=\"$y\""] {
+        assert_eq!(action(command), Action::Allow, "{command}");
+    }
+    for command in [
+        "env X=$y make",
+        "env \"$y\" make",
+        "env \"$y=1\" make",
+        "env X=\"$@\" make",
+        "env \"-$y=1\" make",
+        "env PATH=\"$y\" make",
+        "env LD_PRELOAD=\"$y\" make",
+        "env PAGER=\"$y\" git log",
+        "env X=\"$y\" \"$z\"",
+        "env X=\"$y\" vim",
+    ] {
+        assert_eq!(action(command), Action::Ask, "{command}");
+    }
+    assert_eq!(action("env X=\"$y\" sudo ls"), Action::Deny);
+}
+
+#[test]
+fn a_name_in_one_word_that_begins_as_no_option_does_is_an_operand() {
+    for command in [
+        "find . -name '*.py' -exec sed -i 's/a/b/g' {} +",
+        "find src test/ -name x -prune -o -name '*.ts' -exec sed -n 1p {} ';'; true",
+        "find -type f -exec sed -i -e s/a/b/ {} ';'",
+        "find -L src -type f -exec sed -i.bak s/a/b/ {} +",
+        "find /w/src -newer x -exec sed -i s/a/b/ {} +",
+        "sed -i s/a/b/ \"src/$x\" \"./$(git ls-files | head -1)\"",
+        "git ls-files -z | while IFS= read -r -d '' f; do sed -i s/a/b/ \"./$f\"; done",
+        "rm \"./$x\" -f; rm ./\"$x\".o; rm ./$$.tmp",
+        "rm ./$x x\"y\"$x",
+    ] {
+        assert_eq!(action(command), Action::Allow, "{command}");
+    }
+    for command in [
+        "find \"$x\" -exec sed -i s/a/b/ {} +",
+        "find . -exec sed {} +",
+        "find . -exec sed -f {} x ';'",
+        "find . -exec sed -i s/a/b/ x{} ';'",
+        "find . -exec sed -i s/a/b/e {} +",
+        "find . -exec sed -e {} x ';'",
+        "find -files0-from x -exec sed -i s/a/b/ {} +",
+        "find . -name x -print0 | xargs -0 sed -i s/a/b/",
+        "sed -i s/a/b/ \"$x\"",
+        "sed -i s/a/b/ ./$x",
+        "sed -i s/a/b/ ./\"$@\" ./$(cat x)",
+        "sed -i s/a/b/ \"./${x[@]}\"",
+        "sed -i \"s/$x/b/\" f",
+        "sed -f \"./$x\" f",
+        "sed \"p$x\" f",
+        "rm a$(cat x)",
+        "read x < f; rm ./$x",
+        "rm \"./$@\"",
+    ] {
+        assert_eq!(action(command), Action::Ask, "{command}");
+    }
+    // An earlier line may have put more into it.
+    let later = CommandContext { continues: true, ..context() };
+    for command in ["rm ./$x", "rm x\"y\"$x", "rm -f build/$name.o"] {
+        assert_eq!(analyze(command, &later).verdict.action, Action::Ask, "{command}");
+    }
+    assert_eq!(analyze("rm ./\"$x\" ./a$$", &later).verdict.action, Action::Allow);
+}
