@@ -231,6 +231,7 @@ impl<'a> Analyzer<'a> {
             }
             if has_words {
                 let before = self.places.here();
+                let (has_turns, mut has_moved) = (turns.len() > 1, false);
                 let layer =
                     |arguments, restated| Layer { arguments, has_terminal_input: true, restated, silent: restated };
                 for turn in turns {
@@ -239,11 +240,16 @@ impl<'a> Analyzer<'a> {
                         poured.see(&arguments, &input);
                     }
                     self.see_command(layer(arguments, false), &input, depth);
+                    has_moved |= self.places.here() != before;
+                    if has_turns && has_moved {
+                        // The next turn begins where this one led, or where it did not.
+                        self.places.lose();
+                    }
                 }
                 if let Some(arguments) = variables.plain_arguments(command, index) {
                     self.see_plain(layer(arguments, true), &input, depth);
                 }
-                let has_moved = self.places.here() != before;
+                has_moved |= self.places.here() != before;
                 if has_moved && !chain.is_led_by(command) {
                     self.places.lose();
                 }

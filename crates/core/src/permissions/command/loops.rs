@@ -15,13 +15,12 @@ const TURN_WORDS: usize = 4_000;
 /// 256 times a command of a script is looked at once more.
 const LOOKS: usize = 256;
 
-/// Builtins whose effect on what stands behind them depends on their words: what they do in one turn they find done in the next.
-const LASTING: [&str; 27] = [
+/// Builtins whose effect on what stands behind them depends on their words: what they do in one turn they find done in the next. Of those
+/// that lead somewhere all turns are followed, from wherever the ones before may have led.
+const LASTING: [&str; 24] = [
     ".",
     "alias",
     "builtin",
-    "cd",
-    "chdir",
     "command",
     "declare",
     "eval",
@@ -33,7 +32,6 @@ const LASTING: [&str; 27] = [
     "local",
     "mapfile",
     "popd",
-    "pushd",
     "read",
     "readarray",
     "readonly",

@@ -19,6 +19,12 @@ const HARMLESS: &[&str] = &[
     "for d in build-?/ out[0-9]; do rm -rf \"$d\"; done",
     "for f in src/*.md; do mv \"$f\" \"$f.bak\"; done",
     "sort < <(git ls-files)",
+    // Each turn leads on from where the one before did.
+    "for d in a b; do (cd $d && make); done",
+    "for d in a b/c; do cd \"$d\" || exit 1; make; done; true",
+    "for d in packages/a packages/b; do (cd \"$d\" && npm test) || exit 1; done",
+    "for d in /w/a /w/b; do cd $d && make; done",
+    "for d in a b; do pushd $d && make; popd; done",
 ];
 
 const STOPPED: &[&str] = &[
@@ -89,6 +95,14 @@ const STOPPED: &[&str] = &[
     "for d in a b; do time cd $d; rm -rf ../../../x; done",
     "for d in ../../.. b; do command cd $d; rm -rf etc; done",
     "for d in ../../.. b; do pushd $d; rm -rf etc; done",
+    "for d in a ..; do cd $d && rm -rf x; done",
+    "for d in a /; do cd $d && rm -rf etc; done",
+    "for d in / a; do (cd $d && rm -rf etc); done",
+    "for d in a b; do cd $d; rm -rf ../../x; done",
+    "for d in a -; do cd $d; rm -rf *; done",
+    "for d in */; do cd $d; rm -rf ../../x; done",
+    "for d in a b; do cd $d; cd ../..; rm -rf x; done",
+    "for d in / b; do pushd $d; done; rm -rf etc",
     // What is no `cat` of a text, or not of this one.
     "cat() { echo /etc; }; rm -rf \"$(cat <<'E'\na\nE\n)\"",
     "rm -rf \"$(cat <<'E'\n/etc\nE\n)\"",

@@ -27,7 +27,8 @@ bash -c '%' && ^   sh -c '%'; ^   trap '%' ERR; ^   trap '%' EXIT; ^   time % &&
 coproc { %; }; ^   time { %; } && ^   time -p % | ^   echo "$( % )" && ^   X="$( % )"; ^   : "${x:-$( % )}" && ^
 cat <<E >&2¶$( % )¶E¶^   [[ -n $( % ) ]] && ^   case "$( % )" in *) ^;; esac   for i in $( % ); do ^; done
 % > "$( ^ )"   if ! %; then ^; fi   if true; then %; fi && ^   { %; } > x && ^   ( % ) || ^ && true
-% && ^ || true   % || true && ^   x=( $( % ) ) && ^"#;
+% && ^ || true   % || true && ^   x=( $( % ) ) && ^   for d in a b; do cd $d && %; done; ^
+for d in a/b @/b; do ( cd "$d" && % ); done && ^   for d in b ..; do cd $d; %; done   for d in a b; do cd $d || ^; done && %"#;
 
 /// Three spaces part them, and a pilcrow is the end of a line.
 fn parted(texts: &str) -> Vec<String> {
