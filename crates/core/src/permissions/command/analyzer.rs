@@ -19,8 +19,8 @@ use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, 
 use super::unwrap::{self, Layer, Unwrapped};
 use super::variables::Becomes;
 use super::{
-    allow, bombs, deny, doubt, ending, later, machine, modes, network, ordinary, parser, setting, terminals, variables,
-    wrappers,
+    allow, bombs, databases, deny, doubt, ending, later, machine, modes, network, ordinary, parser, setting, terminals,
+    variables, wrappers,
 };
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
@@ -91,8 +91,9 @@ impl<'a> Analyzer<'a> {
             depth: 0,
             running: Running::LINE,
             is_own: !self.context.continues,
+            reads: Orders::default(),
         });
-        while let Some(Text { text, kind, depth, running, is_own }) = self.queue.pop_front() {
+        while let Some(Text { text, kind, depth, running, is_own, reads }) = self.queue.pop_front() {
             self.texts += 1;
             if self.texts > NESTED || depth > NESTED_DEPTH {
                 self.exceed("it holds too many texts inside texts");
@@ -104,7 +105,7 @@ impl<'a> Analyzer<'a> {
                 Some(error) => self.fail(error),
                 None => {}
             }
-            self.read_script(script, depth, running, is_own);
+            self.read_script(script, depth, (running, reads), is_own);
             if self.commands.len() > COMMANDS {
                 self.exceed("it holds too many commands");
                 return;
@@ -112,7 +113,7 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn read_script(&mut self, script: Script, depth: usize, running: Running, is_own: bool) {
+    fn read_script(&mut self, script: Script, depth: usize, (running, reads): (Running, Orders), is_own: bool) {
         if let Some(list) = &mut self.allow_list {
             list.see_constructs(&script);
         }
@@ -157,8 +158,7 @@ impl<'a> Analyzer<'a> {
             self.deny(&format!("a loop starts '{name}' in the background without end (a fork bomb)"));
         }
         let mut chain = Chain::new(&script);
-        let mut poured = Poured::default();
-        let has_pipes = script.commands.iter().any(|command| command.piped_in);
+        let poured = Poured::of(&script, &variables, &self.functions, reads);
         let recursive = self.recursive(&script);
         for (index, command) in script.commands.iter().enumerate() {
             if self.commands.len() > COMMANDS {
@@ -191,13 +191,13 @@ impl<'a> Analyzer<'a> {
                 }
             }
             let turns = variables.turns(command, index);
-            let mut input = poured.begin(command);
+            let mut input = if command.piped_in { Input::Unknown } else { Input::Inherited };
             for redirect in &command.redirects {
                 match (&redirect.target, redirect.kind) {
                     (_, RedirectKind::Duplicate) => {}
                     (RedirectTarget::Body(body), _) => {
                         let body = &script.bodies[*body];
-                        input = if body.is_known() { Input::Text(body.text.clone()) } else { Input::Unknown };
+                        input = if body.literal { Input::Text(body.text.clone()) } else { Input::Unknown };
                     }
                     (RedirectTarget::Word(word), RedirectKind::HereString | RedirectKind::HereDocument) => {
                         let text = variables.single(word, index, Turn::NONE);
@@ -234,12 +234,10 @@ impl<'a> Analyzer<'a> {
                 let (has_turns, mut has_moved) = (turns.len() > 1, false);
                 let layer =
                     |arguments, restated| Layer { arguments, has_terminal_input: true, restated, silent: restated };
+                let given = Given { input: &input, orders: poured.read_by(index) };
                 for turn in turns {
                     let arguments = variables.arguments_in(turn, command, index);
-                    if has_pipes {
-                        poured.see(&arguments, &input);
-                    }
-                    self.see_command(layer(arguments, false), &input, depth);
+                    self.see_command(layer(arguments, false), given, depth);
                     has_moved |= self.places.here() != before;
                     if has_turns && has_moved {
                         // The next turn begins where this one led, or where it did not.
@@ -247,7 +245,7 @@ impl<'a> Analyzer<'a> {
                     }
                 }
                 if let Some(arguments) = variables.plain_arguments(command, index) {
-                    self.see_plain(layer(arguments, true), &input, depth);
+                    self.see_plain(layer(arguments, true), given, depth);
                 }
                 has_moved |= self.places.here() != before;
                 if has_moved && !chain.is_led_by(command) {
@@ -266,6 +264,7 @@ impl<'a> Analyzer<'a> {
                 // Substitutions have a shell of their own.
                 running: Running::APART,
                 is_own: false,
+                reads: poured.read_by_any() | reads,
             });
         }
     }
@@ -350,18 +349,18 @@ impl<'a> Analyzer<'a> {
     }
 
     /// What a command with braces is for a plain `sh`, to which they are characters.
-    fn see_plain(&mut self, layer: Layer, input: &Input, depth: usize) {
+    fn see_plain(&mut self, layer: Layer, given: Given<'_>, depth: usize) {
         let name = unwrap::command_name(&layer.arguments, &self.places);
         if name.as_deref().is_some_and(|name| chain::MOVERS.contains(&name)) {
             self.unresolve("shells do not agree where a command with '{…,…}' in its words leads");
             self.places.lose();
             return;
         }
-        self.see_command(layer, input, depth);
+        self.see_command(layer, given, depth);
     }
 
     /// A simple command and whatever it wraps.
-    fn see_command(&mut self, first: Layer, input: &Input, depth: usize) {
+    fn see_command(&mut self, first: Layer, given: Given<'_>, depth: usize) {
         if first.arguments.is_empty() {
             // All its words were expansions that leave nothing.
             return;
@@ -381,8 +380,14 @@ impl<'a> Analyzer<'a> {
             }
             let name = unwrap::command_name(&layer.arguments, &self.places);
             let Unwrapped { transparent, inner, scripts, unresolved, assigned, clears } =
-                unwrap::unwrap(&layer, name.as_deref(), input);
-            if let (Some("read" | "mapfile" | "readarray"), Input::Text(text)) = (name.as_deref(), input)
+                unwrap::unwrap(&layer, name.as_deref(), given.input);
+            if let Some(name) = name.as_deref().filter(|name| databases::CLIENTS.contains(name))
+                && databases::reads_input(name, &layer.arguments[1..])
+                && let Some(doubt) = given.orders.doubt(name)
+            {
+                self.unresolve(&format!("the text of '{name}' {doubt}"));
+            }
+            if let (Some("read" | "mapfile" | "readarray"), Input::Text(text)) = (name.as_deref(), given.input)
                 && doubt::is_subscript_with_code(text)
             {
                 self.unresolve("what it reads into a variable runs a command where it is taken for a number");
@@ -413,7 +418,8 @@ impl<'a> Analyzer<'a> {
             let is_own = !self.context.continues && !matches!(name.as_deref(), Some("eval" | "trap" | "alias"));
             self.evaluated += if running.by == Runner::Apart { 0 } else { scripts.len() };
             for text in scripts {
-                self.queue.push_back(Text { text, kind: NestedKind::Script, depth: depth + 1, running, is_own });
+                let (kind, reads) = (NestedKind::Script, given.orders);
+                self.queue.push_back(Text { text, kind, depth: depth + 1, running, is_own, reads });
             }
             let wraps = !inner.is_empty();
             layers.extend(inner);
@@ -591,6 +597,16 @@ struct Text {
     running: Running,
     /// Whether no other text runs in the shell that runs it.
     is_own: bool,
+    /// What is poured into the shell that runs it.
+    reads: Orders,
+}
+
+/// What a command is given to read.
+#[derive(Clone, Copy)]
+struct Given<'a> {
+    input: &'a Input,
+    /// What of that is for the client of a database.
+    orders: Orders,
 }
 
 /// Where `rm` stands among the words of a command: first, or behind one that only says how it runs.
@@ -613,6 +629,4 @@ pub(super) enum Input {
     Text(String),
     /// A pipe, a file, or a text with expansions.
     Unknown,
-    /// A pipe into which orders for the client of a database were poured.
-    Poured(Orders),
 }

@@ -73,6 +73,7 @@ pub(super) fn may_run(client: &str, text: &str) -> bool {
     let dots = |line: &str| DOT_COMMANDS.iter().any(|command| line.trim_start().starts_with(command));
     let has_dots = matches!(client, "sqlite3" | "sqlite" | "duckdb");
     (client == "psql" && text.contains('`'))
+        || (client == "duckdb" && loads(text))
         || (has_dots && lower.lines().any(is_cut))
         || ["system ", "\\!"].iter().any(|sign| lower.contains(sign))
         || has(DATABASE_WORDS)
@@ -89,4 +90,101 @@ fn is_cut(line: &str) -> bool {
     word.is_some_and(|word| {
         (word.len() > 1 || BY_LETTER.contains(&word)) && FULL.iter().any(|command| command.starts_with(word))
     })
+}
+
+/// Whether a statement of a text has duckdb load a program, or fetch one.
+pub(super) fn loads(text: &str) -> bool {
+    // A comment may stand before it.
+    let mut statements = text.split([';', '\n']).flat_map(|statement| statement.split("*/"));
+    statements.any(|statement| {
+        let mut words = statement.split_whitespace();
+        let mut first = words.next().unwrap_or_default();
+        let mut next = words.next().unwrap_or_default();
+        if first.eq_ignore_ascii_case("force") {
+            (first, next) = (next, words.next().unwrap_or_default());
+        }
+        let is_order = ["load", "install"].iter().any(|order| first.eq_ignore_ascii_case(order));
+        // Else it is the name of a column.
+        is_order
+            && next.starts_with(|sign: char| {
+                sign.is_alphanumeric() || "'\"$_/*".contains(sign) || !sign.is_ascii_graphic()
+            })
+            && !["as", "from"].iter().any(|word| next.eq_ignore_ascii_case(word))
+    })
+}
+
+/// Whether a word of a program that is not known has an order that starts programs, should it print that.
+pub(super) fn speaks(word: &str) -> bool {
+    let is_order = |order: &str| order.len() > 1 && ["shell", "system"].iter().any(|full| full.starts_with(order));
+    word.contains("\\!")
+        || word.match_indices('.').any(|(at, _)| {
+            let is_begun = at == 0 || !word[..at].ends_with(char::is_alphanumeric);
+            let name = word[at + 1..].bytes().take_while(u8::is_ascii_alphabetic).take(7).count();
+            let behind = &word[at + 1..];
+            is_begun && is_order(&behind[..name]) && behind[name..].starts_with([' ', '\t'])
+        })
+}
+
+/// Long options of clients that take no value.
+const FLAGS: &[&str] = &[
+    "-batch",
+    "-box",
+    "-column",
+    "-csv",
+    "-header",
+    "-json",
+    "-line",
+    "-list",
+    "-markdown",
+    "-noheader",
+    "-readonly",
+    "-table",
+    "-tabs",
+    "--batch",
+    "--csv",
+    "--no-align",
+    "--no-psqlrc",
+    "--quiet",
+    "--raw",
+    "--silent",
+    "--skip-column-names",
+    "--table",
+    "--tuples-only",
+];
+
+/// Whether such a client reads its input: not where it is told by a word what to do.
+pub(super) fn reads_input(client: &str, words: &[Argument]) -> bool {
+    let words: Vec<&str> = words.iter().map(Argument::marked).take_while(|word| *word != "--").collect();
+    let names_input = |word: &&str| word.ends_with('-') || word.contains("/fd/") || word.contains("stdin");
+    if words.iter().any(names_input) {
+        return true;
+    }
+    let (told, flags): (&[&str], &str) = match client {
+        "psql" => (&["-c", "-f", "--command", "--file"], "01AEHSWXabenqstwxz"),
+        "mysql" | "mariadb" => (&["-e", "--execute"], "ABCGHNXfinqrstvw"),
+        "duckdb" => (&["-c", "-s"], ""),
+        _ => (&[], ""),
+    };
+    let has_letters = matches!(client, "psql" | "mysql" | "mariadb");
+    let takes_next = |word: &str| match word.strip_prefix('-') {
+        None => false,
+        Some(_) if FLAGS.contains(&word) => false,
+        Some(letters) if has_letters && !letters.starts_with('-') => {
+            // The first letter that takes a value takes what stands behind it.
+            letters.find(|letter| !flags.contains(letter)).is_some_and(|at| at + 1 == letters.len())
+        }
+        Some(long) => !(long.starts_with('-') && long.contains('=')),
+    };
+    let mut operands = 0;
+    for (at, word) in words.iter().enumerate() {
+        // It may be the value of an option.
+        if at > 0 && takes_next(words[at - 1]) {
+            continue;
+        }
+        if told.contains(word) && at + 1 < words.len() {
+            return false;
+        }
+        operands += usize::from(!word.starts_with('-'));
+    }
+    !(matches!(client, "sqlite3" | "sqlite" | "duckdb") && operands > 1)
 }

@@ -1,5 +1,7 @@
 //! What the parser has open while it reads: its stack.
 
+use std::ops::Range;
+
 use super::script::{RawCommand, RedirectKind, Word};
 
 /// A list of commands that is being read: the script, a subshell, a substitution.
@@ -40,6 +42,28 @@ pub(super) struct Frame {
     pub(super) negated: bool,
     /// The number of the shell that runs it.
     pub(super) shell: usize,
+    /// The parts of pipelines that are read: of the list, and of each open compound.
+    pub(super) stages: Vec<Stage>,
+    /// Commands behind the names of pipes among the words of the present command, and how they are joined to it.
+    pub(super) named_pipes: Vec<(NamedPipe, Range<usize>)>,
+}
+
+/// A part of a pipeline that is being read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stage {
+    /// The number of its first command.
+    pub(super) first: usize,
+    /// The pipe that it reads, by its place among those of the script.
+    pub(super) pipe: Option<usize>,
+}
+
+/// How commands in `<( … )` or `>( … )` are joined to the command with that word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NamedPipe {
+    /// It reads them as a file, or as its input.
+    Read,
+    /// They read what it writes.
+    Written,
 }
 
 impl Frame {
@@ -63,6 +87,8 @@ impl Frame {
             joined: false,
             negated: false,
             shell,
+            stages: vec![Stage { first, pipe: None }],
+            named_pipes: Vec::new(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What a script consists of, as far as a judgement needs it: the values that [`super::parser`] fills.
 
+use std::ops::Range;
+
 /// A parsed script: its simple commands in the order of their text, whatever they are nested in.
 #[derive(Debug, Default)]
 pub(super) struct Script {
@@ -11,6 +13,8 @@ pub(super) struct Script {
     pub(super) loops: Vec<Loop>,
     /// Text that a shell will read as code or as a template of its own: to be parsed next.
     pub(super) nested: Vec<Nested>,
+    /// What is poured from some commands into others.
+    pub(super) pipes: Vec<Pipe>,
     /// The bodies of here-documents.
     pub(super) bodies: Vec<Body>,
     /// Variables that loops and `${x=y}` set.
@@ -25,8 +29,19 @@ pub(super) struct Script {
     pub(super) numbers: Taken,
     /// What the script does besides running simple commands.
     pub(super) constructs: Constructs,
+    /// The word that a text becomes which is read as the inside of double quotes.
+    pub(super) template: Option<Word>,
     /// Why the text was not understood to its end; `commands` then holds what came before.
     pub(super) error: Option<&'static str>,
+}
+
+/// A pipe, by the numbers of commands: what those in `from` print is read by those in `to`.
+#[derive(Debug)]
+pub(super) struct Pipe {
+    pub(super) from: Range<usize>,
+    pub(super) to: Range<usize>,
+    /// Whether they read something else besides.
+    pub(super) adds: bool,
 }
 
 /// A function definition.
@@ -89,16 +104,10 @@ pub(super) enum NestedKind {
 /// The text of a here-document.
 #[derive(Debug)]
 pub(super) struct Body {
+    /// What its reader gets where nothing is expanded, else the text as it is written.
     pub(super) text: String,
     /// Whether nothing in it is expanded.
     pub(super) literal: bool,
-}
-
-impl Body {
-    /// Whether its reader gets the text as it stands.
-    pub(super) fn is_known(&self) -> bool {
-        self.literal || !self.text.contains(['$', '`', '\\'])
-    }
 }
 
 /// What a script contains, for policies that allow only plain lists of commands.

@@ -4,9 +4,9 @@ use super::analyzer::Input;
 use super::argument::{Argument, is_marked};
 use super::each::{find, xargs_marks};
 use super::paths::Places;
+use super::runners;
 use super::shells::{alias, interpreter, is_input, shell, text_option, texts};
 use super::wrappers::{FLAGS, FOREIGN_SHELLS, GNU, INTERPRETERS, OPAQUE, SHELL_STARTERS, SHELLS, WRAPPERS, Wrapper};
-use super::{databases, runners};
 
 /// A command that is to be looked into.
 #[derive(Debug, Clone)]
@@ -77,14 +77,6 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
     let file = bare.rsplit('/').next().unwrap_or(bare);
     let is_own = name.contains('/');
     runners::look(name, rest, &mut found);
-    let runs_input = || match input {
-        Input::Text(text) => databases::may_run(name, text),
-        Input::Poured(orders) => orders.run(name),
-        Input::Inherited | Input::Unknown => false,
-    };
-    if databases::CLIENTS.contains(&name) && runs_input() {
-        found.unresolved.push(format!("the text of '{name}' may run commands"));
-    }
     match name {
         "env" => super::env::env(rest, layer, &mut found),
         "find" => find(rest, &mut found),

@@ -249,9 +249,13 @@ impl Parser<'_> {
             || separator == Separator::Newline && !is_command && command.joined;
         frame.negated = false;
         let ends_function = is_command && matches!(frame.compounds.last(), Some(Compound::Function(_)));
+        let ends_compound = frame.at == At::AfterCompound;
         frame.at = At::Command;
         if is_command {
             self.script.commands.push(command);
+        }
+        if is_command || ends_compound {
+            self.end_stage(piped_out, is_command, ends_compound);
         }
         if ends_function {
             self.end_function();

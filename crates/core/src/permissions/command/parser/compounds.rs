@@ -162,8 +162,26 @@ impl Parser<'_> {
             if !literal && text.contains(['$', '`']) {
                 self.script.nested.push(Nested { text: text.clone(), kind: NestedKind::Template });
             }
-            self.script.bodies[document.body].text = text;
+            let plain = if literal { None } else { without_expansions(&text) };
+            let body = &mut self.script.bodies[document.body];
+            body.literal |= plain.is_some();
+            body.text = plain.unwrap_or(text);
         }
         Ok(())
     }
+}
+
+/// What a text that is expanded becomes where it holds nothing to expand: there a backslash quotes another one, `$` and a back-quote, and
+/// stays before all else.
+fn without_expansions(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let quoted = characters.next_if(|next| character == '\\' && "$`\\".contains(*next));
+        if quoted.is_none() && matches!(character, '$' | '`') {
+            return None;
+        }
+        plain.push(quoted.unwrap_or(character));
+    }
+    Some(plain)
 }

@@ -6,7 +6,7 @@
 //! would refuse (an empty `if`), because what no shell runs does no harm. What it must never do is take for data what a
 //! shell runs: every unquoted separator, back-quote, `$(` and newline either ends a command or opens one (R-CMD-4).
 
-use super::frame::{At, Close, Compound, Frame, Inner, Pattern};
+use super::frame::{At, Close, Compound, Frame, Inner, Pattern, Stage};
 use super::script::{NestedKind, RedirectKind, Script, Word};
 
 pub(super) use commands::assignment;
@@ -14,6 +14,7 @@ pub(super) use commands::assignment;
 mod commands;
 mod compounds;
 mod operators;
+mod pipes;
 mod quotes;
 
 /// 40 levels of nesting (R-CMD-1): people write five.
@@ -41,6 +42,8 @@ pub(super) fn parse(text: &str, kind: NestedKind) -> Script {
     if let Err(failure) = parser.run() {
         parser.finish_after_failure();
         parser.script.error = Some(failure);
+    } else if kind == NestedKind::Template {
+        parser.script.template = parser.top().word.take();
     }
     parser.script
 }
@@ -154,8 +157,11 @@ impl Parser<'_> {
     fn push_compound(&mut self, compound: Compound) -> Result<(), Failure> {
         self.deepen()?;
         self.script.constructs.control_flow = true;
+        let first = self.script.commands.len();
         let frame = self.top();
         frame.compounds.push(compound);
+        frame.stages.truncate(frame.compounds.len());
+        frame.stages.push(Stage { first, pipe: None });
         if compound.is_loop() || matches!(compound, Compound::Function(_)) {
             // What it begins with runs also behind its end, or later.
             frame.joined = false;

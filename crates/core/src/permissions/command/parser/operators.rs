@@ -172,6 +172,7 @@ impl Parser<'_> {
         match close {
             Close::Subshell => self.close_compound(),
             Close::Pipe => {
+                self.name_pipe(start, first);
                 self.word().parts.push(Part::Pipe);
                 Ok(())
             }
@@ -202,7 +203,7 @@ impl Parser<'_> {
         let begins = self.text[start..].trim_start_matches([' ', '\t', '\n']).starts_with("cat");
         let is_cat = begins && word.plain() == Some("cat") && command.assignments.is_empty();
         let body = &self.script.bodies[*body];
-        if is_cat && body.is_known() && command.is_own() && !command.juggles_input {
+        if is_cat && body.literal && command.is_own() && !command.juggles_input {
             self.script.printed.push((first, body.text.trim_end_matches('\n').to_owned()));
         }
     }

@@ -33,7 +33,8 @@ impl Parser<'_> {
             '\\' => {
                 let next = self.rest().chars().next();
                 match next {
-                    Some(next @ ('$' | '`' | '"' | '\\')) => {
+                    // In a here-document quotes are letters.
+                    Some(next) if "$`\\".contains(next) || (next == '"' && !template) => {
                         self.advance(next);
                         self.push_quoted(next);
                     }

@@ -23,7 +23,7 @@ pub(super) fn runs_text(name: &str, rest: &[Argument]) -> Option<String> {
         _ => return None,
     };
     let consoles: &[&str] = match script.as_str() {
-        "rails" => &["runner", "r", "console", "c"],
+        "rails" => &["runner", "r", "console", "c", "dbconsole", "db"],
         "artisan" => &["tinker", "tinke", "tink", "tin", "ti"],
         "manage.py" | "django-admin" | "django" | "-mdjango" => &["dbshell", "shell", "shell_plus"],
         "flask" | "-mflask" => &["shell"],

@@ -115,7 +115,7 @@ pub(super) const TEXTS: &[(&str, &[&str])] = &[
     ("mix", &["eval"]),
     ("openssl", &["engine"]),
     ("podman-compose", &["run", "exec"]),
-    ("rails", &["runner", "r", "console", "c"]),
+    ("rails", &["runner", "r", "console", "c", "dbconsole", "db"]),
     ("sops", &["exec-env", "exec-file"]),
 ];
 /// Programs that start what their own words say.
