@@ -19,8 +19,8 @@ use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, 
 use super::unwrap::{self, Layer, Unwrapped};
 use super::variables::Becomes;
 use super::{
-    allow, bombs, databases, deny, doubt, ending, later, machine, modes, network, ordinary, parser, setting, terminals,
-    variables, wrappers,
+    allow, bombs, databases, deny, doubt, later, machine, modes, network, ordinary, parser, setting, terminals, variables,
+    wrappers,
 };
 
 /// 1,000 simple commands: beyond that nobody reads an approval.
@@ -219,9 +219,6 @@ impl<'a> Analyzer<'a> {
             }
             if self.context.continues && modes::replaces_input(command) {
                 self.unresolve("the shell runs what it reads from its new input");
-            }
-            if ending::ends_all_by_sum(command) {
-                self.deny("'kill' ends every process");
             }
             if let Some(rm) = rm_among(&command.words) {
                 let mut own = command.words[rm + 1..].iter().take_while(|word| word.plain() != Some("--"));

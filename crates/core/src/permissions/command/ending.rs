@@ -3,7 +3,6 @@
 use super::argument::{ANY_CHARACTER, ANY_NAME, Argument, is_marked};
 use super::deny::{has_option, operands};
 use super::paths::Places;
-use super::script::{Part, RawCommand, Word};
 
 /// Whether a command ends every process that it may, or every one that uses a file system.
 pub(super) fn ends_all(name: &str, arguments: &[Argument], places: &Places<'_>) -> bool {
@@ -33,23 +32,6 @@ pub(super) fn ends_all(name: &str, arguments: &[Argument], places: &Places<'_>) 
         }
         _ => false,
     }
-}
-
-/// `kill -9 -$((1))`: whether a word of `kill` behind its first is a number, or `-` and a number, and a sum in the command is 1.
-pub(super) fn ends_all_by_sum(command: &RawCommand) -> bool {
-    let is_kill = |word: &Word| word.literal().is_some_and(|name| name.rsplit('/').next() == Some("kill"));
-    let is_sum = |word: &Word| match word.parts.as_slice() {
-        [Part::Number] => true,
-        [Part::Text { text, .. }, Part::Number] => text == "-",
-        _ => false,
-    };
-    command.has_one
-        && command
-            .words
-            .iter()
-            .take(4)
-            .position(is_kill)
-            .is_some_and(|kill| command.words[kill + 1..].iter().skip(1).any(is_sum))
 }
 
 /// `-1`, as shells read a number.

@@ -39,7 +39,10 @@ pub(super) fn pieces(word: &Word) -> Vec<Piece> {
             }
             Part::Variable { quoted, .. } => pieces.push(Piece::Variable(index, *quoted)),
             Part::Output { quoted, .. } => pieces.push(Piece::Variable(index, *quoted)),
-            Part::Number | Part::Pipe | Part::Dynamic => pieces.push(Piece::Unknown),
+            Part::Number { value: Some(value) } => {
+                pieces.extend(value.to_string().chars().map(|character| Piece::Character(character, true)));
+            }
+            Part::Number { value: None } | Part::Pipe | Part::Dynamic => pieces.push(Piece::Unknown),
         }
     }
     pieces

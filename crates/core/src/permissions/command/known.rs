@@ -136,7 +136,7 @@ impl<'a> Variables<'a> {
 
     /// The text that a word gives to a variable, when it is known.
     fn text_of(&self, word: &Word) -> Option<String> {
-        let text = word.literal()?;
+        let text = word.known()?;
         let has_tilde =
             word.parts.iter().any(|part| matches!(part, Part::Text { text, quoted: false } if text.contains('~')));
         if !has_tilde {
@@ -284,7 +284,7 @@ impl<'a> Variables<'a> {
                 !quoted && (position == 0 || self.context.continues || self.is_given(name))
             }
             Part::Output { quoted, .. } => !quoted,
-            Part::Text { .. } | Part::Number | Part::Pipe => false,
+            Part::Text { .. } | Part::Number { .. } | Part::Pipe => false,
         };
         let mut arguments = Vec::new();
         word.parts.iter().enumerate().any(is_open) && {
@@ -315,7 +315,7 @@ impl<'a> Variables<'a> {
                 Part::Text { quoted, .. } | Part::Variable { quoted, .. } | Part::Output { quoted, .. } => {
                     *quoted = true
                 }
-                Part::Number | Part::Pipe | Part::Dynamic => {}
+                Part::Number { .. } | Part::Pipe | Part::Dynamic => {}
             }
         }
         self.single(&whole, command, Turn::NONE)
@@ -424,7 +424,7 @@ impl<'a> Variables<'a> {
                 let at = self.printed.binary_search_by_key(first, |(command, _)| *command).ok()?;
                 &self.printed.get(at)?.1
             }
-            Part::Text { .. } | Part::Number | Part::Pipe | Part::Dynamic => return None,
+            Part::Text { .. } | Part::Number { .. } | Part::Pipe | Part::Dynamic => return None,
         };
         self.substituted.set(self.substituted.get() + value.len());
         (self.substituted.get() <= SUBSTITUTED).then_some(value)
@@ -433,7 +433,7 @@ impl<'a> Variables<'a> {
 
 /// Whether it is `wait $!`: a number is no option that names a variable.
 fn waits_for_numbers(command: &RawCommand) -> bool {
-    let is_number = |word: &Word| word.parts.iter().all(|part| matches!(part, Part::Number));
+    let is_number = |word: &Word| word.parts.iter().all(|part| matches!(part, Part::Number { .. }));
     command
         .words
         .split_first()

@@ -59,6 +59,7 @@ mod script;
 mod sed;
 mod setting;
 mod shells;
+mod sums;
 mod tar;
 mod terminals;
 #[cfg(test)]

@@ -195,7 +195,7 @@ impl Numbers {
             let Some(name) = &one.variable else { continue };
             // `for x in $x`, and sums among its words.
             let is_own = |part: &Part| {
-                matches!(part, Part::Variable { name: read, .. } if read == name) || *part == Part::Number
+                matches!(part, Part::Variable { name: read, .. } if read == name) || matches!(part, Part::Number { .. })
             };
             let words = script.given.iter().filter(|(given, _)| given == name);
             if !words.flat_map(|(_, word)| &word.parts).any(is_own) {
@@ -462,7 +462,7 @@ fn given_to_shell(words: &[Argument]) -> usize {
 /// Whether a word is one whatever its variables hold.
 fn is_one_word(word: &Word) -> bool {
     word.parts.iter().all(|part| match part {
-        Part::Text { .. } | Part::Number | Part::Variable { quoted: true, .. } => true,
+        Part::Text { .. } | Part::Number { .. } | Part::Variable { quoted: true, .. } => true,
         Part::Variable { quoted: false, .. } | Part::Output { .. } | Part::Pipe | Part::Dynamic => false,
     })
 }
@@ -484,7 +484,7 @@ fn value_of(word: &Word, seen: Seen<'_>, expands_patterns: bool) -> Value {
 
 /// Whether two parts of a text may make a name together, or a name and what sets it, that neither holds by itself.
 fn joins(before: &Part, after: &Part) -> bool {
-    let is_known = |part: &Part| matches!(part, Part::Text { .. } | Part::Number | Part::Output { .. });
+    let is_known = |part: &Part| matches!(part, Part::Text { .. } | Part::Number { .. } | Part::Output { .. });
     match (before, after) {
         (Part::Text { text, .. }, after) if !is_known(after) => {
             let is_name = |character: char| character == '_' || character.is_ascii_alphanumeric();
@@ -513,7 +513,7 @@ fn value_of_part(part: &Part, seen: Seen<'_>) -> Value {
     match part {
         Part::Text { text, .. } => value_of_text(text),
         Part::Variable { name, .. } => Value::Of(vec![name.clone()]),
-        Part::Number => Value::Of(Vec::new()),
+        Part::Number { .. } => Value::Of(Vec::new()),
         Part::Output { .. } if is_number(part, seen) => Value::Of(Vec::new()),
         Part::Output { .. } | Part::Pipe | Part::Dynamic => Value::Unknown,
     }
@@ -594,26 +594,4 @@ fn is_number(part: &Part, seen: Seen<'_>) -> bool {
         ["git", "rev-list", "--count", ..] => true,
         _ => false,
     }
-}
-
-/// Whether a text begins with a sum of plain numbers that is 1, or -1, and the end of `$(( … ))`.
-pub(super) fn is_one(text: &str) -> bool {
-    let end = text.find(|sign: char| !sign.is_ascii_digit() && !" +-".contains(sign)).unwrap_or(text.len());
-    let sum = &text[..end];
-    if !text[end..].starts_with("))") || !sum.contains(|sign: char| sign.is_ascii_digit()) {
-        return false;
-    }
-    let (mut total, mut number, mut sign) = (0_i64, 0_i64, 1_i64);
-    for letter in sum.chars().chain(['+']) {
-        match letter.to_digit(10) {
-            Some(digit) => number = number.saturating_mul(10).saturating_add(digit.into()),
-            None if letter == ' ' => {}
-            None => {
-                total = total.saturating_add(number.saturating_mul(sign));
-                sign = if letter == '-' { -1 } else { 1 };
-                number = 0;
-            }
-        }
-    }
-    total.abs() == 1
 }

@@ -155,8 +155,6 @@ pub(super) struct RawCommand {
     pub(super) shell: usize,
     /// It stands in a function that this shell defines.
     pub(super) in_function: bool,
-    /// It has a sum of plain numbers that is 1, or -1.
-    pub(super) has_one: bool,
     /// It stands in such a function, or in a loop of this shell: it may run any number of times.
     pub(super) repeated: bool,
 }
@@ -226,8 +224,8 @@ pub(super) enum Part {
     Text { text: String, quoted: bool },
     /// `$name` or `${name}`; the positional ones share a name that no variable can have.
     Variable { name: String, quoted: bool },
-    /// A number that is known only when it runs.
-    Number,
+    /// A number; a sum of plain ones is known, and any other only when it runs.
+    Number { value: Option<i64> },
     /// The output of a substitution: of the commands from `first` to before `end`.
     Output { first: usize, end: usize, quoted: bool },
     /// The name of a pipe from or to such commands: `<( … )`.
@@ -268,8 +266,21 @@ impl Word {
             .iter()
             .map(|part| match part {
                 Part::Text { text, .. } => Some(text.as_str()),
-                Part::Variable { .. } | Part::Number | Part::Output { .. } | Part::Pipe | Part::Dynamic => None,
+                Part::Variable { .. } | Part::Number { .. } | Part::Output { .. } | Part::Pipe | Part::Dynamic => None,
             })
             .collect()
+    }
+
+    /// The same with numbers that are known.
+    pub(super) fn known(&self) -> Option<String> {
+        let mut known = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text { text, .. } => known.push_str(text),
+                Part::Number { value } => known.push_str(&(*value)?.to_string()),
+                Part::Variable { .. } | Part::Output { .. } | Part::Pipe | Part::Dynamic => return None,
+            }
+        }
+        Some(known)
     }
 }

@@ -1,8 +1,9 @@
 //! What stands in quotes and behind a `$`: text that separates nothing, and expansions that are known only when they run.
 
 use super::super::frame::{Close, Inner, Region};
-use super::super::numbers::{POSITIONAL, is_one, sets};
+use super::super::numbers::{POSITIONAL, sets};
 use super::super::script::{Nested, NestedKind, Part, RedirectKind, Word};
+use super::super::sums;
 use super::{Failure, Parser};
 
 impl Parser<'_> {
@@ -112,8 +113,10 @@ impl Parser<'_> {
                 self.script.constructs.substitution = true;
                 if self.peek() == Some('(') {
                     self.advance('(');
-                    self.word().parts.push(Part::Number);
-                    self.top().command.has_one |= is_one(self.rest());
+                    // Within another expansion it is no part of the word.
+                    let is_part = self.top().inner.iter().all(|inner| *inner == Inner::DoubleQuotes);
+                    let value = is_part.then(|| sums::value(self.rest())).flatten();
+                    self.word().parts.push(Part::Number { value });
                     self.enter(Inner::Arithmetic { open: 0 })
                 } else {
                     self.open(Close::Substitution)
@@ -151,7 +154,7 @@ impl Parser<'_> {
             }
             Some(special) if "#?-$!".contains(special) => {
                 self.advance(special);
-                self.word().parts.push(if special == '-' { Part::Dynamic } else { Part::Number });
+                self.word().parts.push(if special == '-' { Part::Dynamic } else { Part::Number { value: None } });
                 Ok(())
             }
             Some(_) | None => {
@@ -186,7 +189,7 @@ impl Parser<'_> {
         if let Some(value) = self.rest()[length..].trim_start_matches([':', '\\', '\n']).strip_prefix('=') {
             let name = self.rest()[..length].to_owned();
             let digits = value.split('}').next().filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
-            let part = if digits.is_some() { Part::Number } else { Part::Dynamic };
+            let part = if digits.is_some() { Part::Number { value: None } } else { Part::Dynamic };
             self.script.given.push((name.clone(), Word { parts: vec![part], quoted: true }));
             self.script.loop_variables.push(name);
         }
@@ -229,7 +232,7 @@ impl Parser<'_> {
         if region != Region::Text {
             self.position += 1;
         }
-        self.word().parts.push(if is_length { Part::Number } else { Part::Dynamic });
+        self.word().parts.push(if is_length { Part::Number { value: None } } else { Part::Dynamic });
         self.enter(Inner::Parameter { quoted, region })
     }
 

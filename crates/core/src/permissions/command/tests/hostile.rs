@@ -39,6 +39,8 @@ pub(crate) const HOSTILE: &[(&str, &str, &str, &str)] = &[
     ("xargs", "", "a | xargs sh -c b%;", ""),
     ("subscripts", "", "a[b[", ""),
     ("sums", "", "$((", ""),
+    ("sums that are known", "kill", " -$((1-(%-2)))", ""),
+    ("groups of a sum", "kill $((", "(1+", "))"),
     ("expansions", "", "${a:-", ""),
     ("sed", "sed '", "s/a/b/;", "'"),
     ("backups", "cp -b -S .a", " f%", " x"),
