@@ -39,20 +39,18 @@ const MANAGED: [&str; 16] = [
 
 /// What a command does to the network, where it does not only tell of it.
 pub(super) fn changes(name: &str, arguments: &[Argument]) -> Option<String> {
-    let first = operands(arguments).next().map(Argument::marked);
+    let words = behind_options(arguments, valued(name));
+    let first = words.first().copied();
     let is_changed = match name {
         "ip" | "tc" | "bridge" => routes(arguments),
         "nmcli" => manages(arguments),
-        "resolvectl" => {
-            let words: Vec<&str> = operands(arguments).map(Argument::marked).collect();
-            match first.unwrap_or_default() {
-                "dns" | "domain" | "default-route" | "llmnr" | "mdns" | "dnsovertls" | "dnssec" | "nta" => {
-                    words.len() > 2
-                }
-                "log-level" => words.len() > 1,
-                verb => verb == "revert",
+        "resolvectl" => match first.unwrap_or_default() {
+            "dns" | "domain" | "default-route" | "llmnr" | "mdns" | "dnsovertls" | "dnssec" | "nta" => {
+                words.iter().filter(|word| !word.starts_with('-')).count() > 2
             }
-        }
+            "log-level" => words.len() > 1,
+            verb => verb == "revert",
+        },
         "resolvconf" => has_option(arguments, "adfu", ""),
         "arp" => has_option(arguments, "dfs", ""),
         "iwconfig" => operands(arguments).count() > 1,
@@ -69,16 +67,31 @@ pub(super) fn changes(name: &str, arguments: &[Argument]) -> Option<String> {
 
 /// Whether the word that says what is done is known only when it runs.
 pub(super) fn may_change(name: &str, arguments: &[Argument]) -> bool {
-    let words = match name {
-        "ip" | "tc" | "bridge" => behind_options(arguments, &["family", "loops", "netns", "rcvbuf"]),
-        "nmcli" => behind_options(arguments, NMCLI),
-        _ => return false,
-    };
-    words.iter().take(2).any(|word| word.contains(ANYTHING))
+    let is_unknown = |words: &[&str], deciding: usize| words.iter().take(deciding).any(|word| word.contains(ANYTHING));
+    let begins_unknown = arguments.first().is_some_and(Argument::is_dynamic);
+    match name {
+        "ip" | "tc" | "bridge" | "nmcli" => is_unknown(&behind_options(arguments, valued(name)), 2),
+        // Their options say it.
+        "ethtool" | "networksetup" | "resolvconf" => begins_unknown,
+        // A single word is the machine of which it tells.
+        "arp" => begins_unknown && arguments.len() > 1,
+        _ if name == "resolvectl" || VERBS.iter().any(|(known, _)| *known == name) => {
+            is_unknown(&behind_options(arguments, valued(name)), 1)
+        }
+        _ => false,
+    }
 }
 
-/// Options of `nmcli` that take the next word.
-const NMCLI: &[&str] = &["colors", "escape", "fields", "get-values", "mode", "wait"];
+/// Options of a program that take the next word.
+fn valued(name: &str) -> &'static [&'static str] {
+    match name {
+        "ip" | "tc" | "bridge" => &["family", "loops", "netns", "rcvbuf"],
+        "nmcli" => &["colors", "escape", "fields", "get-values", "mode", "wait"],
+        "resolvectl" => &["class", "interface", "protocol", "type"],
+        "networkctl" => &["n"],
+        _ => &[],
+    }
+}
 
 /// The words behind options, of which these take the next word, by any beginning.
 fn behind_options<'a>(arguments: &'a [Argument], valued: &[&str]) -> Vec<&'a str> {
@@ -102,7 +115,7 @@ fn routes(arguments: &[Argument]) -> bool {
     if arguments.iter().map(Argument::marked).take_while(|word| word.starts_with('-')).any(is_batch) {
         return true;
     }
-    let words = behind_options(arguments, &["family", "loops", "netns", "rcvbuf"]);
+    let words = behind_options(arguments, valued("ip"));
     let Some((object, words)) = words.split_first() else { return false };
     // These are told what of theirs is meant before what is done.
     let is_deep = matches!(*object, "xfrm" | "mptcp" | "sr" | "ioam");
@@ -118,7 +131,7 @@ fn routes(arguments: &[Argument]) -> bool {
 
 /// `nmcli networking off`, by any beginnings of its words.
 fn manages(arguments: &[Argument]) -> bool {
-    let words = behind_options(arguments, NMCLI);
+    let words = behind_options(arguments, valued("nmcli"));
     let word = |index: usize| words.get(index).copied().unwrap_or_default();
     let begins = |index: usize, known: &[&str]| {
         !word(index).is_empty() && known.iter().any(|known| known.starts_with(word(index)))
