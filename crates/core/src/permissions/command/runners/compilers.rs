@@ -37,10 +37,7 @@ pub(super) fn starts(name: &str, rest: &[Argument]) -> Option<String> {
             is_any(&is_option) || (name == "rustc" && is_any(&|word| word.starts_with('@')))
         }
         "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" => has_option(rest),
-        "zig" => {
-            let is_compiler = |word: &Argument| matches!(word.marked(), "cc" | "c++");
-            rest.first().is_some_and(is_compiler) && has_option(rest)
-        }
+        "zig" => has_option_of_zig(rest),
         "nvcc" => {
             // `-Xcompiler=-O2,-B.`
             let is_for_others =
@@ -49,7 +46,7 @@ pub(super) fn starts(name: &str, rest: &[Argument]) -> Option<String> {
         }
         "javac" => {
             let options = ["-Xplugin", "-J-javaagent", "-J-agent"];
-            is_any(&|word| options.iter().any(|option| word.starts_with(option)))
+            is_any(&|word| word.starts_with('@') || options.iter().any(|option| word.starts_with(option)))
         }
         _ => false,
     };
@@ -62,6 +59,20 @@ fn has_option(rest: &[Argument]) -> bool {
         let word = word.marked();
         loads(word) || (word.starts_with("-Wl,") && word.split(',').skip(1).any(loads_into_linker))
     }) || rest.windows(2).any(|pair| pair[0].marked() == "-Xlinker" && loads_into_linker(pair[1].marked()))
+}
+
+/// Whether `zig` is handed such a word, or a program for its tests: its command stands first, and the others take neither.
+fn has_option_of_zig(rest: &[Argument]) -> bool {
+    const COMPILING: [&str; 11] =
+        ["-cc1", "-cc1as", "build-exe", "build-lib", "build-obj", "c++", "cc", "clang", "run", "test", "translate-c"];
+    let Some((command, words)) = rest.split_first().filter(|(first, _)| COMPILING.contains(&first.marked())) else {
+        return false;
+    };
+    // Behind `--` stand the words of the program, but where that ends options for C.
+    let is_c = |word: &Argument| matches!(word.marked(), "-cflags" | "-rcflags");
+    let dashes = words.iter().position(|word| word.marked() == "--" && command.marked() == "run");
+    let own = &words[..dashes.filter(|_| !words.iter().any(is_c)).unwrap_or(words.len())];
+    has_option(own) || own.iter().any(|word| word.marked().starts_with("--test-cmd"))
 }
 
 fn loads(option: &str) -> bool {
