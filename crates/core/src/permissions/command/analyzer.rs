@@ -229,12 +229,10 @@ impl<'a> Analyzer<'a> {
             if has_words {
                 let before = self.places.here();
                 let (has_turns, mut has_moved) = (turns.len() > 1, false);
-                let layer =
-                    |arguments, restated| Layer { arguments, has_terminal_input: true, restated, silent: restated };
                 let given = Given { input: &input, orders: poured.read_by(index) };
                 for turn in turns {
                     let arguments = variables.arguments_in(turn, command, index);
-                    self.see_command(layer(arguments, false), given, depth);
+                    self.see_command(Layer { has_terminal_input: true, ..Layer::started(arguments) }, given, depth);
                     has_moved |= self.places.here() != before;
                     if has_turns && has_moved {
                         // The next turn begins where this one led, or where it did not.
@@ -242,7 +240,7 @@ impl<'a> Analyzer<'a> {
                     }
                 }
                 if let Some(arguments) = variables.plain_arguments(command, index) {
-                    self.see_plain(layer(arguments, true), given, depth);
+                    self.see_plain(Layer { has_terminal_input: true, ..Layer::named(arguments) }, given, depth);
                 }
                 has_moved |= self.places.here() != before;
                 if has_moved && !chain.is_led_by(command) {

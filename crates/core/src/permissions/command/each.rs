@@ -37,7 +37,7 @@ pub(super) fn find(rest: &[Argument], found: &mut Unwrapped) {
                 }
             }
             if !arguments.is_empty() {
-                found.inner.push(Layer { arguments, has_terminal_input: false, restated: false, silent: false });
+                found.inner.push(Layer::started(arguments));
             }
         }
     }

@@ -85,12 +85,7 @@ fn read(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) -> Option<Vec<A
         found.unresolved.push("what 'env' starts is known only when it runs".to_owned());
     }
     found.transparent = true;
-    found.inner.push(Layer {
-        arguments: command.to_vec(),
-        has_terminal_input: layer.has_terminal_input,
-        restated: false,
-        silent: false,
-    });
+    found.inner.push(Layer::started(command.to_vec()).reading_as(layer));
     None
 }
 

@@ -151,12 +151,7 @@ pub(super) fn git(arguments: &[Argument], layer: &Layer, found: &mut Unwrapped) 
     if index > 0 {
         let arguments = arguments[..1].iter().chain(rest).cloned().collect();
         found.transparent = true;
-        found.inner.push(Layer {
-            arguments,
-            has_terminal_input: layer.has_terminal_input,
-            restated: true,
-            silent: false,
-        });
+        found.inner.push(Layer { silent: false, ..Layer::named(arguments).reading_as(layer) });
         // The plain spelling is looked into in its turn.
         return;
     }
@@ -176,18 +171,11 @@ fn runs(rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
         texts(command, "git submodule foreach", found);
         // Of several words only the first is read by a shell.
         if command.len() > 1 {
-            let has_terminal_input = layer.has_terminal_input;
-            found.inner.push(Layer { arguments: command.to_vec(), has_terminal_input, restated: true, silent: true });
+            found.inner.push(Layer::named(command.to_vec()).reading_as(layer));
         }
     } else if is(0, "bisect") && is(1, "run") {
         if let Some(arguments) = rest.get(2..).filter(|command| !command.is_empty()) {
-            let has_terminal_input = layer.has_terminal_input;
-            found.inner.push(Layer {
-                arguments: arguments.to_vec(),
-                has_terminal_input,
-                restated: false,
-                silent: false,
-            });
+            found.inner.push(Layer::started(arguments.to_vec()).reading_as(layer));
         }
     } else if is(0, "rebase") || is(0, "difftool") {
         let long = ["--exec", "--extcmd"];
@@ -228,8 +216,7 @@ pub(super) fn restate(name: &str, rest: &[Argument], layer: &Layer, found: &mut 
     let Some(subcommand) = subcommand_of(name) else { return };
     let own = [Argument::known("git"), Argument::known(subcommand)];
     let arguments = own.into_iter().chain(rest.iter().cloned()).collect();
-    let has_terminal_input = layer.has_terminal_input;
-    found.inner.push(Layer { arguments, has_terminal_input, restated: true, silent: true });
+    found.inner.push(Layer::named(arguments).reading_as(layer));
 }
 
 /// The options of a `git config`, and its operands: what looks like an option behind the first operand is an operand, too, and what stands

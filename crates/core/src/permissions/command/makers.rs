@@ -90,7 +90,7 @@ pub(super) fn cmake(rest: &[Argument], found: &mut Unwrapped) {
         found.assigned.extend(settings.filter(|word| !word.starts_with('-')).map(str::to_owned));
         let command: Vec<Argument> = rest.iter().skip(skipped).skip_while(is_own).cloned().collect();
         if !command.is_empty() {
-            found.inner.push(Layer { arguments: command, has_terminal_input: false, restated: true, silent: true });
+            found.inner.push(Layer::named(command));
         }
     }
 }

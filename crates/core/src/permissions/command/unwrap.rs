@@ -20,6 +20,23 @@ pub(super) struct Layer {
     pub(super) silent: bool,
 }
 
+impl Layer {
+    /// A command that another one starts, with another input than that.
+    pub(super) const fn started(arguments: Vec<Argument>) -> Self {
+        Self { arguments, has_terminal_input: false, restated: false, silent: false }
+    }
+
+    /// The same, where the words of the one that starts it name it already.
+    pub(super) const fn named(arguments: Vec<Argument>) -> Self {
+        Self { arguments, has_terminal_input: false, restated: true, silent: true }
+    }
+
+    /// Gives it the input of the one that starts it.
+    pub(super) fn reading_as(self, layer: &Self) -> Self {
+        Self { has_terminal_input: layer.has_terminal_input, ..self }
+    }
+}
+
 /// What a command runs.
 #[derive(Debug, Default)]
 pub(super) struct Unwrapped {
@@ -96,12 +113,7 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
                 rest.iter().take_while(|word| word.marked().starts_with('-') && word.marked() != "--").count();
             let command = behind_dashes(&rest[options..]);
             if rest[..options].iter().any(|word| word.marked().contains('x')) && !command.is_empty() {
-                found.inner.push(Layer {
-                    arguments: command.to_vec(),
-                    has_terminal_input: false,
-                    restated: false,
-                    silent: false,
-                });
+                found.inner.push(Layer::started(command.to_vec()));
             }
         }
         "history" if rest.iter().any(|word| word.is_dynamic() || is_option_of_history(word.marked())) => {
@@ -136,8 +148,7 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
             if let Some(first) = rest.iter().position(|word| !word.marked().starts_with('-'))
                 && let Some(command) = rest.get(first + 1..).filter(|command| !command.is_empty())
             {
-                let arguments = command.to_vec();
-                found.inner.push(Layer { arguments, has_terminal_input: false, restated: true, silent: true });
+                found.inner.push(Layer::named(command.to_vec()));
             }
         }
         _ if SHELLS.contains(&name) || SHELLS.contains(&bare) => shell(rest, name, input, &mut found),
@@ -226,12 +237,7 @@ fn watch(options: &[Argument], command: &[Argument], layer: &Layer, found: &mut 
     }
     texts(command, "watch", found);
     if direct && !command.is_empty() {
-        found.inner.push(Layer {
-            arguments: command.to_vec(),
-            has_terminal_input: layer.has_terminal_input,
-            restated: true,
-            silent: true,
-        });
+        found.inner.push(Layer::named(command.to_vec()).reading_as(layer));
     }
 }
 
@@ -318,12 +324,8 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
         arguments.push(Argument::unknown());
     }
     found.transparent = !matches!(name, "xargs" | "sudo" | "doas" | "chroot");
-    found.inner.push(Layer {
-        arguments,
-        has_terminal_input: layer.has_terminal_input && name != "xargs",
-        restated: false,
-        silent: false,
-    });
+    let started = Layer::started(arguments);
+    found.inner.push(if name == "xargs" { started } else { started.reading_as(layer) });
 }
 
 fn is_setting(word: &str) -> bool {

@@ -138,7 +138,7 @@ pub(super) fn torchrun(rest: &[Argument], found: &mut Unwrapped) {
             _ => {
                 let command = std::iter::once(word).chain(behind).cloned();
                 let arguments = if is_bare { command.collect() } else { python.into_iter().chain(command).collect() };
-                found.inner.push(Layer { arguments, has_terminal_input: false, restated: true, silent: true });
+                found.inner.push(Layer::named(arguments));
                 return;
             }
         }

@@ -243,8 +243,7 @@ fn started(name: &str, words: &[Argument], found: &mut Unwrapped) {
     // What is started may be told apart from what it is started with (`mise exec node@20 -- x`).
     let dashes = command.iter().position(|word| word.marked() == "--");
     if let Some(apart) = dashes.and_then(|at| command.get(at + 1..)).filter(|apart| !apart.is_empty()) {
-        let arguments = apart.to_vec();
-        found.inner.push(Layer { arguments, has_terminal_input: false, restated: true, silent: true });
+        found.inner.push(Layer::named(apart.to_vec()));
     }
     let mut arguments = command.to_vec();
     // `rimraf@5`
@@ -260,7 +259,7 @@ fn started(name: &str, words: &[Argument], found: &mut Unwrapped) {
     if let Some((_, bare)) = first.exact().and_then(|text| text.split_once(':')).filter(|_| name == "hatch") {
         arguments[0] = Argument::known(bare);
     }
-    found.inner.push(Layer { arguments, has_terminal_input: false, restated: true, silent: true });
+    found.inner.push(Layer::named(arguments));
 }
 
 /// `fd -x command`: the rest of the words, once for each file.
@@ -284,7 +283,7 @@ fn fd(rest: &[Argument], found: &mut Unwrapped) {
             return;
         }
         arguments.push(Argument::unknown());
-        found.inner.push(Layer { arguments, has_terminal_input: false, restated: false, silent: false });
+        found.inner.push(Layer::started(arguments));
         return;
     }
 }
