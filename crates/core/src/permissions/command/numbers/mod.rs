@@ -8,13 +8,17 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::{Range, RangeInclusive};
 
+use self::values::{Seen, Value, is_number, value_of, value_of_argument, value_of_part};
 use super::argument::{Argument, is_marked};
 use super::builtins::EVALUATORS;
 use super::known::Variables;
 use super::script::{Function, Part, RawCommand, Script, Word};
 use super::setting::{self, COMPARISONS};
-use super::variables::{self, Becomes};
 use super::wrappers::SHELLS;
+
+mod values;
+
+pub(super) use values::{names_in, sets};
 
 /// Stands for `$1`, `$2`, … and `$@`.
 pub(super) const POSITIONAL: &str = "@";
@@ -48,23 +52,6 @@ const MACHINE_NAMES: [&str; 9] = ["aarch64", "apple", "arm64", "darwin", "gnu", 
 const MOST_STEPS: usize = 20_000;
 /// The place of what runs nobody knows when.
 const NOWHERE: usize = usize::MAX;
-
-/// What a variable is given.
-#[derive(Debug)]
-enum Value {
-    /// What these variables hold, and else digits.
-    Of(Vec<String>),
-    /// Nobody knows.
-    Unknown,
-}
-
-/// A script, the functions that are known so far, its own included, and the programs that were taken to print numbers.
-#[derive(Clone, Copy)]
-struct Seen<'a> {
-    script: &'a Script,
-    functions: &'a HashSet<String>,
-    trusted: &'a RefCell<BTreeSet<String>>,
-}
 
 /// Everything that is taken for a number in a command line, and every value that its variables are given.
 #[derive(Debug, Default)]
@@ -465,133 +452,4 @@ fn is_one_word(word: &Word) -> bool {
         Part::Text { .. } | Part::Number { .. } | Part::Variable { quoted: true, .. } => true,
         Part::Variable { quoted: false, .. } | Part::Output { .. } | Part::Pipe | Part::Dynamic => false,
     })
-}
-
-/// What a word is as a number. `expands_patterns` says that it may become names of files.
-fn value_of(word: &Word, seen: Seen<'_>, expands_patterns: bool) -> Value {
-    let mut names = Vec::new();
-    let is_joined = word.parts.windows(2).any(|pair| joins(&pair[0], &pair[1]));
-    for part in &word.parts {
-        let is_pattern =
-            expands_patterns && matches!(part, Part::Text { text, quoted: false } if text.contains(['*', '?']));
-        match value_of_part(part, seen) {
-            Value::Of(of_part) if !is_pattern && !is_joined => names.extend(of_part),
-            Value::Of(_) | Value::Unknown => return Value::Unknown,
-        }
-    }
-    Value::Of(names)
-}
-
-/// Whether two parts of a text may make a name together, or a name and what sets it, that neither holds by itself.
-fn joins(before: &Part, after: &Part) -> bool {
-    let is_known = |part: &Part| matches!(part, Part::Text { .. } | Part::Number { .. } | Part::Output { .. });
-    match (before, after) {
-        (Part::Text { text, .. }, after) if !is_known(after) => {
-            let is_name = |character: char| character == '_' || character.is_ascii_alphanumeric();
-            let start = text.trim_end_matches(is_name).len();
-            text[start..].starts_with(|first: char| !first.is_ascii_digit())
-        }
-        (before, Part::Text { text, .. }) if !is_known(before) => {
-            text.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic()) || assigns(text)
-        }
-        (Part::Text { text: before, .. }, Part::Text { text: after, .. }) => {
-            before.ends_with(|last: char| last == '_' || last.is_ascii_alphanumeric())
-                && (after.starts_with(|first: char| first == '_' || first.is_ascii_alphanumeric()) || assigns(after))
-        }
-        (before, after) => !is_known(before) && !is_known(after),
-    }
-}
-
-/// Whether a text begins with an operator that sets what stands in front of it.
-fn assigns(text: &str) -> bool {
-    let text = text.trim_start();
-    let operators = ["<<", ">>", "+", "-", "*", "/", "%", "&", "^", "|"];
-    operators.iter().any(|operator| text.strip_prefix(operator).is_some_and(|rest| rest.starts_with('='))) || sets(text)
-}
-
-fn value_of_part(part: &Part, seen: Seen<'_>) -> Value {
-    match part {
-        Part::Text { text, .. } => value_of_text(text),
-        Part::Variable { name, .. } => Value::Of(vec![name.clone()]),
-        Part::Number { .. } => Value::Of(Vec::new()),
-        Part::Output { .. } if is_number(part, seen) => Value::Of(Vec::new()),
-        Part::Output { .. } | Part::Pipe | Part::Dynamic => Value::Unknown,
-    }
-}
-
-fn value_of_argument(word: &Argument) -> Value {
-    word.exact().map_or(Value::Unknown, value_of_text)
-}
-
-fn value_of_text(text: &str) -> Value {
-    if text.contains('[') {
-        return Value::Unknown;
-    }
-    let names = names_in(text);
-    let names: Vec<String> = names.read.into_iter().chain(names.set).collect();
-    // Such a text may set them: `IFS=1`.
-    if names.iter().any(|name| variables::changes(name, Becomes::Unknown)) { Value::Unknown } else { Value::Of(names) }
-}
-
-/// The variables of a sum.
-#[derive(Debug, Default)]
-pub(super) struct Names {
-    /// Those whose value it takes.
-    pub(super) read: Vec<String>,
-    /// Those that it gives one, whatever they held.
-    pub(super) set: Vec<String>,
-}
-
-/// The variables in the text of a sum.
-pub(super) fn names_in(text: &str) -> Names {
-    let mut names = Names::default();
-    let mut rest = text;
-    while let Some(start) = rest.find(|character: char| character == '_' || character.is_ascii_alphanumeric()) {
-        let word = &rest[start..];
-        let length = word.find(|character: char| character != '_' && !character.is_ascii_alphanumeric());
-        let (word, after) = word.split_at(length.unwrap_or(word.len()));
-        if !word.starts_with(|first: char| first.is_ascii_digit()) {
-            if sets(after) { names.set.push(word.to_owned()) } else { names.read.push(word.to_owned()) }
-        } else if rest[..start].ends_with('$') {
-            names.read.push(POSITIONAL.to_owned());
-        }
-        rest = after;
-    }
-    names
-}
-
-/// Whether what follows a name gives it a value.
-pub(super) fn sets(after: &str) -> bool {
-    after.trim_start_matches([' ', '\t']).strip_prefix('=').is_some_and(|rest| !rest.starts_with('='))
-}
-
-/// Whether the commands of a substitution print a number and nothing else, whatever they read.
-fn is_number(part: &Part, seen: Seen<'_>) -> bool {
-    let Part::Output { first, end, .. } = *part else { return false };
-    let Some((last, before)) = seen.script.commands.get(first..end).and_then(<[RawCommand]>::split_last) else {
-        return false;
-    };
-    // Anything but one pipeline prints more than its end does.
-    if !before.iter().all(|command| command.piped_out) || last.piped_out {
-        return false;
-    }
-    let Some(words) = last.words.iter().map(|word| word.plain()).collect::<Option<Vec<_>>>() else { return false };
-    if let Some(name) = words.first() {
-        seen.trusted.borrow_mut().insert((*name).to_owned());
-    }
-    let is_option = |word: &&str| word.starts_with('-');
-    match words.as_slice() {
-        ["wc", options @ ..] => !options.is_empty() && options.iter().all(is_option),
-        ["nproc", options @ ..] => options.iter().all(is_option),
-        ["seq", words @ ..] => words.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')),
-        ["date", format] => format.strip_prefix('+').is_some_and(|format| {
-            format.split('%').all(|piece| ["", "s", "N", "Y", "m", "d", "H", "M", "S", "j"].contains(&piece))
-        }),
-        ["grep", "-c", rest @ ..] => {
-            rest.len() <= 2 && !rest.iter().any(|word| word.contains(['*', '?', '[']) || is_option(word))
-        }
-        ["id", "-u" | "-g"] | ["tput", "cols" | "lines"] | ["stat", "-c", "%s" | "%Y", _] => true,
-        ["git", "rev-list", "--count", ..] => true,
-        _ => false,
-    }
 }
