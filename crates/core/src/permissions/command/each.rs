@@ -49,7 +49,13 @@ fn found_by(words: &[Argument]) -> Option<Vec<Argument>> {
     let is_option = |word: &&Argument| matches!(word.exact(), Some("-H" | "-L" | "-P"));
     let begins_tests = |word: &Argument| word.marked().starts_with(['-', '(', ')', '!', ',']);
     let words = &words[words.iter().take_while(is_option).count()..];
-    if words.iter().any(|word| word.marked().starts_with("-files0-from")) {
+    // With other options in front the places stand behind them, for some kinds of `find`.
+    let is_odd = |word: &Argument| {
+        word.marked().strip_prefix('-').is_some_and(|rest| rest.chars().all(|letter| "-EXdsxf".contains(letter)))
+    };
+    if words.first().is_some_and(is_odd)
+        || words.iter().any(|word| matches!(word.exact(), Some("-f")) || word.marked().starts_with("-files0-from"))
+    {
         return None;
     }
     let below = |place: &str| match place.rsplit('/').next() {

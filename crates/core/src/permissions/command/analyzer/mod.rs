@@ -227,16 +227,21 @@ impl<'a> Analyzer<'a> {
             }
             if has_words {
                 let before = self.places.here();
-                let (has_turns, mut has_moved) = (turns.len() > 1, false);
+                let (has_turns, mut has_moved, mut led) = (turns.len() > 1, false, Some(Vec::new()));
                 let given = Given { input: &input, orders: poured.read_by(index) };
                 for turn in turns {
                     let arguments = variables.arguments_in(turn, command, index);
                     self.see_command(Layer { has_terminal_input: true, ..Layer::started(arguments) }, given, depth);
-                    has_moved |= self.places.here() != before;
+                    let here = self.places.here();
+                    has_moved |= here != before;
+                    led = led.zip(here).map(|(led, here)| [led, here].concat());
                     if has_turns && has_moved {
                         // The next turn begins where this one led, or where it did not.
                         self.places.lose();
                     }
+                }
+                if has_turns && has_moved {
+                    self.places.is_at(led);
                 }
                 if let Some(arguments) = variables.plain_arguments(command, index) {
                     self.see_plain(Layer { has_terminal_input: true, ..Layer::named(arguments) }, given, depth);

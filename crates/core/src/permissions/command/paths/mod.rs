@@ -181,6 +181,11 @@ impl<'a> Places<'a> {
         self.lead(None);
     }
 
+    /// Notes that it is in one of these directories, or that nobody knows.
+    pub(super) fn is_at(&mut self, directories: Option<Vec<String>>) {
+        self.lead(directories);
+    }
+
     /// Notes whether what comes next runs later, in the shell of a session that is led on until then.
     pub(super) fn run_later(&mut self, is_so: bool) {
         if std::mem::replace(&mut self.runs_later, is_so) != is_so {

@@ -162,6 +162,9 @@ fn a_name_in_one_word_that_begins_as_no_option_does_is_an_operand() {
     for command in [
         "find \"$x\" -exec sed -i s/a/b/ {} +",
         "find . -exec sed {} +",
+        "find -- -e -exec sed -i s/a/b/ {} +",
+        "find -E -e -exec sed -i s/a/b/ {} +",
+        "find -f -e -- -exec sed -i s/a/b/ {} +",
         "find . -exec sed -f {} x ';'",
         "find . -exec sed -i s/a/b/ x{} ';'",
         "find . -exec sed -i s/a/b/e {} +",

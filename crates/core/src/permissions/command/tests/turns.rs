@@ -25,6 +25,7 @@ const HARMLESS: &[&str] = &[
     "for d in packages/a packages/b; do (cd \"$d\" && npm test) || exit 1; done",
     "for d in /w/a /w/b; do cd $d && make; done",
     "for d in a b; do pushd $d && make; popd; done",
+    "for d in /w/a /w/b; do cd $d && rm -rf x *.o; done",
 ];
 
 const STOPPED: &[&str] = &[
