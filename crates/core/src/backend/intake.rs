@@ -17,6 +17,18 @@ pub(super) type Taker = Box<dyn Fn(&[u8]) -> usize + Send>;
 /// Takes output on the thread that calls it, until the question is answered by yes, or for the time.
 pub(super) type Looker = Box<dyn Fn(&mut dyn FnMut() -> bool, Duration, &dyn Fn() -> bool) + Send + Sync>;
 
+/// What is done at the hatch of a terminal.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
+pub(super) enum Words<'a> {
+    /// Says this, and records what is shown of it as if it was printed; whether it could be said.
+    Say { shown: &'a [u8], said: &'a [u8] },
+    /// Takes back what nobody has heard; whether there was something.
+    TakeBack,
+}
+
+/// Does it.
+pub(super) type Passer = Box<dyn Fn(Words<'_>) -> bool + Send + Sync>;
+
 /// 4,095 bytes of a line are what Linux keeps where a terminal gives whole lines: it drops the rest of them and says nothing.
 pub const LINE_BYTES: usize = 4_095;
 
@@ -40,6 +52,7 @@ pub(super) struct Intake {
     state: Mutex<State>,
     looker: OnceLock<Looker>,
     lines: OnceLock<LineAsker>,
+    hatch: OnceLock<Passer>,
     /// Told of each piece that its pipe or terminal took, and when it takes no more.
     moved: Notify,
 }
@@ -89,6 +102,21 @@ impl Intake {
     /// Tells how the terminal gives lines.
     pub(super) fn open_to_questions(&self, lines: LineAsker) {
         let _ = self.lines.set(lines);
+    }
+
+    /// Opens the hatch.
+    pub(super) fn open_hatch(&self, passer: Passer) {
+        let _ = self.hatch.set(passer);
+    }
+
+    /// Whether there is a hatch.
+    pub(super) fn has_hatch(&self) -> bool {
+        self.hatch.get().is_some()
+    }
+
+    /// Does something at the hatch, where there is one; `false` where there is none.
+    pub(super) fn pass(&self, words: Words<'_>) -> bool {
+        self.hatch.get().is_some_and(|pass| pass(words))
     }
 
     /// Whether there is somebody to ask how the terminal gives lines: it is one of this machine.

@@ -12,8 +12,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::capture::Capture;
-use super::intake::Intake;
 pub use super::intake::{Given, LINE_BYTES, line_too_long};
+use super::intake::{Intake, Words};
 pub use super::kept::{Forgotten, Piece};
 pub use super::orders::{Order, ProcessSignal, TerminalSize};
 use super::outlet::Outlet;
@@ -249,6 +249,38 @@ impl Process {
             Some(given) => Ok(given),
             None => self.give_in_turn(bytes, deadline).await,
         }
+    }
+
+    /// Whether it was started with a hatch ([`Tap::with_hatch`]).
+    pub fn has_hatch(&self) -> bool {
+        self.intake.has_hatch()
+    }
+
+    /// Says `said` at its hatch, and has `shown` recorded as if its terminal printed it now; whether it could be said.
+    pub fn pass(&self, shown: &[u8], said: &[u8]) -> bool {
+        self.ended().is_none() && self.intake.pass(Words::Say { shown, said })
+    }
+
+    /// Takes back what was said at its hatch and not heard there; whether there was something.
+    pub fn take_back(&self) -> bool {
+        self.intake.pass(Words::TakeBack)
+    }
+
+    /// The same, and what comes behind it is taken on this thread as by [`Process::give_and_look_on`].
+    pub fn pass_and_look_on(
+        &self,
+        shown: &[u8],
+        said: &[u8],
+        time: Duration,
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> bool {
+        let mut is_said = false;
+        let mut pass = || {
+            is_said = self.pass(shown, said);
+            is_said
+        };
+        self.intake.look_on(&mut pass, time, is_over);
+        is_said
     }
 
     /// `None` where others of its input are before these, or they are more than go at once.

@@ -67,6 +67,15 @@ impl ScreenRecorder {
         self.0.take_raw(bytes, leads);
     }
 
+    /// Takes what was said at the hatch; what is said back.
+    pub(super) fn hear(&self, bytes: &[u8], leads: &dyn Fn() -> bool) -> Vec<u8> {
+        let heard = self.0.state.lock().tap.as_mut().map(|tap| tap.hear(bytes, leads)).unwrap_or_default();
+        self.0.take_raw(&heard.shown, leads);
+        // What it was may be waited for, though nothing is shown of it.
+        self.0.marked.notify_waiters();
+        heard.answer
+    }
+
     /// Whether whoever is handed the output takes more now.
     pub(super) fn has_room(&self) -> bool {
         self.0.later().is_none()

@@ -1,5 +1,5 @@
-//! What a reader sees of a line that was typed at a plain shell: the command, in place of the line that makes such a shell run
-//! it ([`super::shells::evaluated`]).
+//! What a reader sees of a line that was typed for a shell to run another: at a plain shell the command, in place of the line that makes
+//! such a shell run it ([`super::shells::evaluated`]); of one that has bash read elsewhere ([`super::hatch`]) nothing.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,8 @@ pub(super) struct Echo {
 
 #[derive(Debug)]
 struct HeldBack {
-    command: String,
+    /// What is shown in its place.
+    shown: String,
     left: usize,
 }
 
@@ -25,9 +26,14 @@ impl Echo {
     /// The echo that follows is of the line that runs `command`.
     pub(super) fn hold_back(&mut self, command: &str) {
         self.held_back = Some(HeldBack {
-            command: command.replace('\n', "\r\n> "),
+            shown: command.replace('\n', "\r\n> ") + "\r\n",
             left: command.len().saturating_mul(HELD_TIMES).saturating_add(HELD_BYTES),
         });
+    }
+
+    /// The echo that follows is of a line that nobody is to see.
+    pub(super) fn hide(&mut self) {
+        self.held_back = Some(HeldBack { shown: String::new(), left: HELD_BYTES });
     }
 
     /// What is shown of `bytes`, which begin at `position` and hold these marks.
@@ -49,7 +55,7 @@ impl Echo {
         };
         // The mark itself shows nothing, and some of it may have come before.
         let behind = usize::try_from(mark.to.saturating_sub(position)).unwrap_or(usize::MAX).min(bytes.len());
-        let shown = [held_back.command.as_bytes(), b"\r\n", &bytes[behind..]].concat();
+        let shown = [held_back.shown.as_bytes(), &bytes[behind..]].concat();
         self.held_back = None;
         Cow::Owned(shown)
     }

@@ -130,6 +130,12 @@ fn is_stopped(stat: &str) -> bool {
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T'))
 }
 
+/// Whether something that the leader started has not ended.
+#[cfg(target_os = "linux")]
+pub(super) fn has_children(leader: u32) -> bool {
+    !children_of(leader).is_empty()
+}
+
 #[cfg(target_os = "linux")]
 fn children_of(pid: u32) -> Vec<u32> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
@@ -148,6 +154,11 @@ pub(super) fn words_of(leader: u32) -> Vec<u8> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn waits_for_input(_leader: u32) -> Waits {
     Waits::No
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn has_children(_leader: u32) -> bool {
+    true
 }
 
 #[cfg(not(target_os = "linux"))]

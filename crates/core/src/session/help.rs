@@ -50,7 +50,16 @@ impl Hold {
     /// Takes the session, behind a call that is just writing into it; `Busy` while another person has it.
     pub async fn take(session: &Arc<Session>, deadline: &Deadline) -> Result<Self> {
         let _writing = session.writing_turn(deadline).await?;
-        if session.held.0.swap(true, Ordering::AcqRel) { Err(taken(session)) } else { Ok(Self(Arc::clone(session))) }
+        if session.held.0.swap(true, Ordering::AcqRel) {
+            return Err(taken(session));
+        }
+        let hold = Self(Arc::clone(session));
+        if let Some(terminal) = &session.terminal {
+            // They type at a line editor, also behind what runs now.
+            terminal.typist().unread.store(true, Ordering::Release);
+            terminal.leave_hatch(&session.process, deadline).await?;
+        }
+        Ok(hold)
     }
 }
 
@@ -63,6 +72,15 @@ impl Drop for Hold {
 impl Session {
     /// The turn of a call to write into the session; `Busy` while a person has it. While it lasts no person gets it.
     pub async fn turn(&self, deadline: &Deadline) -> Result<tokio::sync::MutexGuard<'_, ()>> {
+        let turn = self.turn_at_hatch(deadline).await?;
+        if let Some(terminal) = &self.terminal {
+            terminal.leave_hatch(&self.process, deadline).await?;
+        }
+        Ok(turn)
+    }
+
+    /// The same for a command that may be handed to a shell at its [hatch](super::hatch).
+    pub(super) async fn turn_at_hatch(&self, deadline: &Deadline) -> Result<tokio::sync::MutexGuard<'_, ()>> {
         let turn = self.writing_turn(deadline).await?;
         self.check_free()?;
         Ok(turn)

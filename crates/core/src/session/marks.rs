@@ -7,6 +7,7 @@ use std::cell::LazyCell;
 use std::collections::VecDeque;
 
 use super::alternate::{Alternate, MODES, of_modes};
+use super::hatch::Hatch;
 use super::typed_line::{Taken, TypedLine};
 use crate::text::ansi::strip;
 
@@ -81,6 +82,8 @@ pub struct Marks {
     is_typed: bool,
     /// The line was typed behind an interrupt.
     is_interrupted: bool,
+    /// Nobody is to see the line that was typed last.
+    is_unseen: bool,
     is_plain: bool,
     /// Output before this position is of nobody's command.
     begin: u64,
@@ -104,6 +107,8 @@ pub struct Marks {
     is_silent: bool,
     /// Somebody waits for the begin of the command that was typed last.
     tells_begin: bool,
+    /// Where bash has its commands from.
+    pub(super) hatch: Hatch,
 }
 
 /// Whether the shell has the terminal, looked up at most once for what is read at once.
@@ -124,6 +129,7 @@ impl Marks {
             ends: 0,
             is_typed: false,
             is_interrupted: false,
+            is_unseen: false,
             is_plain: false,
             begin: 0,
             doubted: None,
@@ -136,6 +142,7 @@ impl Marks {
             editor: (0, 0),
             is_silent: false,
             tells_begin: false,
+            hatch: Hatch::default(),
         }
     }
 
@@ -222,6 +229,11 @@ impl Marks {
                 self.begin = self.position;
                 return;
             }
+            // A command is on its way to the hatch: what is recorded before it is of others.
+            "H" if self.hatch.is_handed() => {
+                self.begins_line();
+                return;
+            }
             // A prompt without a code begins, such as one that expands nothing.
             "A" => {
                 self.redrawn = self.redrawn.or(Some(from).filter(|_| self.shows_a_prompt()));
@@ -236,6 +248,12 @@ impl Marks {
             "P" => Kind::Continuation,
             "C" => Kind::Begin,
             _ => match text.strip_prefix("D;").and_then(ended) {
+                Some((_, number))
+                    if number.is_some() && number != self.number && **leads && self.hatch.has_line_editor() =>
+                {
+                    (self.number, self.redrawn, self.is_typed) = (number, Some(from), false);
+                    return;
+                }
                 Some((_, number)) if number.is_some() && number == self.number && self.shows_a_prompt() => {
                     self.redrawn = Some(from);
                     return;
@@ -290,6 +308,11 @@ impl Marks {
         self.last().is_some_and(|mark| matches!(mark.kind, Kind::Prompt | Kind::Typed | Kind::Redrawn))
     }
 
+    /// Whether a prompt is being drawn in place of the one that was there.
+    pub(super) fn is_being_drawn(&self) -> bool {
+        self.redrawn.is_some()
+    }
+
     fn last_is_end(&self) -> bool {
         self.last().is_some_and(|mark| matches!(mark.kind, Kind::End(_)))
     }
@@ -297,13 +320,23 @@ impl Marks {
     /// Notes that this line is typed behind what was printed until now. What a plain shell is typed is another one, and all
     /// that comes until it has it is taken for its echo.
     pub fn typed(&mut self, line: &str) {
+        self.begins_line();
+        self.line = (!self.is_plain).then(|| TypedLine::new(line, self.position));
+    }
+
+    /// The same for a line that nobody is to see: where it is not drawn whole all that comes until the shell has it is its echo.
+    pub(super) fn typed_unseen(&mut self, line: &str) {
+        self.typed(line);
+        self.is_unseen = true;
+    }
+
+    fn begins_line(&mut self) {
         self.end_echo(self.position);
         self.alternate.give_up();
         self.taken = Taken::Whole;
         (self.is_typed, self.is_interrupted, self.tells_begin) = (true, false, false);
-        (self.doubted, self.redrawn) = (None, None);
+        (self.doubted, self.redrawn, self.is_unseen) = (None, None, false);
         self.remember(Mark { kind: Kind::Typed, from: self.position, to: self.position });
-        self.line = (!self.is_plain).then(|| TypedLine::new(line, self.position));
     }
 
     /// As [`Marks::typed`], where prompts of an interrupt may come before the line is taken: its echo goes on behind them. It is
@@ -366,6 +399,10 @@ impl Marks {
         let is_redrawn = marks.any(|mark| mark.kind == Kind::Redrawn);
         let echo = line.echo(end, is_redrawn);
         let drawn = line.drawn(end, &echo);
+        if self.is_unseen && matches!(drawn, Taken::Part(_) | Taken::Unseen) {
+            self.remember_echo(line.from, vec![(line.from, end)]);
+            return Taken::Whole;
+        }
         self.remember_echo(line.from, echo);
         drawn
     }
@@ -405,6 +442,13 @@ impl Marks {
             Some(Kind::Accepted | Kind::Begin) => self.is_silent = true,
             Some(Kind::Prompt | Kind::Continuation | Kind::Typed | Kind::Redrawn) | None => {}
         }
+    }
+
+    /// Notes that the line that was typed last has not reached the shell, which reads at its prompt.
+    pub(super) fn gives_line_up(&mut self) {
+        self.is_typed = false;
+        self.end_echo(self.position);
+        self.remember(Mark { kind: Kind::Prompt, from: self.position, to: self.position });
     }
 
     /// Has the begin of the command that was typed last be news.

@@ -23,6 +23,7 @@ mod asking;
 pub mod canvas;
 mod echo;
 mod foreground;
+mod hatch;
 mod help;
 pub mod interrupt;
 pub mod keys;

@@ -135,26 +135,14 @@ impl Terminal {
             ShellState::Continuing => return Err(incomplete(&session.id)),
             ShellState::Busy => {}
         }
-        let turn = session.turn(deadline).await?;
-        self.check_editor(session)?;
+        let turn = session.turn_at_hatch(deadline).await?;
         // The first prompt of all tells of no command.
         *self.missed.lock() = self.typed_at().and_then(|_| session.untold_end(self)).map(|end| end.code);
-        self.calm(session, deadline).await?;
-        self.reads(session, deadline).await?;
-        if self.state() != ShellState::AtPrompt {
-            let is_silent = self.marks.lock().is_silent();
-            return match process.ended() {
-                Some(_) => Ok(Ran::ShellEnded),
-                None if is_silent => Err(silent(&session.id)),
-                None => Err(busy(&session.id)),
-            };
-        }
-        let before = self.mark_count();
-        let line = self.line(command);
-        process.check_lines(line.as_bytes())?;
-        self.typed(command);
-        self.spill(process);
-        let is_over = || {
+        let looks_on = self.looks_on() && !time.is_zero();
+        let look_on = looks_on.then_some(LOOK_ON);
+        let mut typed = Instant::now();
+        let mut before = self.mark_count();
+        let is_over = |before: u64| {
             let marks = self.marks.lock();
             // A plain shell asks for the rest of every line that was typed in parts.
             let asks_for_more = !marks.is_plain() && marks.since(before).any(|mark| mark.kind == Kind::Continuation);
@@ -164,23 +152,49 @@ impl Terminal {
                 || asks_for_more
                 || (has_ended && marks.last().is_some_and(|mark| mark.kind == Kind::Prompt))
         };
-        let looks_on = self.looks_on() && !time.is_zero();
-        let typed = Instant::now();
-        if looks_on {
-            process.give_and_look_on(line.as_bytes(), LOOK_ON, &is_over, deadline).await?;
-        } else {
-            process.give(line.as_bytes(), deadline).await?;
+        let is_handed = self.opens_hatch(session, command, deadline).await? && {
+            before = self.mark_count();
+            self.gives(process, before);
+            self.hand_over(process, command, look_on, &|| is_over(before))
+        };
+        if !is_handed {
+            self.leave_hatch(process, deadline).await?;
+            self.check_editor(session)?;
+            self.calm(session, deadline).await?;
+            self.reads(session, deadline).await?;
+            if self.state() != ShellState::AtPrompt {
+                let is_silent = self.marks.lock().is_silent();
+                return match process.ended() {
+                    Some(_) => Ok(Ran::ShellEnded),
+                    None if is_silent => Err(silent(&session.id)),
+                    None => Err(busy(&session.id)),
+                };
+            }
+            before = self.mark_count();
+            typed = Instant::now();
+            let line = self.line(command);
+            process.check_lines(line.as_bytes())?;
+            self.typed(command);
+            self.gives(process, before);
+            match look_on {
+                Some(time) => process.give_and_look_on(line.as_bytes(), time, &|| is_over(before), deadline).await?,
+                None => process.give(line.as_bytes(), deadline).await?,
+            };
+            self.typed_whole();
         }
-        self.typed_whole();
         drop(turn);
+        let is_over = || is_over(before);
         let is_seen = looks_on && is_over();
         let is_over = tokio::select! {
             biased;
             is_over = self.wait(process, time, deadline, is_over) => is_over?,
             () = self.asks(process, before) => return Ok(Ran::Asks),
         };
-        self.is_quick.store(is_seen || !looks_on && is_over && typed.elapsed() < QUICK, Ordering::Relaxed);
+        self.is_quick.store(is_seen || !looks_on && is_over && self.took(typed) < QUICK, Ordering::Relaxed);
         let code = self.ended_since(before);
+        if is_handed && is_over && self.was_not_heard(process) {
+            return Err(interrupted(&session.id));
+        }
         if !is_over && code.is_none() {
             self.begun(process, before, deadline).await?;
             return Ok(if process.ended().is_some() { Ran::ShellEnded } else { Ran::Running });
@@ -250,6 +264,12 @@ impl Terminal {
         self.wait(process, BEGIN, deadline, has_begun).await.map(drop)
     }
 
+    /// Notes that a command is given behind the first `count` marks.
+    fn gives(&self, process: &Process, count: u64) {
+        self.given.store(count + 1, Ordering::Relaxed);
+        self.spill(process);
+    }
+
     /// Whether the next command is looked on from the thread that types it.
     pub(super) fn looks_on(&self) -> bool {
         self.is_quick.load(Ordering::Relaxed) && !self.is_logged
@@ -288,6 +308,15 @@ fn pretended(id: &str) -> Error {
             "The shell of session '{id}' does not read its next line although a prompt was shown: it is at something else, such as \
              a trap, or a program that it waits for showed the prompt, so that how the command before ended is not known either. \
              Look at it with `shell_view`, end it with `shell_kill_process`, or use another id."
+        ),
+    )
+}
+
+fn interrupted(id: &str) -> Error {
+    Error::new(
+        ErrorKind::Busy,
+        format!(
+            "Something interrupted the shell of session '{id}' before it had the command: nothing was run. Call again."
         ),
     )
 }

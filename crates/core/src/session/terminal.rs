@@ -15,6 +15,7 @@ use super::Session;
 use super::ahead::Ahead;
 use super::canvas::Canvas;
 use super::echo::Echo;
+use super::hatch;
 use super::line::Line;
 use super::log::SessionLog;
 use super::marks::{Kind, Mark, Marks, Torn};
@@ -52,6 +53,8 @@ pub struct Terminal {
     spill: Option<(Spill, usize)>,
     /// The variables that the application opened it with.
     environment: BTreeMap<String, String>,
+    /// How many marks there were, and one, when a command was given last.
+    pub(super) given: AtomicU64,
     /// The code of what ended before the command that was typed last, where nobody was told of it.
     pub(super) missed: Mutex<Option<i32>>,
     /// That of the last command that was typed.
@@ -102,7 +105,13 @@ impl Terminal {
         let word = format!("{:016x}", RandomState::new().hash_one(()));
         let is_logged = log.is_some();
         let screen = Canvas::new(size);
-        let marks = Arc::new(Mutex::new(Marks::new(word.clone())));
+        let typist = Typist {
+            marks: Arc::new(Mutex::new(Marks::new(word.clone()))),
+            line: Arc::default(),
+            unread: Arc::default(),
+            interrupted: Arc::default(),
+        };
+        let marks = Arc::clone(&typist.marks);
         let echo = Arc::new(Mutex::new(Echo::default()));
         let tap = screen.tap({
             let (screen, marks, echo) = (Folds(Arc::clone(&screen)), Arc::clone(&marks), Arc::clone(&echo));
@@ -121,12 +130,10 @@ impl Terminal {
                 is_marked
             }
         });
-        let typist = Typist {
-            marks: Arc::clone(&marks),
-            line: Arc::default(),
-            unread: Arc::default(),
-            interrupted: Arc::default(),
-        };
+        let tap = tap.with_hatch({
+            let typist = typist.clone();
+            move |bytes, leads| hatch::heard(&mut typist.marks.lock(), bytes, leads, !typist.has_unread())
+        });
         let terminal = Self {
             number: TERMINALS.fetch_add(1, Ordering::Relaxed),
             screen,
@@ -139,6 +146,7 @@ impl Terminal {
             is_logged,
             spill: None,
             environment: BTreeMap::new(),
+            given: AtomicU64::new(0),
             missed: Mutex::default(),
             overflow: Mutex::default(),
         };
@@ -160,12 +168,12 @@ impl Terminal {
         &self.environment
     }
 
-    /// Has what is forgotten of the output of the command that was just typed go to a file of its own.
+    /// Has what is forgotten of the output from now on go to a file of its own: a command begins.
     pub(super) fn spill(&self, process: &Process) {
         let Some((spill, most)) = &self.spill else { return };
         let overflow = Arc::new(Mutex::new(Some(Overflow::new(Arc::clone(spill), *most))));
         *self.overflow.lock() = Some(Arc::clone(&overflow));
-        let (marks, begin) = (Arc::clone(&self.marks), self.typed_at().unwrap_or(0));
+        let (marks, begin) = (Arc::clone(&self.marks), self.marks.lock().position());
         process.on_forgotten(Box::new(move |position, bytes| {
             let end = position + bytes.len() as u64;
             let from = position.max(begin);
@@ -265,6 +273,11 @@ impl Terminal {
         self.marks.lock().count()
     }
 
+    /// Whether a command was given behind the first `count` marks.
+    pub fn was_given_behind(&self, count: u64) -> bool {
+        self.given.load(Ordering::Relaxed) > count
+    }
+
     /// The parts between two positions that commands printed.
     pub fn printed(&self, from: u64, to: u64) -> Vec<(u64, u64)> {
         self.marks.lock().printed(from, to)
@@ -291,6 +304,13 @@ impl Terminal {
         } else {
             marks.typed(&shells::whole(command));
         }
+    }
+
+    /// Notes that a line is typed now that nobody is to see: of what it shows nothing is, until it begins.
+    pub(super) fn typed_unseen(&self, line: &str) {
+        let mut marks = self.marks.lock();
+        marks.typed_unseen(line);
+        self.echo.lock().hide();
     }
 
     /// As [`Terminal::typed`], where prompts of an interrupt may still come before the shell has the line, which `keys` type.

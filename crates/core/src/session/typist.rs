@@ -27,6 +27,11 @@ pub struct Typist {
 }
 
 impl Typist {
+    /// Whether something was typed that no program may have read, or an interrupt may have taken some of.
+    pub(super) fn has_unread(&self) -> bool {
+        self.unread.load(Ordering::Acquire) || self.interrupted.load(Ordering::Acquire)
+    }
+
     /// What a person typed, as their program or shell reads it; it is to be written next.
     pub fn of_person(&self, typed: Vec<u8>) -> Vec<u8> {
         self.keys(typed, &self.marks.lock())

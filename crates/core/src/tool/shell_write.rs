@@ -339,6 +339,8 @@ impl Tool for ShellWrite {
             }
             let is_at_prompt = state == ShellState::AtPrompt;
             if is_at_prompt {
+                // What ran may have ended meanwhile.
+                terminal.leave_hatch(process, deadline).await?;
                 session.find_thrown_away(terminal).await;
                 if self.text().is_some() {
                     terminal.check_editor(&session)?;
@@ -390,6 +392,8 @@ impl Tool for ShellWrite {
                     terminal.typed_into(self.keys_alone()?);
                 }
             }
+            // What read may have ended before it was typed.
+            terminal.leave_hatch(process, deadline).await?;
             drop(turn);
             let is_ready = || terminal.ended_since(before).is_some() && terminal.state() == ShellState::AtPrompt;
             let settled = settle(process, COLLECT, Some(given), deadline, is_ready).await?;

@@ -174,11 +174,11 @@ impl ShellExec {
         let ran = match terminal.run(session, &self.command, time, &view.call.deadline).await {
             Ok(ran) => ran,
             // It was typed, and goes on: the time of the whole call was over first.
-            Err(stop) if stop.kind() == ErrorKind::Timeout && terminal.mark_count() > before => {
+            Err(stop) if stop.kind() == ErrorKind::Timeout && terminal.was_given_behind(before) => {
                 waited = begun.elapsed().as_millis() as f64 / 1_000.0;
                 Ran::Running
             }
-            Err(stop) if stop.kind() == ErrorKind::Aborted && terminal.mark_count() > before => {
+            Err(stop) if stop.kind() == ErrorKind::Aborted && terminal.was_given_behind(before) => {
                 return Ok(stopped(view, session, terminal).await);
             }
             Err(error) => return Err(error),

@@ -34,6 +34,8 @@ mod exit_watch;
 #[cfg(target_os = "linux")]
 mod flood;
 #[cfg(target_os = "linux")]
+mod hatch;
+#[cfg(target_os = "linux")]
 mod kept;
 mod pipes;
 #[cfg(target_os = "linux")]
@@ -166,6 +168,8 @@ impl CommandRunner {
             with_stdin,
             #[cfg(target_os = "linux")]
             terminal: None,
+            #[cfg(target_os = "linux")]
+            hatch: None,
             #[cfg(target_os = "linux")]
             is_announced: false,
         };

@@ -26,6 +26,7 @@ mod ceilings;
 mod echoes;
 mod ended;
 mod flood;
+mod hatch;
 mod history;
 mod interrupted;
 mod long_lines;

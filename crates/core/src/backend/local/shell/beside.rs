@@ -12,7 +12,7 @@ use super::pipes::{Input, Pipes};
 use super::running::{Ended, Launch, Running};
 use super::{CommandRunner, GRACE, signal_name};
 use crate::backend::capture::Capture;
-use crate::backend::intake::{LineAsker, Looker, Taker};
+use crate::backend::intake::{LineAsker, Looker, Passer, Taker};
 use crate::backend::process::{Driver, Order, Process, ProcessOptions, ProcessSignal, Recorder, TerminalSize, process};
 use crate::backend::{Background, ExecuteOutcome, ExecuteRequest};
 use crate::cancel::CancelToken;
@@ -65,6 +65,10 @@ pub(super) trait Channel: Send {
     }
     /// Tells how it gives lines, if it is a terminal.
     fn line_asker(&self) -> Option<LineAsker> {
+        None
+    }
+    /// Says something at its hatch from any thread while this lives, if it has one.
+    fn passer(&self, _recorder: &Recorder) -> Option<Passer> {
         None
     }
     /// Takes output on any thread while this lives, where that can be done.
@@ -129,6 +133,8 @@ impl CommandRunner {
             #[cfg(target_os = "linux")]
             terminal: None,
             #[cfg(target_os = "linux")]
+            hatch: None,
+            #[cfg(target_os = "linux")]
             is_announced: true,
         };
         let (running, ends) = self.start(launch).await?;
@@ -154,6 +160,9 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
     }
     if let Some(looker) = channel.looker(&recorder) {
         intake.open_to_looks(looker);
+    }
+    if let Some(passer) = channel.passer(&recorder) {
+        intake.open_hatch(passer);
     }
     let mut output_is_open = true;
     let mut input_is_open = true;

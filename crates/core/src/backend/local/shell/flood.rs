@@ -143,7 +143,7 @@ mod tests {
 
     fn screen() -> (Arc<Screen>, OwnedFd) {
         let (master, slave) = raw_pair();
-        (Arc::new(Screen::of(master, None).unwrap()), slave)
+        (Arc::new(Screen::of(master, None, None).unwrap()), slave)
     }
 
     /// Writes all parts, and says so behind each.
@@ -204,7 +204,7 @@ mod tests {
                     Some(()) = tellings.recv() => {}
                 }
             }
-            if matches!(screen.read(|bytes, leads| driver.recorder.take_raw(bytes, leads)), Found::End) {
+            if matches!(screen.read(&driver.recorder.screen()), Found::End) {
                 break;
             }
         }
@@ -218,7 +218,7 @@ mod tests {
     async fn a_flood_is_read_to_the_byte_by_its_task_where_all_places_are_taken() {
         let _places: Vec<Place> = (0..MOST).map(|_| Place::of(&RUNNING).unwrap()).collect();
         let (master, slave) = raw_pair();
-        let mut terminal = Terminal::of(master, None).unwrap();
+        let mut terminal = Terminal::of(master, None, None).unwrap();
         let (tap, seen, readers) = counting();
         let (_process, mut driver) = process(None, ProcessOptions { sink: None, tap: Some(tap) });
         let program = thread::spawn(move || write_parts(&slave, || {}));

@@ -34,6 +34,9 @@ pub(super) struct Launch {
     /// The terminal that it reads and writes instead of pipes; only with a supervisor.
     #[cfg(target_os = "linux")]
     pub(super) terminal: Option<OwnedFd>,
+    /// What it has for error output on a terminal, to make a descriptor of its own of it: the other end of a hatch.
+    #[cfg(target_os = "linux")]
+    pub(super) hatch: Option<OwnedFd>,
     /// Whether its number is asked for.
     #[cfg(target_os = "linux")]
     pub(super) is_announced: bool,

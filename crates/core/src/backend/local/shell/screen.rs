@@ -2,8 +2,11 @@
 //!
 //! What a shell says right behind a line is taken by the thread that typed the line: to wake another thread, and the processor
 //! that it sleeps on, costs more than many commands. A flood of output is taken by a thread of its own. The driver sleeps on
-//! meanwhile. It waits for a set that holds the terminal alone, in which the terminal is switched off for that time; what comes
+//! meanwhile. It waits for a set that holds the terminal and its hatch alone, in which both are switched off for that time; what comes
 //! behind it wakes the driver as ever.
+//!
+//! What is said at the hatch is heard behind all that was printed before: the kernel hands on what is on its way to who reads and finds
+//! nothing.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -15,6 +18,7 @@ use rustix::io::{Errno, ioctl_fionread};
 use rustix::process::Pid;
 use rustix::termios::tcgetpgrp;
 
+use super::hatch::{Hatch, WORDS};
 use super::pipes::READ_BYTES;
 use crate::backend::recorder::ScreenRecorder;
 use crate::error::{Error, Result};
@@ -29,13 +33,17 @@ const FLOOD_BYTES: usize = 16 << 10;
 /// 16 KiB in all: a command that prints more is the driver's.
 const LOOK_BYTES: usize = 16 << 10;
 
+/// 128 KiB that were printed before something was said at the hatch: twice what the kernel holds of a terminal's output.
+const HELD_BYTES: usize = 128 << 10;
+
 /// 30 µs for others that have the processor: the kernel's thread needs a few to carry a line.
 const TURN: Duration = Duration::from_micros(30);
 
 /// Our side of a terminal.
 pub(super) struct Screen {
     pub(super) master: OwnedFd,
-    /// Holds the master alone.
+    hatch: Option<Hatch>,
+    /// Holds the master and the hatch alone.
     set: OwnedFd,
     /// The process that leads the terminal's session, and by its number its group.
     leader: Option<Pid>,
@@ -56,26 +64,30 @@ pub(super) enum Found {
 }
 
 impl Screen {
-    pub(super) fn of(master: OwnedFd, leader: Option<u32>) -> Result<Self> {
+    pub(super) fn of(master: OwnedFd, hatch: Option<Hatch>, leader: Option<u32>) -> Result<Self> {
+        let all = || [Some(master.as_fd()), hatch.as_ref().map(AsFd::as_fd)].into_iter().flatten();
         let set = epoll::create(epoll::CreateFlags::CLOEXEC)
-            .and_then(|set| epoll::add(&set, &master, data(), epoll::EventFlags::IN).map(|()| set))
+            .and_then(|set| {
+                all().try_for_each(|one| epoll::add(&set, one, data(), epoll::EventFlags::IN))?;
+                Ok(set)
+            })
             .map_err(|_| Error::internal("A terminal cannot be waited on."))?;
         let leader = leader.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-        Ok(Self { master, set, leader, buffer: Mutex::new(vec![0; READ_BYTES]), looking: Mutex::new(()) })
+        Ok(Self { master, hatch, set, leader, buffer: Mutex::new(vec![0; READ_BYTES]), looking: Mutex::new(()) })
     }
 
     /// As [`Screen::read`], where nobody looks on: else what is there is theirs, who wait until more comes, and what they leave
     /// wakes the driver again.
-    pub(super) fn read_unless_looked_on(&self, record: impl FnOnce(&[u8], &dyn Fn() -> bool)) -> Found {
-        if self.looking.is_locked() { Found::Rest(0) } else { self.read(record) }
+    pub(super) fn read_unless_looked_on(&self, recorder: &ScreenRecorder) -> Found {
+        if self.looking.is_locked() { Found::Rest(0) } else { self.read(recorder) }
     }
 
-    /// Reads what is there and records it; at most as much as the buffer holds.
-    pub(super) fn read(&self, record: impl FnOnce(&[u8], &dyn Fn() -> bool)) -> Found {
-        self.read_into(&mut self.buffer.lock(), record)
+    /// Reads what is there and records it; at most as much as the buffer holds. Behind the rest it hears what was said at the hatch.
+    pub(super) fn read(&self, recorder: &ScreenRecorder) -> Found {
+        self.read_into(&mut self.buffer.lock(), recorder)
     }
 
-    fn read_into(&self, buffer: &mut [u8], record: impl FnOnce(&[u8], &dyn Fn() -> bool)) -> Found {
+    fn read_into(&self, buffer: &mut [u8], recorder: &ScreenRecorder) -> Found {
         // Fills the buffer before anybody is told: the kernel gives 4 KiB at a time.
         let (mut filled, mut escapes) = (0, 0);
         let end = loop {
@@ -91,8 +103,53 @@ impl Screen {
                 break Found::Bytes(filled);
             }
         };
-        self.record(&buffer[..filled], record);
+        self.record(&buffer[..filled], recorder);
+        if let Found::Rest(_) = end {
+            self.hear(buffer, recorder);
+        }
         end
+    }
+
+    /// Hears what was said at the hatch, behind what was printed before.
+    fn hear(&self, buffer: &mut [u8], recorder: &ScreenRecorder) {
+        let Some(hatch) = &self.hatch else { return };
+        let mut words = [0; WORDS];
+        while let Some(count) = hatch.hear(&mut words) {
+            let mut before = 0;
+            while before < HELD_BYTES
+                && let Found::Bytes(count) = self.read_once(buffer)
+            {
+                self.record(&buffer[..count], recorder);
+                before += count;
+            }
+            let answer = recorder.hear(&words[..count], &self.leads());
+            if !answer.is_empty() {
+                hatch.say(&answer);
+            }
+        }
+    }
+
+    /// Says this at the hatch, and records the other as if the terminal printed it now; whether it could be said.
+    pub(super) fn pass(&self, shown: &[u8], said: &[u8], recorder: &ScreenRecorder) -> bool {
+        let Some(hatch) = &self.hatch else { return false };
+        let mut buffer = self.buffer.lock();
+        self.read_into(&mut buffer, recorder);
+        // Nothing of what it brings is read before the buffer is free.
+        let is_said = hatch.say(said);
+        if is_said {
+            recorder.take_raw(shown, &self.leads());
+        }
+        is_said
+    }
+
+    /// Takes back what was said at the hatch and not heard there; whether there was something.
+    pub(super) fn take_back(&self) -> bool {
+        self.hatch.as_ref().is_some_and(Hatch::take_back)
+    }
+
+    /// Whether there is a hatch.
+    pub(super) fn has_hatch(&self) -> bool {
+        self.hatch.is_some()
     }
 
     fn read_once(&self, buffer: &mut [u8]) -> Found {
@@ -107,12 +164,15 @@ impl Screen {
         }
     }
 
-    fn record(&self, bytes: &[u8], record: impl FnOnce(&[u8], &dyn Fn() -> bool)) {
+    fn record(&self, bytes: &[u8], recorder: &ScreenRecorder) {
         if !bytes.is_empty() {
-            // Whoever has the terminal the kernel knows, whatever programs print.
-            let leads = || self.leader.is_some() && tcgetpgrp(&self.master).ok() == self.leader;
-            record(bytes, &leads);
+            recorder.take_raw(bytes, &self.leads());
         }
+    }
+
+    /// Whether the leader has the terminal. That the kernel knows, whatever programs print.
+    fn leads(&self) -> impl Fn() -> bool + '_ {
+        || self.leader.is_some() && tcgetpgrp(&self.master).ok() == self.leader
     }
 
     /// Takes what comes on this thread behind what `begin` begins, where it says that it did, until `is_over`, at most for `time`.
@@ -147,15 +207,14 @@ impl Screen {
             let mut buffer = self.buffer.lock();
             let found = self.read_once(&mut buffer[..FLOOD_BYTES]);
             if let Found::Bytes(count) = found {
-                self.record(&buffer[..count], |bytes, leads| recorder.take_raw(bytes, leads));
+                self.record(&buffer[..count], recorder);
             }
             drop(buffer);
             match found {
                 Found::Bytes(_) => {}
                 Found::Rest(_) => {
-                    let mut master = [PollFd::new(&self.master, PollFlags::IN)];
-                    // A wait that was interrupted is no pause.
-                    if poll(&mut master, pause.as_ref()) == Ok(0) {
+                    // A wait that was interrupted is no pause, and what is said at the hatch ends a flood.
+                    if self.poll(pause.as_ref()) == Ok(0) || self.has_words() {
                         break;
                     }
                 }
@@ -172,7 +231,7 @@ impl Screen {
         loop {
             // The driver may still be at what came before.
             if let Some(mut buffer) = self.buffer.try_lock() {
-                let found = self.read_into(&mut buffer[..GLANCE_BYTES], |bytes, leads| recorder.take_raw(bytes, leads));
+                let found = self.read_into(&mut buffer[..GLANCE_BYTES], recorder);
                 match found {
                     Found::End => return,
                     Found::Bytes(count) | Found::Rest(count) => taken += count,
@@ -195,7 +254,7 @@ impl Screen {
         let mut turn = begin;
         loop {
             match ioctl_fionread(&self.master) {
-                Ok(0) if !is_over() => {}
+                Ok(0) if !is_over() && !self.has_words() => {}
                 Ok(_) => return,
                 Err(_) => break,
             }
@@ -209,8 +268,28 @@ impl Screen {
             }
             turn = now;
         }
-        let mut master = [PollFd::new(&self.master, PollFlags::IN)];
-        let _ = poll(&mut master, Timespec::try_from(time.saturating_sub(begin.elapsed())).ok().as_ref());
+        let _ = self.poll(Timespec::try_from(time.saturating_sub(begin.elapsed())).ok().as_ref());
+    }
+
+    /// Waits for output or for what is said at the hatch.
+    fn poll(&self, time: Option<&Timespec>) -> rustix::io::Result<usize> {
+        let master = PollFd::new(&self.master, PollFlags::IN);
+        match &self.hatch {
+            Some(hatch) => poll(&mut [master, PollFd::new(hatch, PollFlags::IN)], time),
+            None => poll(&mut [master], time),
+        }
+    }
+
+    fn has_words(&self) -> bool {
+        self.hatch.as_ref().is_some_and(Hatch::has_words)
+    }
+
+    /// Has the driver woken by the terminal and the hatch, or not.
+    fn switch(&self, events: epoll::EventFlags) {
+        let _ = epoll::modify(&self.set, &self.master, data(), events);
+        if let Some(hatch) = &self.hatch {
+            let _ = epoll::modify(&self.set, hatch, data(), events);
+        }
     }
 }
 
@@ -219,15 +298,15 @@ fn escapes_in(bytes: &[u8]) -> usize {
     memchr::memchr(ESCAPE, bytes).map_or(0, |first| memchr::memchr_iter(ESCAPE, &bytes[first..]).count())
 }
 
-/// While it lives the terminal is switched off in its set.
+/// While it lives the terminal and its hatch are switched off in their set.
 struct Off<'a>(&'a Screen);
 
 impl<'a> Off<'a> {
     /// Where that fails the driver wakes too, and finds what is left to it.
     fn of(screen: &'a Screen) -> Self {
-        let _ = epoll::modify(&screen.set, &screen.master, data(), epoll::EventFlags::empty());
+        screen.switch(epoll::EventFlags::empty());
         // What made it ready before is forgotten only where somebody asks: else nothing would make it ready anew.
-        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: data() }];
+        let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: data() }; 2];
         let _ = epoll::wait(&screen.set, &mut events, Some(&Timespec::default()));
         Self(screen)
     }
@@ -236,7 +315,7 @@ impl<'a> Off<'a> {
 impl Drop for Off<'_> {
     /// What is there by now wakes the driver at once.
     fn drop(&mut self) {
-        let _ = epoll::modify(&self.0.set, &self.0.master, data(), epoll::EventFlags::IN);
+        self.0.switch(epoll::EventFlags::IN);
     }
 }
 

@@ -63,7 +63,10 @@ impl Supervisors {
         let piped = if launch.terminal.is_some() { None } else { Some(pipes(launch.with_stdin)?) };
         let mut beside = vec![launch.directory.as_fd()];
         match (&launch.terminal, &piped) {
-            (Some(terminal), _) => beside.extend([terminal.as_fd(); 3]),
+            (Some(terminal), _) => {
+                let errors = launch.hatch.as_ref().unwrap_or(terminal);
+                beside.extend([terminal.as_fd(), errors.as_fd(), terminal.as_fd()]);
+            }
             (None, Some((_, theirs))) => {
                 beside.extend([theirs.stdout.as_fd(), theirs.stderr.as_fd()]);
                 beside.extend(theirs.stdin.as_ref().map(AsFd::as_fd));

@@ -15,11 +15,12 @@ use tokio::io::unix::AsyncFd;
 
 use super::beside::Channel;
 use super::flood::{Flood, Pace};
+use super::hatch::{self, Hatch};
 use super::room::{Room, watched};
 use super::running::{Launch, Running};
 use super::screen::{Found, Screen, Watched};
 use super::{CommandRunner, PROCESSES};
-use crate::backend::intake::{LINE_BYTES, LineAsker, LineForm, Looker, Taker};
+use crate::backend::intake::{LINE_BYTES, LineAsker, LineForm, Looker, Passer, Taker, Words};
 use crate::backend::process::{Process, ProcessOptions, Recorder, TerminalSize, process};
 use crate::backend::{Background, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result};
@@ -50,12 +51,19 @@ impl CommandRunner {
                 "Terminals need the supervisor program, which this backend does not have.",
             ));
         };
-        let command = request.command.unwrap_or_else(|| INTERACTIVE_SHELL.to_owned());
+        let mut command = request.command.unwrap_or_else(|| INTERACTIVE_SHELL.to_owned());
         let mut limits = request.limits.within(self.limits);
         self.check(&command, limits, Background::End)?;
         let place = self.beside.place()?;
         let (master, slave) = pair(request.size)
             .map_err(|_| Error::new(ErrorKind::Io, "No terminal could be opened: the system has no more of them."))?;
+        // Without one the command is started as in a backend that has none.
+        let hatch = request.tap.as_ref().filter(|tap| tap.has_hatch()).and_then(|_| Hatch::new().ok());
+        let theirs = hatch.as_ref().and_then(|hatch| hatch.theirs().ok());
+        let hatch = hatch.filter(|_| theirs.is_some());
+        if hatch.is_some() {
+            command.insert_str(0, hatch::BEGIN);
+        }
         let own = TERMINAL_ENVIRONMENT.map(|(name, value)| (name.to_owned(), value.to_owned()));
         limits.processes.get_or_insert(PROCESSES);
         let launch = Launch {
@@ -66,13 +74,14 @@ impl CommandRunner {
             background: Background::End,
             with_stdin: true,
             terminal: Some(slave),
+            hatch: theirs,
             is_announced: true,
         };
         let (command, _) = supervision.supervisors.start(&launch).await?;
-        // Ours of the slave's descriptors closes here.
+        // Ours of the descriptors of the other sides close here.
         drop(launch);
         let running = Running::Supervised(command.started().await?);
-        let terminal = Terminal::of(master, running.pid())?;
+        let terminal = Terminal::of(master, hatch, running.pid())?;
         let (process, driver) = process(None, ProcessOptions { sink: None, tap: request.tap });
         place.spawn(running, terminal, driver);
         Ok(process)
@@ -108,15 +117,11 @@ pub(super) struct Terminal {
 }
 
 impl Terminal {
-    pub(super) fn of(master: OwnedFd, leader: Option<u32>) -> Result<Self> {
-        let screen = Arc::new(Screen::of(master, leader)?);
+    pub(super) fn of(master: OwnedFd, hatch: Option<Hatch>, leader: Option<u32>) -> Result<Self> {
+        let screen = Arc::new(Screen::of(master, hatch, leader)?);
         let watched = watched(Watched(Arc::clone(&screen)), Interest::READABLE)
             .ok_or_else(|| Error::internal("A terminal cannot be waited on."))?;
         Ok(Self { screen, has_more: false, pace: Pace::new(), watched, input: Vec::new(), written: 0, room: None })
-    }
-
-    fn read(&self, recorder: &Recorder) -> Found {
-        self.screen.read(|bytes, leads| recorder.take_raw(bytes, leads))
     }
 
     /// Writes what the terminal takes.
@@ -203,7 +208,7 @@ impl Channel for Terminal {
             }
             let mut turn = 0;
             while self.has_more && recorder.has_room() {
-                let found = self.screen.read_unless_looked_on(|bytes, leads| recorder.take_raw(bytes, leads));
+                let found = self.screen.read_unless_looked_on(&recorder.screen());
                 if let Found::Bytes(count) | Found::Rest(count) = found {
                     turn += count;
                     self.pace.took(count);
@@ -226,7 +231,7 @@ impl Channel for Terminal {
 
     fn drain(&mut self, recorder: &mut Recorder) {
         // With all of its processes gone the other side is closed: the end comes, after every byte.
-        while let Found::Bytes(_) | Found::Rest(1..) = self.read(recorder) {}
+        while let Found::Bytes(_) | Found::Rest(1..) = self.screen.read(&recorder.screen()) {}
     }
 
     fn wants_input(&self) -> bool {
@@ -258,6 +263,19 @@ impl Channel for Terminal {
     fn line_asker(&self) -> Option<LineAsker> {
         let screen = Arc::downgrade(&self.screen);
         Some(Box::new(move || line_form(&screen.upgrade()?.master)))
+    }
+
+    fn passer(&self, recorder: &Recorder) -> Option<Passer> {
+        if !self.screen.has_hatch() {
+            return None;
+        }
+        let (screen, recorder) = (Arc::downgrade(&self.screen), recorder.screen());
+        Some(Box::new(move |words| {
+            screen.upgrade().is_some_and(|screen| match words {
+                Words::Say { shown, said } => screen.pass(shown, said, &recorder),
+                Words::TakeBack => screen.take_back(),
+            })
+        }))
     }
 
     fn looker(&self, recorder: &Recorder) -> Option<Looker> {
@@ -297,7 +315,7 @@ mod tests {
         modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
         tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
         let (process, driver) = process(None, ProcessOptions::default());
-        (Terminal::of(master, None).unwrap(), slave, process, driver)
+        (Terminal::of(master, None, None).unwrap(), slave, process, driver)
     }
 
     /// Each key that a line editor took woke the runtime, which cost more than the command that was typed.

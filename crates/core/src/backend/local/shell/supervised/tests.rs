@@ -384,6 +384,7 @@ async fn the_pipes_of_a_command_close_no_sooner_than_its_end_is_told() {
         background: Background::End,
         with_stdin: true,
         terminal: None,
+        hatch: None,
         is_announced: false,
     };
     let (mut command, ends) = Supervisors::new(program()).start(&launch).await.unwrap();

@@ -273,6 +273,7 @@ async fn a_terminal_gets_a_shell_that_stood_by() {
         background: Background::End,
         with_stdin: false,
         terminal: Some(theirs),
+        hatch: None,
         is_announced: true,
     };
     let (command, _) = runner.supervision.as_ref().unwrap().supervisors.start(&launch).await.unwrap();

@@ -1,0 +1,467 @@
+//! Commands that are handed to a session's bash and not typed: a line editor draws each character and sets the terminal twice, which
+//! takes several times as long as what a small command does.
+//!
+//! A line that is typed once has bash read at its [hatch](crate::backend::tap::Tap::with_hatch) in a loop: a number, and so many characters,
+//! which it evaluates and says how that ended. Its terminal is for programs alone meanwhile. What a line editor would have shown is
+//! recorded here, with the same marks, so that nobody else has to know; and whoever types has the line editor back first, as has every
+//! command of which [something](fits) might be otherwise in such a loop. What interrupts a command, stops it, changes the prompt or begins
+//! a job ends the loop by itself.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::Session;
+use super::foreground::{has_children, may_prompt};
+use super::marks::Marks;
+use super::running::{BEGIN, LOOK};
+use super::shells::{handed, pasted, serve, whole};
+use super::terminal::{ShellState, Terminal};
+use crate::backend::process::Process;
+use crate::backend::tap::Heard;
+use crate::cancel::Deadline;
+use crate::error::Result;
+
+/// What takes the prompt back that was shown for it, before it shows its own.
+const TAKE_BACK: &[u8] = b"\r\x1b[K";
+/// 8 commands are typed where bash would not read at its hatch, before it is asked again.
+const REFUSED: u32 = 8;
+/// 64 bytes of a word that has not ended: more is none.
+const WORD_BYTES: usize = 64;
+
+/// Words of commands that say, change or see something else in a loop, or end it.
+const TYPED_WORDS: [&str; 22] = [
+    "_", "alias", "bg", "bind", "break", "continue", "disown", "enable", "exec", "fc", "fg", "history", "jobs",
+    "return", "set", "shopt", "suspend", "trap", "unalias", "unset", "wait", "TMOUT",
+];
+const TYPED_BEGINS: [&str; 8] = ["BASH", "COMP", "HIST", "LINENO", "PIPESTATUS", "PROMPT", "PS", "_gloveport"];
+/// Words behind which a command may go on for more than a line.
+const GOING_ON: [&str; 10] = ["[[", "case", "coproc", "for", "function", "if", "select", "until", "while", "{"];
+
+/// What is known of it.
+#[derive(Debug, Default)]
+pub(super) struct Hatch {
+    state: State,
+    /// What was said of a word that has not ended.
+    said: Vec<u8>,
+    /// The prompt that bash would show.
+    prompt: String,
+    /// With it comes all that is said to it.
+    secret: String,
+    /// How many commands are typed before it is asked again.
+    refused: u32,
+    /// Whether the last command fitted: one alone is typed sooner.
+    has_fitted: bool,
+    /// When it was said last that a command had ended.
+    told: Option<Instant>,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Bash reads in its line editor, or runs what was typed there.
+    #[default]
+    Closed,
+    /// The line is typed that has it read at the hatch.
+    Opening,
+    /// It reads there.
+    Open,
+    /// It has a command from there.
+    Handed,
+    /// It is told to leave the loop.
+    Closing,
+}
+
+impl Hatch {
+    /// Takes what bash said; tells what is shown for it and said back. `leads` tells whether it has the terminal, and no command of it, whose
+    /// end is believed then alone; `is_alone` is where nothing was typed that it may find in its line editor.
+    fn hear(&mut self, bytes: &[u8], word: &str, leads: &dyn Fn() -> bool, is_alone: bool) -> Heard {
+        let mut heard = Heard::default();
+        for byte in bytes {
+            if *byte != b'\n' {
+                self.said.push(*byte);
+                self.said.truncate(WORD_BYTES);
+                continue;
+            }
+            let said = String::from_utf8(std::mem::take(&mut self.said)).unwrap_or_default();
+            match (self.state, said.strip_prefix('P'), said.parse::<i32>()) {
+                (State::Opening | State::Closed, Some(is_root), _) => {
+                    self.state = State::Opening;
+                    self.prompt = if is_root == "1" { "# " } else { "$ " }.to_owned();
+                }
+                (State::Opening, None, Ok(_)) if !self.prompt.is_empty() => {
+                    self.state = State::Open;
+                    heard.shown = format!("\x1b]133;B;{word}\x07").into_bytes();
+                }
+                (State::Handed, None, Ok(code)) if is_alone && leads() => {
+                    (self.state, self.told) = (State::Open, Some(Instant::now()));
+                    let prompt = &self.prompt;
+                    heard.shown = format!("\x1b]133;D;{code};{word}\x07{prompt}\x1b]133;B;{word}\x07").into_bytes();
+                }
+                // What runs in a shell below it can say so too.
+                (State::Handed, None, Ok(_)) if !leads() => {}
+                // Its line editor is to find what was typed, and says how the command ended.
+                (State::Handed, None, Ok(_)) => heard.answer = handed("", &self.secret).into_bytes(),
+                // Nobody asked.
+                (_, _, _) => {}
+            }
+        }
+        heard
+    }
+
+    /// Notes that it is asked to read there. An end is believed behind the prompt that it says first.
+    fn opens(&mut self) {
+        self.state = State::Opening;
+        self.prompt.clear();
+        self.secret = format!("{:016x}", RandomState::new().hash_one(()));
+    }
+
+    /// Notes that bash shows a prompt in its line editor; whether that takes the place of one that was shown for it.
+    pub(super) fn has_line_editor(&mut self) -> bool {
+        let before = std::mem::take(&mut self.state);
+        if before == State::Opening {
+            self.refused = REFUSED;
+        }
+        matches!(before, State::Opening | State::Closing)
+    }
+
+    /// Whether a command is on its way there.
+    pub(super) fn is_handed(&self) -> bool {
+        self.state == State::Handed
+    }
+
+    /// Whether bash is to be asked to read there for a command that fits, or not.
+    fn opens_for(&mut self, fits: bool) -> bool {
+        let opens = self.state == State::Closed && fits && self.has_fitted && self.refused == 0;
+        self.refused = self.refused.saturating_sub(1);
+        self.has_fitted = fits;
+        opens
+    }
+}
+
+impl Terminal {
+    /// Whether bash reads at its hatch for this command; it is asked to where that is worth it, and to leave where the command does not fit.
+    /// In a turn of writing.
+    pub(super) async fn opens_hatch(&self, session: &Session, command: &str, deadline: &Deadline) -> Result<bool> {
+        let process = &session.process;
+        self.settle_hatch(process).await?;
+        let fits = process.has_hatch() && !self.typist.has_unread() && fits(command);
+        let (is_open, opens) = {
+            let mut marks = self.marks.lock();
+            (marks.hatch.state == State::Open && fits, !marks.is_plain() && marks.hatch.opens_for(fits))
+        };
+        if is_open {
+            return Ok(true);
+        }
+        self.leave_hatch(process, deadline).await?;
+        if !opens || process.leader().is_none_or(has_children) {
+            return Ok(false);
+        }
+        self.reads(session, deadline).await?;
+        if self.state() != ShellState::AtPrompt {
+            return Ok(false);
+        }
+        self.marks.lock().hatch.opens();
+        process.take_back();
+        let line = {
+            let marks = self.marks.lock();
+            serve(marks.word(), &marks.hatch.secret)
+        };
+        self.typed_unseen(&line);
+        process.give(pasted(&line).as_bytes(), deadline).await?;
+        self.settle_hatch(process).await?;
+        deadline.check()?;
+        Ok(self.marks.lock().hatch.state == State::Open)
+    }
+
+    /// Waits until bash has come to its hatch or to its line editor, where it is on its way. Whoever stops a call cannot stop that.
+    async fn settle_hatch(&self, process: &Process) -> Result<()> {
+        let is_settled = || {
+            let marks = self.marks.lock();
+            !matches!(marks.hatch.state, State::Opening | State::Closing) && !marks.is_being_drawn()
+        };
+        let give_up = Instant::now() + BEGIN;
+        let mut seen = None;
+        while !is_settled() && Instant::now() < give_up && process.ended().is_none() {
+            if self.wait(process, LOOK, &Deadline::default(), is_settled).await? {
+                break;
+            }
+            // Where another program took a part of what was typed, bash goes on reading in its line editor.
+            let now = process.leader().is_some_and(may_prompt).then(|| process.position());
+            if now.is_some() && now == seen {
+                let mut marks = self.marks.lock();
+                marks.hatch.has_line_editor();
+                marks.gives_line_up();
+                self.typist.unread.store(true, Ordering::Release);
+            }
+            seen = now;
+        }
+        Ok(())
+    }
+
+    /// Hands it to bash, which reads at its hatch; whether it could. What comes behind it is taken on this thread for that time.
+    pub(super) fn hand_over(
+        &self,
+        process: &Process,
+        command: &str,
+        look_on: Option<Duration>,
+        is_over: &(dyn Fn() -> bool + Sync),
+    ) -> bool {
+        let (shown, said) = {
+            let mut marks = self.marks.lock();
+            marks.hatch.state = State::Handed;
+            let word = marks.word();
+            let shown = format!("\x1b]133;H;{word}\x07{}\r\n\x1b]133;C;{word}\x07", whole(command));
+            (shown, handed(command, &marks.hatch.secret))
+        };
+        let is_handed = match look_on {
+            Some(time) => process.pass_and_look_on(shown.as_bytes(), said.as_bytes(), time, is_over),
+            None => process.pass(shown.as_bytes(), said.as_bytes()),
+        };
+        if !is_handed {
+            self.marks.lock().hatch.state = State::Closing;
+        }
+        is_handed
+    }
+
+    /// Whether bash had not come to the command that was handed over when it showed a prompt in its line editor: something else had
+    /// interrupted it. Nothing runs then.
+    pub(super) fn was_not_heard(&self, process: &Process) -> bool {
+        self.marks.lock().hatch.state == State::Closed && process.take_back()
+    }
+
+    /// How long a command took that was given at that time and has ended: whoever waits for it wakes later than its end was told.
+    pub(super) fn took(&self, given: Instant) -> Duration {
+        let told = self.marks.lock().hatch.told.filter(|told| *told >= given);
+        told.map_or_else(|| given.elapsed(), |told| told - given)
+    }
+
+    /// Has bash read in its line editor again, where it waits for a command at its hatch.
+    pub(crate) async fn leave_hatch(&self, process: &Process, deadline: &Deadline) -> Result<()> {
+        let leave = {
+            let mut marks = self.marks.lock();
+            (marks.hatch.state == State::Open).then(|| {
+                marks.hatch.state = State::Closing;
+                handed("", &marks.hatch.secret)
+            })
+        };
+        if let Some(leave) = leave {
+            process.pass(TAKE_BACK, leave.as_bytes());
+        }
+        self.settle_hatch(process).await?;
+        deadline.check()
+    }
+}
+
+#[cfg(test)]
+impl Terminal {
+    /// Whether bash waits for a command at its hatch.
+    pub(super) fn is_at_hatch(&self) -> bool {
+        self.marks.lock().hatch.state == State::Open
+    }
+}
+
+/// What is heard at the hatch of a terminal with these marks.
+pub(super) fn heard(marks: &mut Marks, bytes: &[u8], leads: &dyn Fn() -> bool, is_alone: bool) -> Heard {
+    let word = marks.word().to_owned();
+    marks.hatch.hear(bytes, &word, leads, is_alone)
+}
+
+/// Whether a command means the same in the loop as at a prompt, and is whole for sure.
+fn fits(command: &str) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n');
+    if !command.bytes().all(is_plain) || command.trim().is_empty() {
+        return false;
+    }
+    let mut words = command.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let is_typed = |word: &str| TYPED_WORDS.contains(&word) || TYPED_BEGINS.iter().any(|begin| word.starts_with(begin));
+    !words.any(is_typed) && (command.contains('\n') || is_whole(command))
+}
+
+/// Whether a line is whole for sure, and no job of it goes on behind it: of one that is not sure it is not. Of several lines all is
+/// evaluated wherever they are run.
+fn is_whole(line: &str) -> bool {
+    let mut words = line.split([' ', '\t', ';', '&', '|', '(', ')', '<', '>', '`']);
+    if words.any(|word| GOING_ON.contains(&word)) || ["<<", "$'", "$[", "$\""].iter().any(|part| line.contains(part)) {
+        return false;
+    }
+    let bytes = line.as_bytes();
+    let next = |at: usize| bytes.get(at + 1).copied();
+    // What closes what is open.
+    let mut open: Vec<u8> = Vec::new();
+    let (mut at, mut before, mut goes_on) = (0, b' ', false);
+    while let Some(byte) = bytes.get(at).copied() {
+        let is_quoted = open.last() == Some(&b'"');
+        let is_pipe = byte == b'|' && !is_quoted;
+        match byte {
+            b'\\' => {
+                at += 1;
+                if at == bytes.len() {
+                    return false;
+                }
+            }
+            b'\'' if !is_quoted => match memchr::memchr(b'\'', &bytes[at + 1..]) {
+                Some(length) => at += length + 1,
+                None => return false,
+            },
+            b'"' | b'`' if open.last() == Some(&byte) => drop(open.pop()),
+            b'`' if open.contains(&b'`') => return false,
+            b'"' | b'`' => open.push(byte),
+            b'(' if !is_quoted || before == b'$' => open.push(b')'),
+            b'{' if before == b'$' => open.push(b'}'),
+            // A function begins, or nothing is in it.
+            b')' if before == b'(' => return false,
+            b')' | b'}' if open.last() == Some(&byte) => drop(open.pop()),
+            b')' if !is_quoted => return false,
+            // A comment: what is behind it closes nothing.
+            b'#' if !is_quoted && matches!(before, b' ' | b'\t' | b';' | b'&' | b'|' | b'(' | b')' | b'`') => {
+                return false;
+            }
+            b'&' if !is_quoted && next(at) == Some(b'&') => {
+                at += 1;
+                goes_on = true;
+            }
+            b'&' if !is_quoted && next(at) != Some(b'>') && !matches!(before, b'>' | b'<' | b'|') => return false,
+            _ => {}
+        }
+        let is_blank = matches!(byte, b' ' | b'\t');
+        goes_on = is_pipe || goes_on && (is_blank || byte == b'&');
+        if !is_blank || before != b'(' {
+            before = byte;
+        }
+        at += 1;
+    }
+    open.is_empty() && !goes_on
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_command_fits_that_is_whole_for_sure_and_means_the_same_in_a_loop() {
+        for command in [
+            "true",
+            "cd a && make -j4; echo \"$x $(date +%s) `id -u`\" | tee out >&2",
+            "echo 'it''s' \"${a:-b c}\" $((1 + 2)) a\\ b 2>&1 &>all",
+            "( cd a; ls ) || x=(1 2)",
+            "for i in 1 2\ndo\n\techo $i\ndone",
+        ] {
+            assert!(fits(command), "{command}");
+        }
+        for command in [
+            "",
+            " ",
+            "if true",
+            "if true; then echo; fi",
+            "echo 'a",
+            "echo \"a",
+            "echo `a",
+            "echo $(a",
+            "echo ${a",
+            "true &&",
+            "true | ",
+            "true |&",
+            "echo a\\",
+            "cat << E",
+            "f()",
+            "f ( )",
+            "f() { true; }",
+            "true # it's",
+            "(true # )",
+            "a=$'\\''",
+            "[[ a",
+            "sleep 9 &",
+            "sleep 9 & true",
+            "echo é",
+            "echo \u{1b}",
+            "sort <<< text",
+            "trap x EXIT",
+            "echo $_",
+            "echo ${PIPESTATUS[0]}",
+            "PS1=x",
+            "set -x",
+            "history",
+            "fg",
+            "_gloveport=1",
+            ")",
+            "a )",
+            "exec 2>/dev/null",
+            "a; history\nb",
+        ] {
+            assert!(!fits(command), "{command}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1000))]
+        #[test]
+        fn bash_wants_no_more_of_a_line_that_is_whole(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "a", " ", "'", "\"", "`", "$(", "(", ")", "${", "}", "$((", "))", "|", "&&", "||", ";", "\\", "#", " # ", "<", ">", "&", "{", "=(", "x", "$", "!",
+                "<<<", ">&", "1",
+            ]), 1..14)
+        ) {
+            let line = parts.concat();
+            if is_whole(&line) {
+                let told = Command::new("/bin/bash").args(["-n", "-c", &line]).output().unwrap();
+                let said = String::from_utf8_lossy(&told.stderr);
+                prop_assert!(!said.contains("unexpected end of file") && !said.contains("unexpected EOF"), "{line}: {said}");
+            }
+        }
+    }
+
+    fn hatch(state: State) -> Hatch {
+        Hatch { state, prompt: "$ ".into(), secret: "secret".into(), ..Hatch::default() }
+    }
+
+    #[test]
+    fn what_bash_says_is_heard_however_it_comes_and_an_end_only_while_it_has_the_terminal() {
+        let end = "\x1b]133;D;7;w\x07$ \x1b]133;B;w\x07";
+        let leave = format!("secret00000{}", " ".repeat(53));
+        assert_eq!(Hatch { state: State::Opening, ..Hatch::default() }.hear(b"0\n", "w", &|| true, true).shown, b"");
+        for (state, said, leads, is_alone, shown, answer, then) in [
+            (State::Opening, "P0\n0\n", true, true, "\x1b]133;B;w\x07", "", State::Open),
+            (State::Closed, "P1\n", true, true, "", "", State::Opening),
+            (State::Closed, "7\n", true, true, "", "", State::Closed),
+            (State::Handed, "7\n", true, true, end, "", State::Open),
+            (State::Handed, "7\n", false, true, "", "", State::Handed),
+            (State::Handed, "7\n", false, false, "", "", State::Handed),
+            (State::Handed, "7\n", true, false, "", &leave, State::Handed),
+            (State::Handed, "seven\n", true, true, "", "", State::Handed),
+            (State::Handed, "7\n8\n", true, true, end, "", State::Open),
+            (State::Open, "7\n", true, true, "", "", State::Open),
+        ] {
+            for size in 1..=said.len() {
+                let mut hatch = hatch(state);
+                let (mut all, mut answers) = (Vec::new(), Vec::new());
+                for bytes in said.as_bytes().chunks(size) {
+                    let Heard { shown, answer } = hatch.hear(bytes, "w", &|| leads, is_alone);
+                    all.extend(shown);
+                    answers.extend(answer);
+                }
+                let told = (String::from_utf8(all).unwrap(), String::from_utf8(answers).unwrap(), hatch.state);
+                assert_eq!(told, (shown.to_owned(), answer.to_owned(), then), "{state:?} {said:?} {size}");
+            }
+        }
+        let mut endless = hatch(State::Handed);
+        endless.hear(&[b'1'; 10 * WORD_BYTES], "w", &|| true, true);
+        assert_eq!(endless.said.len(), WORD_BYTES);
+    }
+
+    #[test]
+    fn bash_is_asked_to_its_hatch_for_the_second_command_that_fits_and_not_soon_again_where_it_did_not_come() {
+        let mut hatch = Hatch::default();
+        assert_eq!(
+            [true, true, false, true, true].map(|fits| hatch.opens_for(fits)),
+            [false, true, false, false, true]
+        );
+        hatch.state = State::Opening;
+        assert!(hatch.has_line_editor() && hatch.state == State::Closed);
+        let asked = (0..=REFUSED).position(|_| hatch.opens_for(true));
+        assert_eq!(asked, Some(REFUSED as usize));
+    }
+}
