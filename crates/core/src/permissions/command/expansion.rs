@@ -13,7 +13,7 @@ const ALTERNATIVE_PIECES: usize = 64 << 10;
 pub(super) enum Piece {
     /// A character, and whether it is quoted.
     Character(char, bool),
-    /// The variable or the output that is this part of the word, and whether it is quoted.
+    /// The variable or the output that is this part of the word, and whether it is quoted or else sure to be one word.
     Variable(usize, bool),
     /// What is known only when it runs.
     Unknown,
@@ -42,7 +42,13 @@ pub(super) fn pieces(word: &Word) -> Vec<Piece> {
             Part::Number { value: Some(value) } => {
                 pieces.extend(value.to_string().chars().map(|character| Piece::Character(character, true)));
             }
-            Part::Number { value: None } | Part::Pipe | Part::Dynamic => pieces.push(Piece::Unknown),
+            // Like a variable in quotes of which nothing is known.
+            Part::Number { value: None } | Part::Altered { is_one: true, .. } | Part::Dynamic { is_one: true } => {
+                pieces.push(Piece::Variable(index, true));
+            }
+            Part::Pipe | Part::Altered { is_one: false, .. } | Part::Dynamic { is_one: false } => {
+                pieces.push(Piece::Unknown);
+            }
         }
     }
     pieces

@@ -277,8 +277,17 @@ impl<'a> Variables<'a> {
     /// a command or an earlier line put into it.
     pub(super) fn may_be_options(&self, word: &Word, index: usize, turn: Turn<'_>) -> bool {
         let is_open = |(position, part): (usize, &Part)| match part {
-            // `"${a[@]}"`
-            Part::Dynamic => word.parts.len() == 1,
+            Part::Dynamic { is_one } => !is_one,
+            Part::Altered { name, is_one } => {
+                let is_plain = |value: &str| {
+                    !is_marked(value) && !value.contains([' ', '\t', '\n']) && !(position == 0 && value.contains('-'))
+                };
+                !is_one
+                    && match turn.value(name).or_else(|| self.value(name, index)) {
+                        Some(value) => !is_plain(value),
+                        None => position == 0 || self.context.continues || self.is_given(name),
+                    }
+            }
             Part::Variable { name, .. } if name == "@" => true,
             Part::Variable { name, quoted } => {
                 !quoted && (position == 0 || self.context.continues || self.is_given(name))
@@ -315,7 +324,8 @@ impl<'a> Variables<'a> {
                 Part::Text { quoted, .. } | Part::Variable { quoted, .. } | Part::Output { quoted, .. } => {
                     *quoted = true
                 }
-                Part::Number { .. } | Part::Pipe | Part::Dynamic => {}
+                Part::Altered { is_one, .. } | Part::Dynamic { is_one } => *is_one = true,
+                Part::Number { .. } | Part::Pipe => {}
             }
         }
         self.single(&whole, command, Turn::NONE)
@@ -424,7 +434,9 @@ impl<'a> Variables<'a> {
                 let at = self.printed.binary_search_by_key(first, |(command, _)| *command).ok()?;
                 &self.printed.get(at)?.1
             }
-            Part::Text { .. } | Part::Number { .. } | Part::Pipe | Part::Dynamic => return None,
+            Part::Text { .. } | Part::Number { .. } | Part::Pipe | Part::Altered { .. } | Part::Dynamic { .. } => {
+                return None;
+            }
         };
         self.substituted.set(self.substituted.get() + value.len());
         (self.substituted.get() <= SUBSTITUTED).then_some(value)

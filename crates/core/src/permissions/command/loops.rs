@@ -139,6 +139,6 @@ fn reads(command: &RawCommand, name: &str) -> bool {
         RedirectTarget::Word(word) => Some(word),
         RedirectTarget::Body(_) => None,
     });
-    let is_it = |part: &Part| matches!(part, Part::Variable { name: read, .. } if read == name);
+    let is_it = |part: &Part| matches!(part, Part::Variable { name: read, .. } | Part::Altered { name: read, .. } if read == name);
     command.words.iter().chain(targets).any(|word| word.parts.iter().any(is_it))
 }

@@ -205,7 +205,7 @@ fn document(body: &Body, index: usize, variables: &Variables<'_>) -> String {
     for part in &mut word.parts {
         // Its commands have numbers of their own.
         if matches!(part, Part::Output { .. }) {
-            *part = Part::Dynamic;
+            *part = Part::Dynamic { is_one: true };
         }
     }
     variables.single(&word, index, Turn::NONE).marked().to_owned()

@@ -230,8 +230,10 @@ pub(super) enum Part {
     Output { first: usize, end: usize, quoted: bool },
     /// The name of a pipe from or to such commands: `<( … )`.
     Pipe,
-    /// Anything else that is known only when it runs.
-    Dynamic,
+    /// What is made of a variable's value (`${x%y}`, `${a[0]}`), where nothing comes in that parts words or begins an option.
+    Altered { name: String, is_one: bool },
+    /// Anything else that is known only when it runs. `is_one` says that quotes, or what it is, hold it together in one word.
+    Dynamic { is_one: bool },
 }
 
 impl Word {
@@ -266,7 +268,12 @@ impl Word {
             .iter()
             .map(|part| match part {
                 Part::Text { text, .. } => Some(text.as_str()),
-                Part::Variable { .. } | Part::Number { .. } | Part::Output { .. } | Part::Pipe | Part::Dynamic => None,
+                Part::Variable { .. }
+                | Part::Number { .. }
+                | Part::Output { .. }
+                | Part::Pipe
+                | Part::Altered { .. }
+                | Part::Dynamic { .. } => None,
             })
             .collect()
     }
@@ -278,7 +285,11 @@ impl Word {
             match part {
                 Part::Text { text, .. } => known.push_str(text),
                 Part::Number { value } => known.push_str(&(*value)?.to_string()),
-                Part::Variable { .. } | Part::Output { .. } | Part::Pipe | Part::Dynamic => return None,
+                Part::Variable { .. }
+                | Part::Output { .. }
+                | Part::Pipe
+                | Part::Altered { .. }
+                | Part::Dynamic { .. } => return None,
             }
         }
         Some(known)

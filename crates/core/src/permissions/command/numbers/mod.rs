@@ -450,6 +450,10 @@ fn given_to_shell(words: &[Argument]) -> usize {
 fn is_one_word(word: &Word) -> bool {
     word.parts.iter().all(|part| match part {
         Part::Text { .. } | Part::Number { .. } | Part::Variable { quoted: true, .. } => true,
-        Part::Variable { quoted: false, .. } | Part::Output { .. } | Part::Pipe | Part::Dynamic => false,
+        Part::Variable { quoted: false, .. }
+        | Part::Output { .. }
+        | Part::Pipe
+        | Part::Altered { .. }
+        | Part::Dynamic { .. } => false,
     })
 }

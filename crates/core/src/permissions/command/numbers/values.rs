@@ -73,7 +73,7 @@ pub(super) fn value_of_part(part: &Part, seen: Seen<'_>) -> Value {
         Part::Variable { name, .. } => Value::Of(vec![name.clone()]),
         Part::Number { .. } => Value::Of(Vec::new()),
         Part::Output { .. } if is_number(part, seen) => Value::Of(Vec::new()),
-        Part::Output { .. } | Part::Pipe | Part::Dynamic => Value::Unknown,
+        Part::Output { .. } | Part::Pipe | Part::Altered { .. } | Part::Dynamic { .. } => Value::Unknown,
     }
 }
 

@@ -157,7 +157,7 @@ impl Parser<'_> {
         if self.top().close == Close::Array {
             self.depth -= 1;
             self.frames.pop();
-            self.word().parts.push(Part::Dynamic);
+            self.word().parts.push(Part::Dynamic { is_one: true });
             return Ok(());
         }
         self.end_command(Separator::End)?;

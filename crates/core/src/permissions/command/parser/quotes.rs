@@ -133,7 +133,7 @@ impl Parser<'_> {
             Some('"') if !quoted => {
                 self.advance('"');
                 self.word().begin_quotes();
-                self.word().parts.push(Part::Dynamic);
+                self.word().parts.push(Part::Dynamic { is_one: true });
                 self.enter(Inner::DoubleQuotes)
             }
             Some('[') => Err("it holds '$[', which shells read differently"),
@@ -154,7 +154,9 @@ impl Parser<'_> {
             }
             Some(special) if "#?-$!".contains(special) => {
                 self.advance(special);
-                self.word().parts.push(if special == '-' { Part::Dynamic } else { Part::Number { value: None } });
+                // `$-` is letters.
+                let part = if special == '-' { Part::Dynamic { is_one: true } } else { Part::Number { value: None } };
+                self.word().parts.push(part);
                 Ok(())
             }
             Some(_) | None => {
@@ -189,7 +191,7 @@ impl Parser<'_> {
         if let Some(value) = self.rest()[length..].trim_start_matches([':', '\\', '\n']).strip_prefix('=') {
             let name = self.rest()[..length].to_owned();
             let digits = value.split('}').next().filter(|value| value.bytes().all(|byte| byte.is_ascii_digit()));
-            let part = if digits.is_some() { Part::Number { value: None } } else { Part::Dynamic };
+            let part = if digits.is_some() { Part::Number { value: None } } else { Part::Dynamic { is_one: true } };
             self.script.given.push((name.clone(), Word { parts: vec![part], quoted: true }));
             self.script.loop_variables.push(name);
         }
@@ -211,11 +213,31 @@ impl Parser<'_> {
             self.script.constructs.indirection |= name == 0 || !is_keys(&named[name..]);
         }
         let is_length = self.rest().starts_with('#');
-        if self.rest().starts_with(['#', '!']) {
+        let is_named = self.rest().starts_with('!');
+        if is_length || is_named {
             self.position += 1;
         }
         let name = self.parameter_name();
         let plain = self.rest().starts_with('}');
+        let is_one = quoted && !is_named && name != "@" && !self.rest().starts_with("[@");
+        let is_variable = name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic());
+        let is_number = match (is_length, name.is_empty()) {
+            (true, false) => true,
+            // `${#}`, `${#?}`; but `${#-y}` is `$#` or `y`.
+            (true, true) => {
+                plain || self.rest().starts_with(['#', '?', '-', '$', '!']) && self.rest()[1..].starts_with('}')
+            }
+            (false, true) => self.rest().starts_with("?}") || self.rest().starts_with("$}"),
+            (false, false) => false,
+        };
+        let part = if is_number {
+            Part::Number { value: None }
+        } else if is_variable && !is_named && brings_nothing_in(self.rest()) {
+            Part::Altered { name: name.clone(), is_one }
+        } else {
+            Part::Dynamic { is_one }
+        };
+        self.word().parts.push(part);
         match name.chars().next() {
             _ if is_length && plain => {}
             Some(first) if first.is_ascii_digit() || "@*".contains(first) => self.read_name(POSITIONAL),
@@ -232,7 +254,6 @@ impl Parser<'_> {
         if region != Region::Text {
             self.position += 1;
         }
-        self.word().parts.push(if is_length { Part::Number { value: None } } else { Part::Dynamic });
         self.enter(Inner::Parameter { quoted, region })
     }
 
@@ -378,7 +399,7 @@ impl Parser<'_> {
             }
         }
         self.script.numbers.unknown |= self.in_number();
-        self.word().parts.push(Part::Dynamic);
+        self.word().parts.push(Part::Dynamic { is_one: quoted });
         self.script.nested.push(Nested { text, kind: NestedKind::Script });
         Ok(())
     }
@@ -402,13 +423,37 @@ impl Parser<'_> {
         let slashes = |text: &str| memchr::memchr_iter(b'/', text.as_bytes()).count();
         let part = match super::super::ansi::decode(text) {
             // Where dash keeps the backslash, one name is what are two for bash.
-            Some(decoded) if slashes(&decoded) != slashes(text) => Part::Dynamic,
+            Some(decoded) if slashes(&decoded) != slashes(text) => Part::Dynamic { is_one: true },
             Some(text) => Part::Text { text, quoted: true },
-            None => Part::Dynamic,
+            None => Part::Dynamic { is_one: true },
         };
         let word = self.word();
         word.quoted = true;
         word.parts.push(part);
         Ok(())
     }
+}
+
+/// Whether what stands behind the name in `${name…}` brings in nothing but signs that part no words and begin no option.
+fn brings_nothing_in(behind: &str) -> bool {
+    let is_letter = |character: char| character == '_' || character.is_ascii_alphanumeric();
+    let behind = match behind.strip_prefix('[') {
+        None => behind,
+        Some(subscript) => {
+            let Some((subscript, behind)) = subscript.split_once(']') else { return false };
+            if !subscript.chars().all(|character| is_letter(character) || "$@*".contains(character)) {
+                return false;
+            }
+            behind
+        }
+    };
+    let of_default = |text: &str| text.starts_with(['-', '=', '?', '+']);
+    let brought = match behind.strip_prefix(':') {
+        Some(text) if of_default(text) => &text[1..],
+        Some(text) => return !text.starts_with('\\'),
+        None if of_default(behind) || behind.starts_with('/') => &behind[1..],
+        None => return behind.starts_with(['}', '%', '#', '^', ',']),
+    };
+    let text = brought.split('}').next().unwrap_or_default();
+    text.chars().all(|character| is_letter(character) || "./:,+=%".contains(character))
 }

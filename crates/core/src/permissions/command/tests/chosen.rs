@@ -191,3 +191,75 @@ fn a_name_in_one_word_that_begins_as_no_option_does_is_an_operand() {
     }
     assert_eq!(analyze("rm ./\"$x\" ./a$$", &later).verdict.action, Action::Allow);
 }
+
+/// `rm ./${x%y}` ran where `rm ./$x` was asked about: blanks in the value make more words of it, which may be options.
+#[test]
+fn what_is_made_of_a_variable_may_be_options_where_the_variable_may() {
+    let later = CommandContext { continues: true, ..context() };
+    for command in [
+        "rm ./${x%y}",
+        "rm ./${x#y}",
+        "rm ./${x:1}",
+        "rm ./${x^}",
+        "rm ./${x:-y}",
+        "rm ./${x/a/b}",
+        "rm ./${a[0]}",
+        "rm ./${a[@]}",
+        "rm ./${!a[@]}",
+        "rm ./${1%x}",
+        "rm ./${@:2}",
+        "rm ${x%$y}",
+        "rm ./\"$y\"${x%.c}",
+        "rm -f build/${x%.c}.o",
+        "xargs rm ./${x%y}",
+        "rm ./`cat f`",
+        "rm \"./${a[@]}\"",
+        "rm \"./${@:2}\"",
+        "rm \"./${x:-$@}\"",
+        "rm \"./${x:-${a[@]}}\"",
+    ] {
+        assert_eq!(analyze(command, &later).verdict.action, Action::Ask, "{command}");
+    }
+    for command in [
+        "rm \"./${x%y}\" \"${x%y}\"",
+        "rm ./\"${a[0]}\" \"./${a[*]}\"",
+        "rm \"./${x%.c}.o\" \"./${x:-y z}\" \"./`cat f`\"",
+        "rm ./${#x} ./${#a[@]} ./${#} ./${#?} ./${?} ./$? ./$# ./$$ ./$! ./$((1+2)) ./$((1+${#x}))",
+        "rm $'./a b' ./$\"x\" ./$-",
+        "rm -- ./${x%y}",
+        "rm ./a* ./[ab]?",
+    ] {
+        assert_eq!(analyze(command, &later).verdict.action, Action::Allow, "{command}");
+    }
+    for command in [
+        "read x < f; rm ./${x%y}",
+        "a=(x 'y -rf'); rm ./${a[1]}",
+        "mapfile -t a < f; rm ./${a[0]}",
+        "x='a -rf b'; rm ./${x%b}",
+        "x=a-rf; rm ${x#a}",
+        "for f in *.c; do rm ./${f%.c}; done",
+        "rm ./${x:-a -rf b}",
+        "rm ./${x:+$y}",
+        "rm ./${x/a/ -rf }",
+        "rm ./${x//a/$'\\n'}",
+        "rm ./`cat f`",
+        "rm ./${#+ -rf}",
+        "rm ./${#/0/ -rf }",
+        "rm ./${x?}; read x < f",
+    ] {
+        assert_eq!(action(command), Action::Ask, "{command}");
+    }
+    for command in [
+        "rm ./${x%y} x/${a[0]} ./${x%\"$y\"}",
+        "x=foo.c; rm ${x%.c}.o ./${x%.c}.o",
+        "for f in a.c b.c; do rm -f ./${f%.c}.o; done",
+        "for f in src/*.c; do rm -f \"${f%.c}.o\"; done",
+        "rm build/${ARCH:-x86_64}.o ./${x/a/b} ./${x:1}",
+        "sed -i s/a/b/ \"src/${x%.c}.h\" ./$$.c",
+    ] {
+        assert_eq!(action(command), Action::Allow, "{command}");
+    }
+    for command in ["sed -i s/a/b/ src/${x%.c}.h", "sed -i s/a/b/ \"./${x:-$@}\"", "sed -i s/a/b/ \"${x%y}\""] {
+        assert_eq!(action(command), Action::Ask, "{command}");
+    }
+}

@@ -53,6 +53,7 @@ pub(super) const STOPPED: &[&str] = &[
     "read x y < f; echo $(( y ))",
     "cat f | { read x; echo $((x)); }",
     "x=`cat f`; echo $((x))",
+    "x=${#+'a[$(sudo ls)]'}; echo $((x))",
     "x=$(<f); echo $((x))",
     "x=$(wc -l f); echo $((x))",
     "x=$(cat f; wc -l < f); echo $((x))",
