@@ -15,7 +15,7 @@ impl Analyzer<'_> {
         let name = unwrap::command_name(&layer.arguments, &self.places);
         if name.as_deref().is_some_and(|name| chain::MOVERS.contains(&name)) {
             self.unresolve("shells do not agree where a command with '{…,…}' in its words leads");
-            self.places.lose();
+            self.places.lead(None);
             return;
         }
         self.see_command(layer, given, depth);

@@ -237,18 +237,18 @@ impl<'a> Analyzer<'a> {
                     led = led.zip(here).map(|(led, here)| [led, here].concat());
                     if has_turns && has_moved {
                         // The next turn begins where this one led, or where it did not.
-                        self.places.lose();
+                        self.places.lead(None);
                     }
                 }
                 if has_turns && has_moved {
-                    self.places.is_at(led);
+                    self.places.lead(led);
                 }
                 if let Some(arguments) = variables.plain_arguments(command, index) {
                     self.see_plain(Layer { has_terminal_input: true, ..Layer::named(arguments) }, given, depth);
                 }
                 has_moved |= self.places.here() != before;
                 if has_moved && !chain.is_led_by(command) {
-                    self.places.lose();
+                    self.places.lead(None);
                 }
             }
         }

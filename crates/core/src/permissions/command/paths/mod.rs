@@ -176,16 +176,6 @@ impl<'a> Places<'a> {
         self.here.clone()
     }
 
-    /// Notes that nobody is for sure where the last command led.
-    pub(super) fn lose(&mut self) {
-        self.lead(None);
-    }
-
-    /// Notes that it is in one of these directories, or that nobody knows.
-    pub(super) fn is_at(&mut self, directories: Option<Vec<String>>) {
-        self.lead(directories);
-    }
-
     /// Notes whether what comes next runs later, in the shell of a session that is led on until then.
     pub(super) fn run_later(&mut self, is_so: bool) {
         if std::mem::replace(&mut self.runs_later, is_so) != is_so {
@@ -198,8 +188,8 @@ impl<'a> Places<'a> {
         self.is_led_later = true;
     }
 
-    /// Notes where it is for sure from here on.
-    fn lead(&mut self, here: Option<Vec<String>>) {
+    /// Notes that it is in one of these directories from here on; with `None`, that it may be wherever anything led.
+    pub(super) fn lead(&mut self, here: Option<Vec<String>>) {
         self.here = here;
         self.noted.clear();
     }
