@@ -271,7 +271,9 @@ pub(super) fn starters(rest: &[Argument], found: &mut Unwrapped) {
             [key, value] => !renames && is_harmless_setting(&format!("{}={}", key.marked(), value.marked())),
             _ => false,
         };
-        let reads = reads || reads_by_verb(words);
+        // Behind `list` nothing is set: for older versions it is a setting without a dot, which there is none.
+        let lists = options.is_empty() && words.first().and_then(Argument::exact) == Some("list");
+        let reads = reads || lists || reads_by_verb(words);
         if words.len() > 1 && !reads && !harmless {
             found.unresolved.push("a setting of 'git' may name a program".to_owned());
         }

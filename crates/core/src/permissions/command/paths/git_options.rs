@@ -73,7 +73,7 @@ impl Places<'_> {
         let first = words.first().map_or("", |word| word.marked());
         let changes = options.iter().any(|option| is_long(option, &CONFIG_WRITES) || *option == "-e");
         let only_tells = options.iter().any(|option| CONFIG_READS.contains(option))
-            || matches!(first, "get" | "list")
+            || (!changes && matches!(first, "get" | "list"))
             || (words.len() < 2 && !changes && !words.iter().any(|word| word.is_dynamic()));
         if !only_tells {
             for file in values_of(rest, &["-f", "--file"]) {
