@@ -187,18 +187,7 @@ fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     if arguments.iter().any(|word| word.exact() == Some("-files0-from")) {
         return Some("where 'find' looks is known only when it runs".to_owned());
     }
-    let start = arguments
-        .iter()
-        .skip_while(|word| matches!(word.exact(), Some("-H" | "-L" | "-P")))
-        .take_while(|word| !word.marked().starts_with(['-', '(', '!']))
-        .find_map(|word| places.whole(word).map(|what| (places.is_own(word), what)));
-    let (own, what) = start.or_else(|| {
-        let here = Argument::known(".");
-        arguments
-            .first()
-            .is_none_or(|word| word.marked().starts_with('-'))
-            .then(|| places.whole(&here).map(|what| (places.is_own(&here), what)))?
-    })?;
+    let (own, what) = searched_whole(arguments, places)?;
     let runs = arguments.windows(2).filter(|pair| matches!(pair[0].exact(), Some("-exec" | "-ok")));
     for pair in runs {
         let name = pair[1].exact().unwrap_or_default();
@@ -209,6 +198,22 @@ fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
         }
     }
     None
+}
+
+/// What a `find` with these words goes through whole of the machine, of home or of the project, and whether it is the project.
+pub(super) fn searched_whole(arguments: &[Argument], places: &Places<'_>) -> Option<(bool, String)> {
+    let start = arguments
+        .iter()
+        .skip_while(|word| matches!(word.exact(), Some("-H" | "-L" | "-P")))
+        .take_while(|word| !word.marked().starts_with(['-', '(', '!']))
+        .find_map(|word| places.whole(word).map(|what| (places.is_own(word), what)));
+    start.or_else(|| {
+        let here = Argument::known(".");
+        arguments
+            .first()
+            .is_none_or(|word| word.marked().starts_with('-'))
+            .then(|| places.whole(&here).map(|what| (places.is_own(&here), what)))?
+    })
 }
 
 /// Whether tar extracts files by the names that they have, absolute ones too.

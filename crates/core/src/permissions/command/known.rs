@@ -234,6 +234,11 @@ impl<'a> Variables<'a> {
         }
     }
 
+    /// Whether the script runs texts, which may set any variable or define a function.
+    pub(super) const fn runs_texts(&self) -> bool {
+        self.hidden
+    }
+
     /// The arguments that the words of a command become.
     pub(super) fn arguments(&self, index: usize) -> &[Argument] {
         self.expanded.get(index).map(|(arguments, _)| arguments.as_slice()).unwrap_or_default()

@@ -135,6 +135,8 @@ pub(super) struct RawCommand {
     pub(super) redirects: Vec<Redirect>,
     /// Its output goes into a pipe.
     pub(super) piped_out: bool,
+    /// Its errors go into that, too: `|&`.
+    pub(super) pours_errors: bool,
     /// Its input comes out of a pipe.
     pub(super) piped_in: bool,
     /// It ends with `&`.

@@ -165,7 +165,7 @@ pub(super) fn shell(rest: &[Argument], name: &str, input: &Input, found: &mut Un
                 found.unresolved.push(format!("'{name}' runs earlier commands again"));
             }
             Input::Text(text) => found.scripts.push(text.clone()),
-            Input::Inherited | Input::Unknown => {
+            Input::Inherited | Input::Names(_) | Input::Unknown => {
                 found.unresolved.push(format!("'{name}' runs what it reads from its input"));
             }
         },

@@ -2,7 +2,7 @@
 
 use super::analyzer::Input;
 use super::argument::{Argument, is_marked};
-use super::each::{find, xargs_marks};
+use super::each::{find, starts_sed, takes_names, xargs_marks};
 use super::paths::Places;
 use super::runners;
 use super::shells::{alias, interpreter, is_input, shell, text_option, texts};
@@ -179,7 +179,7 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
                 let file_name = name.rsplit('/').next().unwrap_or(name);
                 interpreter(rest, (file_name, known), letters, &mut found);
             } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&plain)) {
-                wrapped(wrapper, name, rest, layer, &mut found);
+                wrapped(wrapper, name, rest, (layer, input), &mut found);
             }
         }
     }
@@ -266,7 +266,7 @@ fn options_length(words: &[Argument], short: &str, long: &[&str]) -> usize {
     index.min(words.len())
 }
 
-fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, found: &mut Unwrapped) {
+fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], (layer, input): (&Layer, &Input), found: &mut Unwrapped) {
     if name == "command" && rest.first().and_then(Argument::exact).is_some_and(|word| matches!(word, "-v" | "-V")) {
         return;
     }
@@ -321,7 +321,10 @@ fn wrapped(wrapper: &Wrapper, name: &str, rest: &[Argument], layer: &Layer, foun
                 *word = Argument::unknown();
             }
         }
-        arguments.push(Argument::unknown());
+        match input {
+            Input::Names(names) if takes_names(options) && starts_sed(&arguments) => arguments.extend_from_slice(names),
+            _ => arguments.push(Argument::unknown()),
+        }
     }
     found.transparent = !matches!(name, "xargs" | "sudo" | "doas" | "chroot");
     let started = Layer::started(arguments);

@@ -8,13 +8,14 @@ use super::analysis::{CommandContext, SimpleCommand};
 use super::argument::Argument;
 use super::arrays::Arrays;
 use super::chain::Chain;
+use super::each::printed_by_find;
 use super::known::Variables;
 use super::loops::Turn;
 use super::numbers::Numbers;
 use super::paths::{self, Aliases, Places};
 use super::poured::{Orders, Poured};
 use super::running::{Runner, Running};
-use super::script::{NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script, Word};
+use super::script::{NestedKind, Part, RawCommand, Redirect, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::Layer;
 use super::variables::Becomes;
 use super::{allow, bombs, deny, doubt, later, modes, ordinary, parser, terminals, variables, wrappers};
@@ -190,7 +191,14 @@ impl<'a> Analyzer<'a> {
                 }
             }
             let turns = variables.turns(command, index);
-            let mut input = if command.piped_in { Input::Unknown } else { Input::Inherited };
+            let names = || {
+                let is_sure = (depth == 0 || is_own) && !self.functions.contains("find");
+                is_sure.then(|| names_poured(&script, index, &variables, &self.places)).flatten()
+            };
+            let mut input = match command.piped_in {
+                true => names().map_or(Input::Unknown, Input::Names),
+                false => Input::Inherited,
+            };
             for redirect in &command.redirects {
                 match (&redirect.target, redirect.kind) {
                     (_, RedirectKind::Duplicate) => {}
@@ -379,6 +387,36 @@ fn rm_among(words: &[Word]) -> Option<usize> {
     (position == 0 || words.first().and_then(Word::plain).is_some_and(|first| HOW.contains(&first))).then_some(position)
 }
 
+/// The names that a command reads from a `find` right in front of it, and from nothing else.
+fn names_poured(
+    script: &Script,
+    index: usize,
+    variables: &Variables<'_>,
+    places: &Places<'_>,
+) -> Option<Vec<Argument>> {
+    let from = index.checked_sub(1)?;
+    let finder = script.commands.get(from).filter(|one| one.words.first().and_then(Word::plain) == Some("find"))?;
+    let is_dropped = |redirect: &Redirect| match &redirect.target {
+        RedirectTarget::Word(word) => redirect.kind == RedirectKind::Write && word.plain() == Some("/dev/null"),
+        RedirectTarget::Body(_) => false,
+    };
+    let mut pipes = script.pipes.iter().filter(|pipe| pipe.to.contains(&index));
+    let is_poured =
+        pipes.next().is_some_and(|pipe| pipe.from == (from..index) && pipe.to == (index..index + 1) && !pipe.adds);
+    let is_alone = is_poured
+        && pipes.next().is_none()
+        && finder.piped_out
+        && !finder.pours_errors
+        && finder.assignments.is_empty()
+        && finder.redirects.iter().all(is_dropped)
+        && !variables.runs_texts()
+        && !variables.has_braces(from);
+    let words = variables.arguments(from);
+    // What changes everything of the machine or of home is asked about, as behind `-exec`.
+    let is_of_others = || doubt::searched_whole(words.get(1..)?, places).filter(|(is_own, _)| !is_own);
+    if is_alone && is_of_others().is_none() { printed_by_find(words) } else { None }
+}
+
 /// What a command reads from its standard input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Input {
@@ -386,6 +424,8 @@ pub(super) enum Input {
     Inherited,
     /// A here-document or here-string whose text is known.
     Text(String),
+    /// Names, each with a NUL behind it.
+    Names(Vec<Argument>),
     /// A pipe, a file, or a text with expansions.
     Unknown,
 }

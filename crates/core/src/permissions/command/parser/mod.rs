@@ -223,7 +223,9 @@ impl Parser<'_> {
                     return self.end_command(Separator::Or);
                 }
                 self.check_no_regex()?;
-                self.take('&');
+                if self.take('&') {
+                    self.top().command.pours_errors = true;
+                }
                 self.end_command(Separator::Pipe)
             }
             '(' => {

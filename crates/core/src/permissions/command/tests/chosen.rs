@@ -1,5 +1,6 @@
 //! Words by which a program does less than its name says, or starts what is named behind it.
 
+use super::super::paths;
 use super::*;
 
 #[test]
@@ -65,6 +66,10 @@ fn what_a_runner_starts_with_something_is_what_is_judged() {
         "BROWSER=none npm start",
         "PYTEST_ADDOPTS='-x -q --tb=short' pytest",
         "git config get user.name",
+        "git config list -f F",
+        "git config list --show-origin --file F",
+        "git config --list -f F",
+        "git config -l -fF",
         "bash tests/*.sh",
         "sh -e ./t?.sh x",
         "PYTHONPATH=$PWD/src pytest",
@@ -102,6 +107,10 @@ fn what_a_runner_starts_with_something_is_what_is_judged() {
         "PYTEST_ADDOPTS='-p evil' pytest",
         "PYTEST_ADDOPTS=-c=x pytest",
         "git config get core.editor x",
+        "git config --rename-section list core",
+        "git config --add list x.y",
+        "git config list.x y",
+        "git config \"$x\" -f F",
         "bash *.sh",
         "bash -*",
         "bash /dev/fd/*",
@@ -152,6 +161,10 @@ fn a_name_in_one_word_that_begins_as_no_option_does_is_an_operand() {
         "find -type f -exec sed -i -e s/a/b/ {} ';'",
         "find -L src -type f -exec sed -i.bak s/a/b/ {} +",
         "find /w/src -newer x -exec sed -i s/a/b/ {} +",
+        "find . -exec gsed -i s/a/b/ {} +",
+        "find . -type f -exec /bin/sed -i s/a/b/ {} ';'",
+        "find src -exec env sed -i s/a/b/ {} +",
+        "find src -exec /usr/bin/env LC_ALL=C X=y sed -i s/a/b/ {} +",
         "sed -i s/a/b/ \"src/$x\" \"./$(git ls-files | head -1)\"",
         "git ls-files -z | while IFS= read -r -d '' f; do sed -i s/a/b/ \"./$f\"; done",
         "rm \"./$x\" -f; rm ./\"$x\".o; rm ./$$.tmp",
@@ -166,11 +179,18 @@ fn a_name_in_one_word_that_begins_as_no_option_does_is_an_operand() {
         "find -E -e -exec sed -i s/a/b/ {} +",
         "find -f -e -- -exec sed -i s/a/b/ {} +",
         "find . -exec sed -f {} x ';'",
+        "find . -exec gsed {} +",
+        "find . -exec /bin/sed -i s/a/b/e {} +",
+        "find \"$x\" -exec /bin/sed -i s/a/b/ {} +",
+        "find src -exec env sed -f {} x ';'",
+        "find src -exec env sed {} +",
+        "find src -exec env {} -i s/a/b/ x ';'",
+        "find src -exec env -S sed -i s/a/b/ {} +",
+        "find src -exec env PATH=x sed -i s/a/b/ {} +",
         "find . -exec sed -i s/a/b/ x{} ';'",
         "find . -exec sed -i s/a/b/e {} +",
         "find . -exec sed -e {} x ';'",
         "find -files0-from x -exec sed -i s/a/b/ {} +",
-        "find . -name x -print0 | xargs -0 sed -i s/a/b/",
         "sed -i s/a/b/ \"$x\"",
         "sed -i s/a/b/ ./$x",
         "sed -i s/a/b/ ./\"$@\" ./$(cat x)",
@@ -262,4 +282,64 @@ fn what_is_made_of_a_variable_may_be_options_where_the_variable_may() {
     for command in ["sed -i s/a/b/ src/${x%.c}.h", "sed -i s/a/b/ \"./${x:-$@}\"", "sed -i s/a/b/ \"${x%y}\""] {
         assert_eq!(action(command), Action::Ask, "{command}");
     }
+}
+
+#[test]
+fn what_xargs_reads_of_a_find_are_names_that_are_no_options() {
+    for command in [
+        "find . -name '*.py' -print0 | xargs -0 sed -i s/a/b/",
+        "find . -type f \\( -name '*.ts' -o -name '*.js' \\) -not -path './node_modules/*' -print0 | xargs -0 sed -i 's/a/b/g'",
+        "find src test -print0 2>/dev/null | xargs -r0 -n 10 -P4 sed -i -e s/a/b/",
+        "find . -print0 | xargs --null --max-args=5 env LC_ALL=C sed -i s/a/b/",
+        "find . -print0 | env xargs -0 gsed -i s/a/b/ && make | tail",
+        "sh -c 'find . -print0 | xargs -0 sed -i s/a/b/'",
+    ] {
+        assert_eq!(action(command), Action::Allow, "{command}");
+    }
+    for command in [
+        "find . -name '*.py' | xargs sed -i s/a/b/",
+        "find . -name '*.py' | xargs -0 sed -i s/a/b/",
+        "find . -name '*.py' -print0 | xargs sed -i s/a/b/",
+        "find . -print0 -print | xargs -0 sed -i s/a/b/",
+        "find . -print0 -printf '-e\\0' | xargs -0 sed -i s/a/b/",
+        "find . -print0 -exec cat {} + | xargs -0 sed -i s/a/b/",
+        "find . -print0 -ls | xargs -0 sed -i s/a/b/",
+        "find . -name * -print0 | xargs -0 sed -i s/a/b/",
+        "find . -name \"$x\" -print0 | xargs -0 sed -i s/a/b/",
+        "find \"$x\" -print0 | xargs -0 sed -i s/a/b/",
+        "find -files0-from f -print0 | xargs -0 sed -i s/a/b/",
+        "find -- -e -print0 | xargs -0 sed -i s/a/b/",
+        "find . -print0 2>&1 | xargs -0 sed -i s/a/b/",
+        "find . -print0 |& xargs -0 sed -i s/a/b/",
+        "find . -print0 2>/dev/stdout | xargs -0 sed -i s/a/b/",
+        "find . -print0 | sort -z | xargs -0 sed -i s/a/b/",
+        "{ cat f; find . -print0; } | xargs -0 sed -i s/a/b/",
+        "find . -print0 | { read x; xargs -0 sed -i s/a/b/; }",
+        "find . -print0 | xargs -0 sed -i s/a/b/ < f",
+        "find . -print0 | xargs -0 -a f sed -i s/a/b/",
+        "find . -print0 | xargs -0 -d x sed -i s/a/b/",
+        "find . -print0 | xargs -n0 sed -i s/a/b/",
+        "find . -print0 | xargs -0 sed -i",
+        "find . -print0 | xargs -0 sed -i -f",
+        "find . -print0 | xargs -0 sed -i s/a/b/e",
+        "find / -print0 | xargs -0 sed -i s/a/b/",
+        "find ~ -name x -print0 | xargs -0 sed -i s/a/b/",
+        "find src /home/u -print0 | xargs -0 sed -i s/a/b/",
+        "find . -print0 | xargs -0 sh",
+        "find() { cat f; }; find . -print0 | xargs -0 sed -i s/a/b/",
+        "eval 'find() { cat f; }'; find . -print0 | xargs -0 sed -i s/a/b/",
+        "eval \"eval 'find() { cat f; }'\"; eval 'find . -print0 | xargs -0 sed -i s/a/b/'",
+    ] {
+        assert_eq!(action(command), Action::Ask, "{command}");
+    }
+    let later = CommandContext { continues: true, ..context() };
+    let command = "find . -name '*.py' -print0 | xargs -0 sed -i s/a/b/";
+    assert_eq!(analyze(command, &later).verdict.action, Action::Allow);
+    assert_eq!(analyze("find() { cat f; }", &later).verdict.action, Action::Ask);
+    // What is found is written.
+    let places = analyze("find src -print0 | xargs -0 sed -i s/a/b/", &context()).places;
+    assert!(
+        places.iter().any(|place| place.what == paths::Use::Write
+            && place.paths.iter().any(|path| path.starts_with("/work/project/src")))
+    );
 }
