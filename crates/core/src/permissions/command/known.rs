@@ -284,12 +284,10 @@ impl<'a> Variables<'a> {
         let is_open = |(position, part): (usize, &Part)| match part {
             Part::Dynamic { is_one } => !is_one,
             Part::Altered { name, is_one } => {
-                let is_plain = |value: &str| {
-                    !is_marked(value) && !value.contains([' ', '\t', '\n']) && !(position == 0 && value.contains('-'))
-                };
+                let parts = |value: &str| is_marked(value) || value.contains([' ', '\t', '\n']);
                 !is_one
                     && match turn.value(name).or_else(|| self.value(name, index)) {
-                        Some(value) => !is_plain(value),
+                        Some(value) => parts(value) || (position == 0 && value.contains('-')),
                         None => position == 0 || self.context.continues || self.is_given(name),
                     }
             }
