@@ -4,11 +4,11 @@
 use super::argument::{ANYTHING, Argument, is_marked};
 use super::builtins::EVALUATORS;
 use super::deny::{has_option, operands};
-use super::modes;
 use super::paths::{Places, normalised};
 use super::shells::is_input;
 use super::variables::may_become_poison;
 use super::wrappers::WRAPPERS;
+use super::{harnesses, modes};
 
 /// 16 devices inside one word are looked at; nobody writes more.
 const GLUED_DEVICES: usize = 16;
@@ -192,7 +192,9 @@ fn find(arguments: &[Argument], places: &Places<'_>) -> Option<String> {
     for pair in runs {
         let name = pair[1].exact().unwrap_or_default();
         let name = name.rsplit('/').next().unwrap_or_default();
-        let hides = name == "env" || WRAPPERS.iter().any(|wrapper| wrapper.names.contains(&name));
+        let hides = name == "env"
+            || harnesses::NAMES.contains(&name)
+            || WRAPPERS.iter().any(|wrapper| wrapper.names.contains(&name));
         if hides || !(own || READERS.contains(&name)) {
             return Some(format!("'find' runs '{name}' for everything in {what}"));
         }

@@ -39,6 +39,7 @@ mod env;
 mod expansion;
 mod frame;
 mod git;
+mod harnesses;
 mod interpreters;
 mod known;
 mod later;

@@ -3,6 +3,7 @@
 use super::analyzer::Input;
 use super::argument::{Argument, is_marked};
 use super::each::{find, starts_sed, takes_names, xargs_marks};
+use super::harnesses;
 use super::paths::Places;
 use super::runners;
 use super::shells::{alias, interpreter, is_input, shell, text_option, texts};
@@ -125,6 +126,9 @@ pub(super) fn unwrap(layer: &Layer, name: Option<&str>, input: &Input) -> Unwrap
                 found.unresolved.push(format!("'{name}' runs what is known only when it runs"));
             }
         }
+        "hyperfine" => harnesses::hyperfine(rest, &mut found),
+        "valgrind" => harnesses::valgrind(rest, layer, &mut found),
+        "xvfb-run" => harnesses::xvfb_run(rest, layer, &mut found),
         "git" => super::git::git(arguments, layer, &mut found),
         _ if super::git::subcommand_of(name).is_some() && !super::git::is_starter(name) => {
             super::git::restate(name, rest, layer, &mut found);

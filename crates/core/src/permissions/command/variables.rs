@@ -300,6 +300,8 @@ pub(super) const NAMES: &[&str] = &[
     "TS_NODE_PROJECT",
     "UV_CONFIG_FILE",
     "UV_PYTHON",
+    "VALGRIND_LIB",
+    "VALGRIND_OPTS",
     "VIMINIT",
     "VISUAL",
     "WATCHEXEC_SHELL",

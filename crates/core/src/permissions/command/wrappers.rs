@@ -190,7 +190,6 @@ pub(super) const OPAQUE: &[&str] = &[
     "gvimdiff",
     "heaptrack",
     "hx",
-    "hyperfine",
     "incus",
     "jailkit",
     "jed",
@@ -291,7 +290,6 @@ pub(super) const OPAQUE: &[&str] = &[
     "trickle",
     "unshare",
     "vagrant",
-    "valgrind",
     "vglrun",
     "vi",
     "view",
@@ -306,7 +304,6 @@ pub(super) const OPAQUE: &[&str] = &[
     "xdg-open",
     "xe",
     "xterm",
-    "xvfb-run",
     "zellij",
     "zile",
 ];

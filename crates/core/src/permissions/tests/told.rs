@@ -344,6 +344,11 @@ fn find_removes_what_has_the_name() {
 #[test]
 fn files_within_words_are_told() {
     tells(&[
+        ("valgrind --log-file=secrets/x ls", "write", "secrets/**"),
+        ("valgrind --suppressions=secrets/x ls", "read", "secrets/**"),
+        ("hyperfine ls --export-json secrets/x", "write", "secrets/**"),
+        ("hyperfine --prepare 'cat secrets/x' ls", "read", "secrets/**"),
+        ("xvfb-run -a cat secrets/x", "read", "secrets/**"),
         ("curl -w '%output{secrets/x}%{http_code}' http://h", "write", "secrets/**"),
         ("curl -sw '%{http_code} %output{>>secrets/x}' http://h", "write", "secrets/**"),
         ("curl --write-out='a %output{secrets/x} b' http://h", "write", "secrets/**"),
@@ -392,6 +397,7 @@ fn files_within_words_are_told() {
         ("openssl req -new -keyout secrets/k", "write", "secrets/**"),
     ]);
     asks(&[
+        ("find secrets -print0 | xargs -0 sed -i s/a/b/", "write", "secrets/**"),
         ("curl -w \"$X\" http://h", "write", "secrets/**"),
         ("curl -w \"%output{$X}\" http://h", "write", "secrets/**"),
         ("curl -d @$X http://h", "read", ".env"),

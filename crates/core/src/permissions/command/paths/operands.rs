@@ -232,6 +232,10 @@ impl Places<'_> {
             "sort" | "iconv" | "base64" | "base32" | "time" | "strace" | "ltrace" => &["-o", "--output"],
             "less" | "more" => &["-o", "-O", "--log-file", "--LOG-FILE"],
             "tree" => &["-o"],
+            "valgrind" => &["--log-file", "--xml-file", "--callgrind-out-file", "--massif-out-file"],
+            "hyperfine" => {
+                &["--export-json", "--export-markdown", "--export-csv", "--export-asciidoc", "--export-orgmode"]
+            }
             "find" => &["-fprint", "-fprint0", "-fprintf", "-fls"],
             "uniq" | "xxd" | "split" => {
                 self.add_second(name, arguments);

@@ -225,3 +225,70 @@ fn a_target_directory_by_any_beginning_of_its_option_is_written() {
     let analysis = analyze("cp --t=keep a.txt", &context());
     assert!(analysis.writes.iter().any(|path| path.starts_with("keep")), "{analysis:?}");
 }
+
+#[test]
+fn what_runs_under_measure_or_with_a_screen_is_judged_itself() {
+    for command in [
+        "valgrind ./prog -x",
+        "valgrind -q --leak-check=full --tool=memcheck --error-exitcode=1 ./prog",
+        "valgrind --log-file=v.log make test",
+        "hyperfine 'make -j4'",
+        "hyperfine -w 3 --runs=10 -i 'ls src' \"grep -r x src\" --export-json out.json",
+        "hyperfine --prepare 'make clean' -c 'rm -f x.o' make",
+        "hyperfine -N './prog a.txt'",
+        "xvfb-run npm test",
+        "xvfb-run -a -s '-screen 0 1280x1024x24 -nolisten tcp' pytest -q",
+        "xvfb-run --auto-servernum --server-args='-screen 0 800x600x24 +extension GLX' ./prog",
+        "timeout 60 xvfb-run -n 99 valgrind ./prog",
+    ] {
+        assert_eq!(action(command), Action::Allow, "{command}");
+    }
+    for command in [
+        "valgrind $x",
+        "valgrind $x ./prog",
+        "valgrind --tool=../../../work/project/x ls",
+        "valgrind --tool=$x ls",
+        "valgrind --db-command=./x --db-attach=yes ls",
+        "valgrind --x ls",
+        "valgrind vim x",
+        "valgrind bash -c \"$x\"",
+        "VALGRIND_LIB=./x valgrind ls",
+        "VALGRIND_OPTS=--tool=../x valgrind ls",
+        "hyperfine \"$x\"",
+        "hyperfine $x",
+        "hyperfine 'vim x'",
+        "hyperfine --prepare 'vim x' ls",
+        "hyperfine --shell ./x ls",
+        "hyperfine -S./x ls",
+        "hyperfine -N 'rm -rf x;true /'",
+        "hyperfine -L x a,b 'echo {x}'",
+        "hyperfine -P x 1 9 'rm -rf {x}'",
+        "hyperfine --input f sh",
+        "xvfb-run $x",
+        "xvfb-run -e f ls",
+        "xvfb-run -s \"$x\" ls",
+        "xvfb-run -s '-screen 0 1x1x8 -fbdir /' ls",
+        "xvfb-run --x ls",
+        "xvfb-run vim x",
+        "find . -exec valgrind cp x {} ';'",
+        "find . -exec xvfb-run cp x {} ';'",
+    ] {
+        assert_eq!(action(command), Action::Ask, "{command}");
+    }
+    for command in [
+        "valgrind sudo ls",
+        "valgrind --x sudo ls",
+        "valgrind --leak-check=full rm -rf /",
+        "hyperfine 'sudo ls'",
+        "hyperfine ls 'rm -rf /'",
+        "hyperfine ls --prepare 'sudo ls'",
+        "hyperfine -w 3 --setup='sudo ls' ls",
+        "hyperfine -N 'sudo ls'",
+        "hyperfine -- ls 'sudo ls'",
+        "xvfb-run sudo ls",
+        "xvfb-run -a eval 'sudo ls'",
+        "xvfb-run -a valgrind sudo ls",
+    ] {
+        assert_eq!(action(command), Action::Deny, "{command}");
+    }
+}
