@@ -20,10 +20,29 @@ pub(super) type Looker = Box<dyn Fn(&mut dyn FnMut() -> bool, Duration, &dyn Fn(
 /// What is done at the hatch of a terminal.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
 pub(super) enum Words<'a> {
-    /// Says this, and records what is shown of it as if it was printed; whether it could be said.
-    Say { shown: &'a [u8], said: &'a [u8] },
+    /// Says it; whether it was said.
+    Say(Saying<'a>),
     /// Takes back what nobody has heard; whether there was something.
     TakeBack,
+}
+
+/// What is said at the hatch.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "terminals are Linux's"))]
+#[derive(Clone, Copy)]
+pub struct Saying<'a> {
+    /// Is recorded as if the terminal printed it now.
+    pub shown: &'a [u8],
+    /// Is said.
+    pub said: &'a [u8],
+    /// Whether it is still to be said, asked behind all that was printed before.
+    pub is_due: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// The hatch of a terminal, from our side.
+pub(super) struct Door {
+    /// Names the other side of it for a program of this machine: its place below `/proc`.
+    pub(super) name: String,
+    pub(super) pass: Passer,
 }
 
 /// Does it.
@@ -52,7 +71,7 @@ pub(super) struct Intake {
     state: Mutex<State>,
     looker: OnceLock<Looker>,
     lines: OnceLock<LineAsker>,
-    hatch: OnceLock<Passer>,
+    hatch: OnceLock<Door>,
     /// Told of each piece that its pipe or terminal took, and when it takes no more.
     moved: Notify,
 }
@@ -105,18 +124,18 @@ impl Intake {
     }
 
     /// Opens the hatch.
-    pub(super) fn open_hatch(&self, passer: Passer) {
-        let _ = self.hatch.set(passer);
+    pub(super) fn open_hatch(&self, door: Door) {
+        let _ = self.hatch.set(door);
     }
 
-    /// Whether there is a hatch.
-    pub(super) fn has_hatch(&self) -> bool {
-        self.hatch.get().is_some()
+    /// The name of the other side of the hatch, where there is one.
+    pub(super) fn hatch_name(&self) -> Option<&str> {
+        self.hatch.get().map(|door| door.name.as_str())
     }
 
     /// Does something at the hatch, where there is one; `false` where there is none.
     pub(super) fn pass(&self, words: Words<'_>) -> bool {
-        self.hatch.get().is_some_and(|pass| pass(words))
+        self.hatch.get().is_some_and(|door| (door.pass)(words))
     }
 
     /// Whether there is somebody to ask how the terminal gives lines: it is one of this machine.
@@ -194,6 +213,11 @@ impl Intake {
         state.queued += 1;
         state.given += bytes as u64;
         state.given_last(bytes)
+    }
+
+    /// Whether an order, or a piece of input, waits for the driver.
+    pub(super) fn has_queued(&self) -> bool {
+        self.state.lock().queued > 0
     }
 
     /// No bytes, behind all that were given until now.

@@ -12,6 +12,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::capture::Capture;
+pub use super::intake::Saying;
 pub use super::intake::{Given, LINE_BYTES, line_too_long};
 use super::intake::{Intake, Words};
 pub use super::kept::{Forgotten, Piece};
@@ -251,14 +252,14 @@ impl Process {
         }
     }
 
-    /// Whether it was started with a hatch ([`Tap::with_hatch`]).
-    pub fn has_hatch(&self) -> bool {
-        self.intake.has_hatch()
+    /// The place below `/proc` of its side of its hatch, where it was started with one ([`Tap::with_hatch`]).
+    pub fn hatch_name(&self) -> Option<&str> {
+        self.intake.hatch_name()
     }
 
-    /// Says `said` at its hatch, and has `shown` recorded as if its terminal printed it now; whether it could be said.
-    pub fn pass(&self, shown: &[u8], said: &[u8]) -> bool {
-        self.ended().is_none() && self.intake.pass(Words::Say { shown, said })
+    /// Says this at its hatch; whether it was said.
+    pub fn pass(&self, saying: Saying<'_>) -> bool {
+        self.ended().is_none() && self.intake.pass(Words::Say(saying))
     }
 
     /// Takes back what was said at its hatch and not heard there; whether there was something.
@@ -267,16 +268,10 @@ impl Process {
     }
 
     /// The same, and what comes behind it is taken on this thread as by [`Process::give_and_look_on`].
-    pub fn pass_and_look_on(
-        &self,
-        shown: &[u8],
-        said: &[u8],
-        time: Duration,
-        is_over: &(dyn Fn() -> bool + Sync),
-    ) -> bool {
+    pub fn pass_and_look_on(&self, saying: Saying<'_>, time: Duration, is_over: &(dyn Fn() -> bool + Sync)) -> bool {
         let mut is_said = false;
         let mut pass = || {
-            is_said = self.pass(shown, said);
+            is_said = self.pass(saying);
             is_said
         };
         self.intake.look_on(&mut pass, time, is_over);
@@ -383,6 +378,11 @@ impl Process {
         // On a terminal it is a key.
         state.input_is_over = state.capture.is_some();
         Ok(())
+    }
+
+    /// Whether an order or input waits to be carried out.
+    pub fn has_queued(&self) -> bool {
+        self.intake.has_queued()
     }
 
     /// Gives an order. `Closed` when it ended.

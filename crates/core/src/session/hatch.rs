@@ -17,7 +17,7 @@ use super::marks::Marks;
 use super::running::{BEGIN, LOOK};
 use super::shells::{handed, pasted, serve, whole};
 use super::terminal::{ShellState, Terminal};
-use crate::backend::process::Process;
+use crate::backend::process::{Process, Saying};
 use crate::backend::tap::Heard;
 use crate::cancel::Deadline;
 use crate::error::Result;
@@ -26,7 +26,7 @@ use crate::error::Result;
 const TAKE_BACK: &[u8] = b"\r\x1b[K";
 /// 8 commands are typed where bash would not read at its hatch, before it is asked again.
 const REFUSED: u32 = 8;
-/// 64 bytes of a word that has not ended: more is none.
+/// 64 bytes of a line that has not ended: more is none of bash's.
 const WORD_BYTES: usize = 64;
 
 /// Words of commands that say, change or see something else in a loop, or end it.
@@ -42,12 +42,12 @@ const GOING_ON: [&str; 10] = ["[[", "case", "coproc", "for", "function", "if", "
 #[derive(Debug, Default)]
 pub(super) struct Hatch {
     state: State,
-    /// What was said of a word that has not ended.
+    /// What was said of a line that has not ended.
     said: Vec<u8>,
     /// The prompt that bash would show.
     prompt: String,
-    /// With it comes all that is said to it.
-    secret: String,
+    /// With it begins all that either side says.
+    seal: String,
     /// How many commands are typed before it is asked again.
     refused: u32,
     /// Whether the last command fitted: one alone is typed sooner.
@@ -83,6 +83,9 @@ impl Hatch {
                 continue;
             }
             let said = String::from_utf8(std::mem::take(&mut self.said)).unwrap_or_default();
+            // What a command of the session says there is nobody's.
+            let sealed = said.strip_prefix(&self.seal).filter(|_| !self.seal.is_empty());
+            let Some(said) = sealed else { continue };
             match (self.state, said.strip_prefix('P'), said.parse::<i32>()) {
                 (State::Opening | State::Closed, Some(is_root), _) => {
                     self.state = State::Opening;
@@ -100,7 +103,7 @@ impl Hatch {
                 // What runs in a shell below it can say so too.
                 (State::Handed, None, Ok(_)) if !leads() => {}
                 // Its line editor is to find what was typed, and says how the command ended.
-                (State::Handed, None, Ok(_)) => heard.answer = handed("", &self.secret).into_bytes(),
+                (State::Handed, None, Ok(_)) => heard.answer = handed("", &self.seal).into_bytes(),
                 // Nobody asked.
                 (_, _, _) => {}
             }
@@ -112,7 +115,7 @@ impl Hatch {
     fn opens(&mut self) {
         self.state = State::Opening;
         self.prompt.clear();
-        self.secret = format!("{:016x}", RandomState::new().hash_one(()));
+        self.seal = format!("{:016x}", RandomState::new().hash_one(()));
     }
 
     /// Notes that bash shows a prompt in its line editor; whether that takes the place of one that was shown for it.
@@ -127,6 +130,15 @@ impl Hatch {
     /// Whether a command is on its way there.
     pub(super) fn is_handed(&self) -> bool {
         self.state == State::Handed
+    }
+
+    /// Goes on to another state from this one alone; whether it was this one.
+    fn goes(&mut self, from: State, to: State) -> bool {
+        let goes = self.state == from;
+        if goes {
+            self.state = to;
+        }
+        goes
     }
 
     /// Whether bash is to be asked to read there for a command that fits, or not.
@@ -144,18 +156,18 @@ impl Terminal {
     pub(super) async fn opens_hatch(&self, session: &Session, command: &str, deadline: &Deadline) -> Result<bool> {
         let process = &session.process;
         self.settle_hatch(process).await?;
-        let fits = process.has_hatch() && !self.typist.has_unread() && fits(command);
+        // What it has at its hatch overtakes what waits: a new size of its terminal is its own before a command behind that.
+        let name = process.hatch_name().filter(|_| !self.typist.has_unread() && !process.has_queued() && fits(command));
         let (is_open, opens) = {
             let mut marks = self.marks.lock();
+            let fits = name.is_some();
             (marks.hatch.state == State::Open && fits, !marks.is_plain() && marks.hatch.opens_for(fits))
         };
         if is_open {
             return Ok(true);
         }
         self.leave_hatch(process, deadline).await?;
-        if !opens || process.leader().is_none_or(has_children) {
-            return Ok(false);
-        }
+        let Some(name) = name.filter(|_| opens && !process.leader().is_none_or(has_children)) else { return Ok(false) };
         self.reads(session, deadline).await?;
         if self.state() != ShellState::AtPrompt {
             return Ok(false);
@@ -164,7 +176,7 @@ impl Terminal {
         process.take_back();
         let line = {
             let marks = self.marks.lock();
-            serve(marks.word(), &marks.hatch.secret)
+            serve(marks.word(), &marks.hatch.seal, name)
         };
         self.typed_unseen(&line);
         process.give(pasted(&line).as_bytes(), deadline).await?;
@@ -198,7 +210,7 @@ impl Terminal {
         Ok(())
     }
 
-    /// Hands it to bash, which reads at its hatch; whether it could. What comes behind it is taken on this thread for that time.
+    /// Hands it to bash, which reads at its hatch; whether it could, and bash had not left by itself. What comes behind it is taken on this thread for that time.
     pub(super) fn hand_over(
         &self,
         process: &Process,
@@ -211,14 +223,16 @@ impl Terminal {
             marks.hatch.state = State::Handed;
             let word = marks.word();
             let shown = format!("\x1b]133;H;{word}\x07{}\r\n\x1b]133;C;{word}\x07", whole(command));
-            (shown, handed(command, &marks.hatch.secret))
+            (shown, handed(command, &marks.hatch.seal))
         };
+        let is_due = || self.marks.lock().hatch.is_handed();
+        let saying = Saying { shown: shown.as_bytes(), said: said.as_bytes(), is_due: &is_due };
         let is_handed = match look_on {
-            Some(time) => process.pass_and_look_on(shown.as_bytes(), said.as_bytes(), time, is_over),
-            None => process.pass(shown.as_bytes(), said.as_bytes()),
+            Some(time) => process.pass_and_look_on(saying, time, is_over),
+            None => process.pass(saying),
         };
         if !is_handed {
-            self.marks.lock().hatch.state = State::Closing;
+            self.marks.lock().hatch.goes(State::Handed, State::Closing);
         }
         is_handed
     }
@@ -239,13 +253,11 @@ impl Terminal {
     pub(crate) async fn leave_hatch(&self, process: &Process, deadline: &Deadline) -> Result<()> {
         let leave = {
             let mut marks = self.marks.lock();
-            (marks.hatch.state == State::Open).then(|| {
-                marks.hatch.state = State::Closing;
-                handed("", &marks.hatch.secret)
-            })
+            marks.hatch.goes(State::Open, State::Closing).then(|| handed("", &marks.hatch.seal))
         };
         if let Some(leave) = leave {
-            process.pass(TAKE_BACK, leave.as_bytes());
+            let is_due = || self.marks.lock().hatch.state == State::Closing;
+            process.pass(Saying { shown: TAKE_BACK, said: leave.as_bytes(), is_due: &is_due });
         }
         self.settle_hatch(process).await?;
         deadline.check()
@@ -415,25 +427,34 @@ mod tests {
     }
 
     fn hatch(state: State) -> Hatch {
-        Hatch { state, prompt: "$ ".into(), secret: "secret".into(), ..Hatch::default() }
+        Hatch { state, prompt: "$ ".into(), seal: "seal".into(), ..Hatch::default() }
     }
 
     #[test]
     fn what_bash_says_is_heard_however_it_comes_and_an_end_only_while_it_has_the_terminal() {
         let end = "\x1b]133;D;7;w\x07$ \x1b]133;B;w\x07";
-        let leave = format!("secret00000{}", " ".repeat(53));
-        assert_eq!(Hatch { state: State::Opening, ..Hatch::default() }.hear(b"0\n", "w", &|| true, true).shown, b"");
+        let leave = format!("seal00000{}", " ".repeat(55));
+        // Before its prompt, and before anybody asked.
+        for (seal, said) in [("seal", "\nseal0\n"), ("", "\nP0\n\n0\n")] {
+            let mut early = Hatch { prompt: String::new(), seal: seal.into(), ..hatch(State::Opening) };
+            assert_eq!(early.hear(said.as_bytes(), "w", &|| true, true).shown, b"", "{said:?}");
+            assert_eq!(early.state, State::Opening);
+        }
         for (state, said, leads, is_alone, shown, answer, then) in [
-            (State::Opening, "P0\n0\n", true, true, "\x1b]133;B;w\x07", "", State::Open),
-            (State::Closed, "P1\n", true, true, "", "", State::Opening),
-            (State::Closed, "7\n", true, true, "", "", State::Closed),
-            (State::Handed, "7\n", true, true, end, "", State::Open),
-            (State::Handed, "7\n", false, true, "", "", State::Handed),
-            (State::Handed, "7\n", false, false, "", "", State::Handed),
-            (State::Handed, "7\n", true, false, "", &leave, State::Handed),
-            (State::Handed, "seven\n", true, true, "", "", State::Handed),
-            (State::Handed, "7\n8\n", true, true, end, "", State::Open),
-            (State::Open, "7\n", true, true, "", "", State::Open),
+            (State::Opening, "\nsealP0\n\nseal0\n", true, true, "\x1b]133;B;w\x07", "", State::Open),
+            (State::Closed, "\nsealP1\n", true, true, "", "", State::Opening),
+            (State::Closed, "\nseal7\n", true, true, "", "", State::Closed),
+            (State::Handed, "\nseal7\n", true, true, end, "", State::Open),
+            (State::Handed, "\nseal7\n", false, true, "", "", State::Handed),
+            (State::Handed, "\nseal7\n", false, false, "", "", State::Handed),
+            (State::Handed, "\nseal7\n", true, false, "", &leave, State::Handed),
+            (State::Handed, "\nsealseven\n", true, true, "", "", State::Handed),
+            (State::Handed, "\nseal7\n\nseal8\n", true, true, end, "", State::Open),
+            (State::Open, "\nseal7\n", true, true, "", "", State::Open),
+            // What a command says there.
+            (State::Handed, "7\n", true, true, "", "", State::Handed),
+            (State::Handed, "x\nseal7\n", true, true, end, "", State::Open),
+            (State::Handed, "xseal7\n", true, true, "", "", State::Handed),
         ] {
             for size in 1..=said.len() {
                 let mut hatch = hatch(state);

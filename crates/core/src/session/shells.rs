@@ -101,39 +101,45 @@ _gloveport "$_gloveport_code" 2>/dev/null; }} 3>&2 2>&"${{_gloveport_to[0${{-//[
     )
 }
 
-/// 64 characters are read at once there: the secret of 16, five digits, and the command or its first 43 characters.
+/// 64 characters are read at once there: the seal of 16, five digits, and the command or its first 43 characters.
 const HANDED_BYTES: usize = 64;
 const FIRST_BYTES: usize = 43;
 /// The descriptor of the hatch in bash: in nobody's way, and below a ceiling of 64.
 const HATCH: u8 = 59;
+/// Takes back the prompt that was shown, before another one is.
+const REFUSED: &str = r"\builtin printf '\r\e[K' >/dev/tty";
 
 /// What is typed to have bash read at its hatch in a loop, of which nothing is kept in a variable that a session could set: it evaluates
 /// this. It is no function either: what a command declares there is no variable of one.
 ///
 /// It does so where the prompt is the one that it began with, and nothing else is to be done or said at a prompt: where no job is there and
-/// commands are not traced, trapped or timed; else it leaves the code of the last one as it was, and traces nothing of that. It takes the
-/// line that was typed out of the history, says what its prompt shows and how the command before ended. What a session makes of the
-/// variables in which a command comes (`declare -l`: `RM` is `rm`) is gone before each, and each comes with a `secret` from a socket: no file
-/// that a session put in the place of the hatch has both. What changed any of that since leaves the loop, whose code is that of its last command, to the prompt; so does a
-/// number of nothing. The descriptor of the hatch is closed in every program: a copy of one is that bash itself saved has that from it.
-pub(super) fn serve(word: &str, secret: &str) -> String {
-    let state = "${PS1-}${PROMPT_COMMAND[0]-}$-${!-}${#PROMPT_COMMAND[@]}";
+/// commands are not traced, trapped or timed, nor end the shell where they fail (`set -e`); else it leaves the code of the last one as it
+/// was, and traces nothing of that. It takes the line that was typed out of the history, says what its prompt shows and how the command
+/// before ended. What a session makes of the variables in which a command comes (`declare -l`: `RM` is `rm`) is gone before each. What
+/// changed any of that since leaves the loop, whose code is that of its last command, to the prompt; so does a number of nothing.
+///
+/// At each turn it looks whether its descriptor is the hatch, which has a `name` below `/proc`: no file, pipe or socket that a session put
+/// there is told anything, or read. What is said there, by either side, begins with a `seal` that no variable holds, and what bash says on a
+/// line of its own: what a command says there is no end of it, and hides none. The descriptor is closed in every program: a copy of one is
+/// that bash itself saved has that from it.
+pub(super) fn serve(word: &str, seal: &str, name: &str) -> String {
+    let is_hatch = format!("/dev/fd/{HATCH} -ef /proc/{name}");
+    let state = "${PS1-}:${PS0-}:${HISTIGNORE-}:${TMOUT-}:${PROMPT_COMMAND[0]-}:$-:${!-}:${#PROMPT_COMMAND[@]}";
     let count = "10#${_gloveport_said:16:5}";
-    // A code that is told by a command would end a shell that ends at errors (`set -e`).
-    let told = r#"if [[ $_gloveport_code != 0 && $- == *e* ]]; then ! builtin true
-elif [[ $_gloveport_code != 0 ]]; then _gloveport_ended "$_gloveport_code"; fi"#;
+    let told = r#"if [[ $_gloveport_code != 0 ]]; then _gloveport_ended "$_gloveport_code"; fi"#;
     let text = format!(
-        r#"_gloveport_code=$?
-if [[ ${{PS1-}} == '\[\e]133;D;$?;{NEXT};{word}\a\]\$ \[\e]133;B;{word}\a\]' && $- != *[vx]* && -o history && -t 2 && -S /dev/fd/{HATCH} &&
--z ${{HISTIGNORE-}}${{TMOUT-}}${{PROMPT_COMMAND[0]-}} && ${{#PROMPT_COMMAND[@]}} == 2 && -z $(jobs; trap -p DEBUG RETURN ERR) ]] &&
+        r#"if [[ ${{PS1-}} == '\[\e]133;D;$?;{NEXT};{word}\a\]\$ \[\e]133;B;{word}\a\]' && ${{PS0-}} == '\e]133;C;{word}\a' && $- != *[vx]* &&
+-o history && -t 2 && {is_hatch} && -z ${{HISTIGNORE-}}${{TMOUT-}}${{PROMPT_COMMAND[0]-}} && ${{#PROMPT_COMMAND[@]}} == 2 &&
+-z $(jobs; trap -p DEBUG RETURN ERR) ]] &&
 builtin unset -v _gloveport_said _gloveport_line 2>/dev/null &&
-builtin printf 'P%s\n' $((EUID == 0)) 2>/dev/null >&{HATCH}; then
+builtin printf '\n{seal}P%s\n' $((EUID == 0)) 2>/dev/null >&{HATCH}; then
 builtin history -d -1 2>/dev/null
 _gloveport_state={state}
 {told}
 while _gloveport_code=$?
-[[ {state} == "$_gloveport_state" && -S /dev/fd/{HATCH} ]] && builtin unset -v _gloveport_said _gloveport_line && builtin printf '%s\n' "$_gloveport_code" >&{HATCH} &&
-builtin read -r -N {HANDED_BYTES} -u {HATCH} _gloveport_said && [[ $_gloveport_said == {secret}* && ${{_gloveport_said:16:5}} != 00000 ]] &&
+[[ {state} == "$_gloveport_state" && -o history && -t 2 && {is_hatch} ]] &&
+builtin unset -v _gloveport_said _gloveport_line && builtin printf '\n{seal}%s\n' "$_gloveport_code" >&{HATCH} &&
+builtin read -r -N {HANDED_BYTES} -u {HATCH} _gloveport_said && [[ $_gloveport_said == {seal}* && ${{_gloveport_said:16:5}} != 00000 ]] &&
 _gloveport_line=${{_gloveport_said:21:{count}}} &&
 {{ (({count} <= {FIRST_BYTES})) || {{ builtin read -r -N $(({count} - {FIRST_BYTES})) -u {HATCH} _gloveport_said &&
 _gloveport_line+=$_gloveport_said; }}; }} && builtin history -s -- "$_gloveport_line"; do
@@ -141,11 +147,16 @@ _gloveport_line+=$_gloveport_said; }}; }} && builtin history -s -- "$_gloveport_
 builtin eval "$_gloveport_line"
 done
 else
-builtin printf '\r\e[K' >/dev/tty
+{REFUSED}
 {told}
 fi"#
     );
-    format!("{{ \\builtin {}; }} 2>&\"${{_gloveport_to[0${{-//[^x]}}0]:-2}}\"", whole(&text))
+    // A code that is told would end a shell that ends at errors, but where something hangs on it.
+    format!(
+        "{{ _gloveport_code=$?; case $- in *e*) {REFUSED}; _gloveport_ended \"$_gloveport_code\" && \\builtin true ;; \
+         *) \\builtin {} ;; esac; }} 2>&\"${{_gloveport_to[0${{-//[^x]}}0]:-2}}\"",
+        whole(&text)
+    )
 }
 
 /// `program` is the words of a plain shell. It marks itself as one (`N`), and its commands' ends where it prompts. Its function
@@ -193,8 +204,8 @@ pub(super) fn is_none(words: &[u8]) -> bool {
 }
 
 /// What is said at the hatch to have `command` run, or nothing to leave the loop there.
-pub(super) fn handed(command: &str, secret: &str) -> String {
-    format!("{:<HANDED_BYTES$}", format!("{secret}{:05}{command}", command.len()))
+pub(super) fn handed(command: &str, seal: &str) -> String {
+    format!("{:<HANDED_BYTES$}", format!("{seal}{:05}{command}", command.len()))
 }
 
 /// What bash is given to run `command`. Of several lines a Ctrl-C ends the one that runs alone, and the shell goes on with the next: so they

@@ -5,12 +5,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::*;
 use crate::session::Session;
 
+mod planted;
+mod settings;
+
 /// Commands that print nothing and fit, behind which the next ones are handed over.
 async fn at_hatch(toolset: &Toolset) -> Arc<Session> {
     let session = loop {
         exec(toolset, "true").await;
-        exec(toolset, "true").await;
-        let session = toolset.sessions().find("s").unwrap();
+        let ran = exec(toolset, "true").await;
+        let session = toolset.sessions().find("s").unwrap_or_else(|| panic!("{}", ran.text));
         if session.terminal.as_ref().unwrap().is_at_hatch() {
             break session;
         }
@@ -26,7 +29,8 @@ fn is_at_hatch(session: &Session) -> bool {
 async fn told(toolset: &Toolset, command: &str) -> (String, Value) {
     let ran = exec(toolset, command).await;
     let data = ran.data.unwrap_or_else(|| panic!("{command}: {}", ran.text));
-    (data["output"].as_str().unwrap().to_owned(), data["exitCode"].clone())
+    let output = data["output"].as_str().unwrap_or_else(|| panic!("{command}: {}", ran.text));
+    (output.to_owned(), data["exitCode"].clone())
 }
 
 #[tokio::test]
@@ -105,78 +109,6 @@ async fn what_ends_the_loop_is_told_as_at_a_prompt_and_the_next_command_runs() {
     drop(session);
 }
 
-/// A text that a session had set in place of ours ran, and nobody had judged it.
-#[tokio::test]
-async fn no_variable_of_a_session_is_run_at_its_hatch() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    let named = include_str!("../shells.rs");
-    let mut names: Vec<&str> = named.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
-    names.retain(|name| name.starts_with("_gloveport"));
-    names.extend(["_gloveport_serve", "_gloveport_prompt"]);
-    names.sort_unstable();
-    names.dedup();
-    assert!(names.len() > 8, "{names:?}");
-    for name in names {
-        call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
-        for text in ["touch ran", "a[$(touch ran)]", "$(touch ran)"] {
-            exec(&toolset, &format!("{name}='{text}'")).await;
-            for _ in 0..12 {
-                exec(&toolset, "true").await;
-            }
-            assert!(!world.directory.path().join("ran").exists(), "{name}={text}");
-        }
-    }
-}
-
-/// A file that a session had opened in its place was read for commands, and nobody had judged them.
-#[tokio::test]
-async fn nothing_that_a_session_puts_in_the_place_of_its_hatch_is_read_for_commands() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    // Behind what bash says there itself, as long as it believes that it is the hatch.
-    for before in ["", "0\n", "P1\n0\n"] {
-        let said = format!("{:<64}", "000000000000000000009touch ran");
-        fs::write(world.directory.path().join("said"), format!("{before}{said}{said}{said}")).unwrap();
-        for open in
-            ["exec 59<>said", "exec 59<said", "eval 'ex''ec 59<>said'", "x=59; true {x}<&-; eval 'ex''ec 59<>said'"]
-        {
-            call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
-            drop(at_hatch(&toolset).await);
-            exec(&toolset, open).await;
-            for _ in 0..12 {
-                let ran = exec(&toolset, "sh -c 'exit 6'").await;
-                assert_eq!(ran.data.unwrap()["exitCode"], json!(6), "{open}: {}", ran.text);
-            }
-            assert!(!world.directory.path().join("ran").exists(), "{open}");
-        }
-    }
-}
-
-/// `RM` was judged, and `rm` ran.
-#[tokio::test]
-async fn a_session_changes_no_letter_of_the_commands_that_are_handed_to_it() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    for letters in ["l", "u", "c", "i", "n", "a", "r"] {
-        call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
-        drop(at_hatch(&toolset).await);
-        let change = format!("declare -{letters} _glove''port_said _glove''port_line 2>/dev/null");
-        for command in [
-            format!("eval '{}'", change.replace("''", "")),
-            format!("x=_glove; unset ${{x}}port_line ${{x}}port_said; {change}"),
-            change,
-        ] {
-            exec(&toolset, &command).await;
-            for _ in 0..4 {
-                let text = "Abc".repeat(30);
-                assert_eq!(told(&toolset, "echo Ab1").await.0, "Ab1", "{command}");
-                assert_eq!(told(&toolset, &format!("echo {text}")).await.0, text, "{command}");
-            }
-        }
-    }
-}
-
 /// What was said to a shell that had been interrupted waited for the next time that it read there.
 #[tokio::test]
 async fn a_command_that_an_interrupted_shell_did_not_hear_is_told_as_not_run_and_never_runs() {
@@ -199,47 +131,6 @@ async fn a_command_that_an_interrupted_shell_did_not_hear_is_told_as_not_run_and
         assert_eq!(told(&toolset, "echo next; false").await, ("next".to_owned(), json!(1)));
         let has_run = world.directory.path().join(format!("ran{round}")).exists();
         assert!(is_told == has_run, "{round}: {} {has_run}", ran.text);
-    }
-}
-
-/// A shell below said at the hatch that the command had ended, and nobody waited for its end.
-#[tokio::test]
-async fn a_shell_below_that_says_the_end_is_not_believed() {
-    let world = World::new();
-    let toolset = terminals(&world);
-    let session = at_hatch(&toolset).await;
-    for _ in 0..3 {
-        assert_eq!(told(&toolset, "(echo 0 >&59; sleep 0.1; echo late; exit 4)").await, ("late".to_owned(), json!(4)));
-        assert!(is_at_hatch(&session));
-    }
-}
-
-#[tokio::test]
-async fn a_session_that_traces_or_has_jobs_shows_nothing_of_the_hatch_and_keeps_the_last_code() {
-    let world = World::new();
-    for setting in [
-        "set -x",
-        "sleep 30 & disown",
-        "sleep 30 &",
-        "PS1='mine> '",
-        "TMOUT=100",
-        "set -u; set -e",
-        "shopt -s extdebug",
-    ] {
-        let toolset = terminals(&world);
-        exec(&toolset, setting).await;
-        for round in 0..24 {
-            assert_eq!(told(&toolset, "true; if false; then :; fi; sh -c 'exit 0'").await.1, json!(0), "{setting}");
-            let code = if setting.contains("-e") { "! true" } else { "(exit 7)" };
-            let ended = told(&toolset, code).await;
-            let (output, _) = told(&toolset, "echo code $?").await;
-            assert!(output.contains(&format!("code {}", ended.1)), "{setting} {round}: {output}");
-            assert!(!output.contains("gloveport"), "{setting} {round}: {output}");
-        }
-        let shown = screen(&toolset).await.text;
-        assert!(!shown.contains("gloveport"), "{setting}: {shown}");
-        toolset.close();
-        toolset.over().await;
     }
 }
 
@@ -267,4 +158,22 @@ async fn what_is_typed_into_a_handed_command_and_not_read_is_thrown_away_as_ever
     assert!(!is_at_hatch(&session));
     let next = exec(&toolset, "cat < /dev/null; echo next").await.text;
     assert!(next.ends_with("next"), "{next}");
+}
+
+/// A prompt in its line editor that nobody had read yet: what was said at the hatch then was said to nobody.
+#[tokio::test]
+async fn a_shell_that_has_left_its_hatch_is_typed_at() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for round in 0..10 {
+        let session = at_hatch(&toolset).await;
+        let leader = Pid::from_raw(session.process.pid().unwrap().cast_signed()).unwrap();
+        kill_process(leader, Signal::INT).unwrap();
+        // There is one thread, so that nobody reads what it prints meanwhile.
+        while !session.process.is_edited() {
+            std::thread::yield_now();
+        }
+        assert!(is_at_hatch(&session), "{round}: nobody has heard of it");
+        assert_eq!(told(&toolset, "echo on; false").await, ("on".to_owned(), json!(1)), "{round}");
+    }
 }

@@ -12,7 +12,7 @@ use super::pipes::{Input, Pipes};
 use super::running::{Ended, Launch, Running};
 use super::{CommandRunner, GRACE, signal_name};
 use crate::backend::capture::Capture;
-use crate::backend::intake::{LineAsker, Looker, Passer, Taker};
+use crate::backend::intake::{Door, LineAsker, Looker, Taker};
 use crate::backend::process::{Driver, Order, Process, ProcessOptions, ProcessSignal, Recorder, TerminalSize, process};
 use crate::backend::{Background, ExecuteOutcome, ExecuteRequest};
 use crate::cancel::CancelToken;
@@ -68,7 +68,7 @@ pub(super) trait Channel: Send {
         None
     }
     /// Says something at its hatch from any thread while this lives, if it has one.
-    fn passer(&self, _recorder: &Recorder) -> Option<Passer> {
+    fn door(&self, _recorder: &Recorder) -> Option<Door> {
         None
     }
     /// Takes output on any thread while this lives, where that can be done.
@@ -161,8 +161,8 @@ async fn drive(mut running: Running, mut channel: impl Channel, driver: Driver, 
     if let Some(looker) = channel.looker(&recorder) {
         intake.open_to_looks(looker);
     }
-    if let Some(passer) = channel.passer(&recorder) {
-        intake.open_hatch(passer);
+    if let Some(door) = channel.door(&recorder) {
+        intake.open_hatch(door);
     }
     let mut output_is_open = true;
     let mut input_is_open = true;

@@ -4,7 +4,7 @@
 //! The command is started with it in place of its error output, and begins by making its descriptor 3 of it: so it travels as the
 //! three descriptors do that every command has. The other side is held here too: what the command has not heard can be taken back.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
@@ -29,6 +29,11 @@ impl Hatch {
     /// The side that a command gets.
     pub(super) fn theirs(&self) -> rustix::io::Result<OwnedFd> {
         rustix::io::fcntl_dupfd_cloexec(&self.theirs, 0)
+    }
+
+    /// Where the side that a command gets stands below `/proc`. Descriptors there are compared with it; it cannot be opened by that name.
+    pub(super) fn name(&self) -> String {
+        format!("{}/fd/{}", std::process::id(), self.theirs.as_raw_fd())
     }
 
     /// Says it; whether all of it could be said.

@@ -20,6 +20,7 @@ use rustix::termios::tcgetpgrp;
 
 use super::hatch::{Hatch, WORDS};
 use super::pipes::READ_BYTES;
+use crate::backend::intake::Saying;
 use crate::backend::recorder::ScreenRecorder;
 use crate::error::{Error, Result};
 
@@ -33,6 +34,8 @@ const FLOOD_BYTES: usize = 16 << 10;
 /// 16 KiB in all: a command that prints more is the driver's.
 const LOOK_BYTES: usize = 16 << 10;
 
+/// 4 KiB that were said at the hatch: then others have their turn.
+const HEARD_BYTES: usize = 4 << 10;
 /// 128 KiB that were printed before something was said at the hatch: twice what the kernel holds of a terminal's output.
 const HELD_BYTES: usize = 128 << 10;
 
@@ -104,17 +107,22 @@ impl Screen {
             }
         };
         self.record(&buffer[..filled], recorder);
-        if let Found::Rest(_) = end {
-            self.hear(buffer, recorder);
+        match end {
+            Found::Rest(_) => match self.hear(buffer, recorder) {
+                Found::Bytes(heard) => Found::Bytes(filled + heard),
+                Found::Rest(_) | Found::End => end,
+            },
+            Found::Bytes(_) | Found::End => end,
         }
-        end
     }
 
     /// Hears what was said at the hatch, behind what was printed before.
-    fn hear(&self, buffer: &mut [u8], recorder: &ScreenRecorder) {
-        let Some(hatch) = &self.hatch else { return };
-        let mut words = [0; WORDS];
-        while let Some(count) = hatch.hear(&mut words) {
+    fn hear(&self, buffer: &mut [u8], recorder: &ScreenRecorder) -> Found {
+        let Some(hatch) = &self.hatch else { return Found::Rest(0) };
+        let (mut words, mut heard) = ([0; WORDS], 0);
+        while heard < HEARD_BYTES {
+            let Some(count) = hatch.hear(&mut words) else { return Found::Rest(heard) };
+            heard += count;
             let mut before = 0;
             while before < HELD_BYTES
                 && let Found::Bytes(count) = self.read_once(buffer)
@@ -127,17 +135,18 @@ impl Screen {
                 hatch.say(&answer);
             }
         }
+        Found::Bytes(heard)
     }
 
-    /// Says this at the hatch, and records the other as if the terminal printed it now; whether it could be said.
-    pub(super) fn pass(&self, shown: &[u8], said: &[u8], recorder: &ScreenRecorder) -> bool {
+    /// Says this at the hatch; whether it was said.
+    pub(super) fn pass(&self, saying: Saying<'_>, recorder: &ScreenRecorder) -> bool {
         let Some(hatch) = &self.hatch else { return false };
         let mut buffer = self.buffer.lock();
         self.read_into(&mut buffer, recorder);
         // Nothing of what it brings is read before the buffer is free.
-        let is_said = hatch.say(said);
+        let is_said = (saying.is_due)() && hatch.say(saying.said);
         if is_said {
-            recorder.take_raw(shown, &self.leads());
+            recorder.take_raw(saying.shown, &self.leads());
         }
         is_said
     }
@@ -147,9 +156,9 @@ impl Screen {
         self.hatch.as_ref().is_some_and(Hatch::take_back)
     }
 
-    /// Whether there is a hatch.
-    pub(super) fn has_hatch(&self) -> bool {
-        self.hatch.is_some()
+    /// The name of the other side of the hatch, where there is one.
+    pub(super) fn hatch_name(&self) -> Option<String> {
+        self.hatch.as_ref().map(Hatch::name)
     }
 
     fn read_once(&self, buffer: &mut [u8]) -> Found {

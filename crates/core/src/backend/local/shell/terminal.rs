@@ -20,7 +20,7 @@ use super::room::{Room, watched};
 use super::running::{Launch, Running};
 use super::screen::{Found, Screen, Watched};
 use super::{CommandRunner, PROCESSES};
-use crate::backend::intake::{LINE_BYTES, LineAsker, LineForm, Looker, Passer, Taker, Words};
+use crate::backend::intake::{Door, LINE_BYTES, LineAsker, LineForm, Looker, Passer, Taker, Words};
 use crate::backend::process::{Process, ProcessOptions, Recorder, TerminalSize, process};
 use crate::backend::{Background, TerminalRequest};
 use crate::error::{Error, ErrorKind, Result};
@@ -265,17 +265,16 @@ impl Channel for Terminal {
         Some(Box::new(move || line_form(&screen.upgrade()?.master)))
     }
 
-    fn passer(&self, recorder: &Recorder) -> Option<Passer> {
-        if !self.screen.has_hatch() {
-            return None;
-        }
+    fn door(&self, recorder: &Recorder) -> Option<Door> {
+        let name = self.screen.hatch_name()?;
         let (screen, recorder) = (Arc::downgrade(&self.screen), recorder.screen());
-        Some(Box::new(move |words| {
+        let pass: Passer = Box::new(move |words| {
             screen.upgrade().is_some_and(|screen| match words {
-                Words::Say { shown, said } => screen.pass(shown, said, &recorder),
+                Words::Say(saying) => screen.pass(saying, &recorder),
                 Words::TakeBack => screen.take_back(),
             })
-        }))
+        });
+        Some(Door { name, pass })
     }
 
     fn looker(&self, recorder: &Recorder) -> Option<Looker> {
