@@ -3,6 +3,7 @@
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
+use crate::backend::process::Order;
 use crate::session::Session;
 
 mod planted;
@@ -176,4 +177,18 @@ async fn a_shell_that_has_left_its_hatch_is_typed_at() {
         assert!(is_at_hatch(&session), "{round}: nobody has heard of it");
         assert_eq!(told(&toolset, "echo on; false").await, ("on".to_owned(), json!(1)), "{round}");
     }
+}
+
+/// One that was handed over overtook the new size of its terminal.
+#[tokio::test]
+async fn a_command_behind_what_waits_to_be_carried_out_is_typed() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    let session = at_hatch(&toolset).await;
+    let size = TerminalSize { columns: 77, rows: 22 };
+    session.process.try_order(Order::Resize(size)).unwrap();
+    // Nobody carries anything out until this waits for something.
+    let terminal = session.terminal.as_ref().unwrap();
+    assert!(!terminal.opens_hatch(&session, "stty size", &Deadline::default()).await.unwrap());
+    assert_eq!(told(&toolset, "stty size").await, ("22 77".to_owned(), json!(0)));
 }

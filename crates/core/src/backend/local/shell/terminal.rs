@@ -295,12 +295,14 @@ const END_OF_INPUT: u8 = 4;
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
     use rustix::termios::{OptionalActions, tcsetattr};
 
     use super::*;
     use crate::backend::process::Driver;
+    use crate::backend::tap::{Heard, Tap};
 
     /// As many bytes of input as a terminal surely holds.
     const KEYS: usize = 1_000;
@@ -315,6 +317,41 @@ mod tests {
         tcsetattr(&slave, OptionalActions::Now, &modes).unwrap();
         let (process, driver) = process(None, ProcessOptions::default());
         (Terminal::of(master, None, None).unwrap(), slave, process, driver)
+    }
+
+    /// Whoever read the terminal heard for as long as something was said.
+    #[tokio::test]
+    async fn what_is_said_at_a_hatch_is_heard_in_turns_and_whole() {
+        const SAID: usize = 20_000;
+        let (master, _slave) = pair(SIZE).unwrap();
+        let hatch = Hatch::new().unwrap();
+        let theirs = hatch.theirs().unwrap();
+        let heard = Arc::new(AtomicUsize::new(0));
+        let tap = Tap::new(|_, _| false).with_hatch({
+            let heard = Arc::clone(&heard);
+            move |bytes, _| {
+                heard.fetch_add(bytes.len(), Ordering::Relaxed);
+                Heard::default()
+            }
+        });
+        let (process, mut driver) = process(None, ProcessOptions { sink: None, tap: Some(tap) });
+        let mut terminal = Terminal::of(master, Some(hatch), None).unwrap();
+        assert_eq!(rustix::io::write(&theirs, &[b'x'; SAID]), Ok(SAID));
+        assert!(matches!(terminal.screen.read(&driver.recorder.screen()), Found::Bytes(4_096)));
+        assert_eq!(heard.load(Ordering::Relaxed), 4_096);
+        let all = async {
+            loop {
+                let marked = process.marked();
+                if heard.load(Ordering::Relaxed) == SAID {
+                    break;
+                }
+                marked.await;
+            }
+        };
+        tokio::select! {
+            _ = terminal.carry(&mut driver.recorder) => panic!("that was not the end"),
+            () = all => {}
+        }
     }
 
     /// Each key that a line editor took woke the runtime, which cost more than the command that was typed.

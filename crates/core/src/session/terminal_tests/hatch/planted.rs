@@ -145,20 +145,24 @@ async fn what_a_command_says_at_the_hatch_is_no_end_of_it_and_hides_none() {
     }
 }
 
-/// Whoever read a terminal heard what was said at its hatch for as long as something was. There is one thread here.
 #[tokio::test]
 async fn a_flood_at_the_hatch_holds_up_nobody_else_and_ends_with_its_session() {
     let world = World::new();
     let toolset = terminals(&world);
     let session = at_hatch(&toolset).await;
-    exec(&toolset, "f() { while :; do echo 7; done >&59; }").await;
+    exec(&toolset, "x=$(printf '%030000d' 7); f() { while :; do echo $x; done >&59; }").await;
     drop(at_hatch(&toolset).await);
     start(&toolset, "f").await;
+    let written = || {
+        let io = fs::read_to_string(format!("/proc/{}/io", session.process.pid().unwrap())).unwrap();
+        io.lines().find_map(|line| line.strip_prefix("wchar: ")).unwrap().parse::<u64>().unwrap()
+    };
+    let begin = written();
     for _ in 0..3 {
         let beside = json!({ "id": "beside", "command": "sleep 0.1; echo on", "timeout": 60 });
         assert_eq!(call(&toolset, "shell_exec", beside).await.text, "on");
     }
-    assert!(session.process.ended().is_none());
+    assert!(session.process.ended().is_none() && written() - begin > 100_000);
     call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
     assert!(session.process.ended().is_some());
 }

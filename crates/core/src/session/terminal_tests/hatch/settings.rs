@@ -41,7 +41,7 @@ async fn a_setting_from_a_file_ends_the_loop_and_means_what_it_does_at_a_prompt(
         ("set -e", "! true", "", 1),
         ("set -e", "(exit 7) && true", "", 7),
         ("set -x", "true", "+ true", 0),
-        ("TMOUT=100", "echo $TMOUT", "100", 0),
+        ("TMOUT=100", "echo on; false", "on", 1),
         ("HISTIGNORE='*'", "echo on; false", "on", 1),
         ("PS0='begins '$PS0", "false", "begins", 1),
         ("set +o history", "(exit 3)", "", 3),
