@@ -4,6 +4,7 @@
 //! toolset ─ hooks, approval, permissions, custom, tool/*         the pipeline: the only place that joins the rest
 //! tool/*  ─ change, memory                                       one tool per file; never a concrete backend
 //! session, scratch                                               what runs beside the calls, and what is too long to be told
+//! script                                                         text of a shell, read: for those who judge it or hand it on
 //! backend ─ local, …                                             where files are; virtual paths in, virtual paths out
 //! search, edit, media, text                                      engines over any tree, text and picture; they open nothing
 //! sandbox                                                        mounts: pure table, no file is opened here
@@ -37,6 +38,7 @@ pub mod path;
 pub mod permissions;
 pub mod sandbox;
 pub mod scratch;
+mod script;
 pub mod search;
 pub mod session;
 pub mod text;

@@ -2,7 +2,7 @@
 //! something else (R-CMD-3). An empty list allows nothing (D53).
 
 use super::argument::Argument;
-use super::script::Script;
+use crate::script::Script;
 
 /// Options that make a harmless program run others or write files; listed entries must name them.
 const DANGEROUS_OPTIONS: &[(&str, &[&str])] = &[

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::script::{RawCommand, Script, Word};
+use crate::script::{RawCommand, Script, Word};
 
 /// A function that runs itself, be it through others, into a pipe or in the background: it doubles until the machine
 /// stands.

@@ -1,6 +1,6 @@
 //! How sure it is where the commands of a script run: which of them run only when all before them went well.
 
-use super::script::{RawCommand, Script, Word};
+use crate::script::{RawCommand, Script, Word};
 
 /// Commands that lead the shell that runs them to another directory.
 pub(super) const MOVERS: [&str; 4] = ["cd", "chdir", "pushd", "popd"];

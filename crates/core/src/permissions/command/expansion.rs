@@ -1,7 +1,7 @@
 //! What a word becomes, in the order of bash: braces first, then tildes and variables, patterns last.
 
 use super::argument::{ANY_CHARACTER, ANY_NAME, ANYTHING};
-use super::script::{Part, Word};
+use crate::script::{Part, Word};
 
 /// 64 arguments from one word by `{a,b}`; more are taken as unknown.
 const ALTERNATIVES: usize = 64;

@@ -8,8 +8,8 @@ use super::analyzer::WORDS;
 use super::argument::{ANYTHING, Argument, is_marked};
 use super::expansion::{self, Piece};
 use super::loops::{Loops, Turn};
-use super::script::{Part, RawCommand, Script, Word};
 use super::setting::{self, Effect};
+use crate::script::{Part, RawCommand, Script, Word};
 
 /// 3 times the words of a script are expanded, each time with what was found out before; then nothing of variables is known.
 const PASSES: usize = 3;

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use super::script::{Part, RawCommand, RedirectTarget, Script, Word};
+use crate::script::{Part, RawCommand, RedirectTarget, Script, Word};
 
 /// The first 100 loops of a script are looked at.
 const LOOPS: usize = 100;

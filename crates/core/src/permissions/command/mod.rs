@@ -5,7 +5,7 @@
 //! it runs is *unresolved*, and an unresolved or unparsed command is never allowed without somebody's yes.
 //!
 //! ```text
-//! text ─ parser (frame, script, ansi) ─ chain, running ─ argument ─ unwrap ─ deny, allow, paths ─ CommandAnalysis
+//! text ─ script ─ chain, running ─ argument ─ unwrap ─ deny, allow, paths ─ CommandAnalysis
 //! ```
 //!
 //! The deny list is a seat belt against accidents. It is no wall: a program can do what its name does not say. The walls
@@ -23,7 +23,6 @@ use crate::error::is_deceptive;
 mod allow;
 mod analysis;
 mod analyzer;
-mod ansi;
 pub(crate) mod argument;
 mod arrays;
 mod awk;
@@ -37,7 +36,6 @@ mod each;
 mod ending;
 mod env;
 mod expansion;
-mod frame;
 mod git;
 mod harnesses;
 mod interpreters;
@@ -50,17 +48,14 @@ mod modes;
 mod network;
 mod numbers;
 mod ordinary;
-mod parser;
 pub(crate) mod paths;
 mod poured;
 mod rights;
 mod runners;
 mod running;
-mod script;
 mod sed;
 mod setting;
 mod shells;
-mod sums;
 mod tar;
 mod terminals;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! line editor, where its commands come from. Under any of them the text that is judged is not the text that runs.
 
 use super::argument::{ANYTHING, Argument};
-use super::script::{RawCommand, Word};
+use crate::script::{RawCommand, Word};
 
 /// Letters of `set` and of shells that leave the meaning of every text alone. `H` expands history, `k` takes words behind a
 /// command for its environment, and under `P` a `cd ..` leads to what is above the target of a link.

@@ -9,8 +9,7 @@ use super::argument::{Argument, is_marked};
 use super::databases;
 use super::known::Variables;
 use super::loops::Turn;
-use super::parser;
-use super::script::{Body, NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script};
+use crate::script::{Body, NestedKind, Part, RawCommand, RedirectKind, RedirectTarget, Script, parse};
 
 /// 8 times all commands are gone through: a pipe leads to the right, and only functions and compounds lead back.
 const PASSES: usize = 8;
@@ -199,7 +198,7 @@ fn document(body: &Body, index: usize, variables: &Variables<'_>) -> String {
     if body.literal {
         return body.text.clone();
     }
-    let Some(mut word) = parser::parse(&body.text, NestedKind::Template).template else {
+    let Some(mut word) = parse(&body.text, NestedKind::Template).template else {
         return Argument::unknown().marked().to_owned();
     };
     for part in &mut word.parts {

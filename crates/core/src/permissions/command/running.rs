@@ -1,6 +1,6 @@
 //! Which shell runs a command, when, and how often: what it leads elsewhere depends on that.
 
-use super::script::RawCommand;
+use crate::script::RawCommand;
 
 /// How a text, or a command of it, runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,10 +2,8 @@
 
 use super::argument::{ANY_CHARACTER, Argument, is_marked};
 use super::chain::MOVERS;
-use super::numbers::names_in;
-use super::parser;
-use super::script::{Part, RawCommand, Script, Word};
 use super::variables::Becomes;
+use crate::script::{Part, RawCommand, Script, Word, assignment, names_in};
 
 /// Operators of `[[` that compare numbers.
 pub(super) const COMPARISONS: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
@@ -236,5 +234,5 @@ fn takes_numbers(command: &RawCommand) -> bool {
     command.words.iter().any(is_comparison)
         || is_evaluator
         || command.assignments.iter().any(is_own)
-        || command.words.iter().any(|word| parser::assignment(word).is_some_and(|one| is_own(&one)))
+        || command.words.iter().any(|word| assignment(word).is_some_and(|one| is_own(&one)))
 }

@@ -3,11 +3,11 @@
 use super::super::analysis::SimpleCommand;
 use super::super::argument::Argument;
 use super::super::running::Runner;
-use super::super::script::NestedKind;
 use super::super::unwrap::{self, Layer, Unwrapped};
 use super::super::variables::Becomes;
 use super::super::{chain, databases, deny, doubt, later, machine, network, paths, setting, terminals, wrappers};
 use super::{Analyzer, COMMANDS, Given, Input, Text, WORDS, WRAPPED};
+use crate::script::NestedKind;
 
 impl Analyzer<'_> {
     /// What a command with braces is for a plain `sh`, to which they are characters.

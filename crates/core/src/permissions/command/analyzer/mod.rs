@@ -15,10 +15,12 @@ use super::numbers::Numbers;
 use super::paths::{self, Aliases, Places};
 use super::poured::{Orders, Poured};
 use super::running::{Runner, Running};
-use super::script::{NestedKind, Part, RawCommand, Redirect, RedirectKind, RedirectTarget, Script, Word};
 use super::unwrap::Layer;
 use super::variables::Becomes;
-use super::{allow, bombs, deny, doubt, later, modes, ordinary, parser, terminals, variables, wrappers};
+use super::{allow, bombs, deny, doubt, later, modes, ordinary, terminals, variables, wrappers};
+use crate::script::{
+    NestedKind, Part, RawCommand, Redirect, RedirectKind, RedirectTarget, Script, TOO_DEEP, Word, parse,
+};
 
 mod commands;
 mod verdict;
@@ -99,9 +101,9 @@ impl<'a> Analyzer<'a> {
                 self.exceed("it holds too many texts inside texts");
                 return;
             }
-            let script = parser::parse(&text, kind);
+            let script = parse(&text, kind);
             match script.error {
-                Some(parser::TOO_DEEP) => self.exceed(parser::TOO_DEEP),
+                Some(TOO_DEEP) => self.exceed(TOO_DEEP),
                 Some(error) => self.fail(error),
                 None => {}
             }

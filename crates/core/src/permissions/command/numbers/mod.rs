@@ -12,16 +12,12 @@ use self::values::{Seen, Value, is_number, value_of, value_of_argument, value_of
 use super::argument::{Argument, is_marked};
 use super::builtins::EVALUATORS;
 use super::known::Variables;
-use super::script::{Function, Part, RawCommand, Script, Word};
 use super::setting::{self, COMPARISONS};
 use super::wrappers::SHELLS;
+use crate::script::{Function, POSITIONAL, Part, RawCommand, Script, Word, assignment, names_in};
 
 mod values;
 
-pub(super) use values::{names_in, sets};
-
-/// Stands for `$1`, `$2`, … and `$@`.
-pub(super) const POSITIONAL: &str = "@";
 /// Variables that bash itself keeps numbers in, whatever is assigned.
 pub(super) const OWN: [&str; 10] =
     ["BASHPID", "EPOCHSECONDS", "EUID", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SRANDOM", "UID"];
@@ -359,7 +355,7 @@ impl Numbers {
     fn declare(&mut self, builtin: &str, words: &[Word], arguments: &[Argument], seen: Seen<'_>) {
         let is_integer = builtin == "integer" || setting::has_letter(arguments, 'i');
         for (word, argument) in words.iter().zip(arguments) {
-            let name = if let Some((name, value)) = super::parser::assignment(word) {
+            let name = if let Some((name, value)) = assignment(word) {
                 self.give(&name, &value, seen, false);
                 name
             } else if argument.marked().starts_with(['-', '+']) {
@@ -412,7 +408,7 @@ fn gives(command: &RawCommand) -> Option<Vec<String>> {
         Some((first, words)) => {
             matches!(first.plain(), Some("declare" | "export" | "local" | "typeset")).then_some(())?;
             let is_flag = |word: &&Word| matches!(word.plain(), Some("-x" | "-g" | "--"));
-            let given = words.iter().filter(|word| !is_flag(word)).map(super::parser::assignment);
+            let given = words.iter().filter(|word| !is_flag(word)).map(assignment);
             given.collect::<Option<Vec<_>>>()?
         }
     };

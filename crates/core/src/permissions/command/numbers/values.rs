@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 
 use super::super::argument::Argument;
-use super::super::script::{Part, RawCommand, Script, Word};
 use super::super::variables::{self, Becomes};
-use super::POSITIONAL;
+use crate::script::{Part, RawCommand, Script, Word, names_in, sets};
 
 /// What a variable is given.
 #[derive(Debug)]
@@ -89,38 +88,6 @@ fn value_of_text(text: &str) -> Value {
     let names: Vec<String> = names.read.into_iter().chain(names.set).collect();
     // Such a text may set them: `IFS=1`.
     if names.iter().any(|name| variables::changes(name, Becomes::Unknown)) { Value::Unknown } else { Value::Of(names) }
-}
-
-/// The variables of a sum.
-#[derive(Debug, Default)]
-pub(in super::super) struct Names {
-    /// Those whose value it takes.
-    pub(in super::super) read: Vec<String>,
-    /// Those that it gives one, whatever they held.
-    pub(in super::super) set: Vec<String>,
-}
-
-/// The variables in the text of a sum.
-pub(in super::super) fn names_in(text: &str) -> Names {
-    let mut names = Names::default();
-    let mut rest = text;
-    while let Some(start) = rest.find(|character: char| character == '_' || character.is_ascii_alphanumeric()) {
-        let word = &rest[start..];
-        let length = word.find(|character: char| character != '_' && !character.is_ascii_alphanumeric());
-        let (word, after) = word.split_at(length.unwrap_or(word.len()));
-        if !word.starts_with(|first: char| first.is_ascii_digit()) {
-            if sets(after) { names.set.push(word.to_owned()) } else { names.read.push(word.to_owned()) }
-        } else if rest[..start].ends_with('$') {
-            names.read.push(POSITIONAL.to_owned());
-        }
-        rest = after;
-    }
-    names
-}
-
-/// Whether what follows a name gives it a value.
-pub(in super::super) fn sets(after: &str) -> bool {
-    after.trim_start_matches([' ', '\t']).strip_prefix('=').is_some_and(|rest| !rest.starts_with('='))
 }
 
 /// Whether the commands of a substitution print a number and nothing else, whatever they read.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::script::{RawCommand, RedirectKind, Word};
+use crate::script::{RawCommand, RedirectKind, Word};
 
 /// A list of commands that is being read: the script, a subshell, a substitution.
 #[derive(Debug)]

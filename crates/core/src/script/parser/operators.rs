@@ -1,9 +1,8 @@
 //! `;`, parentheses and redirections: what a character outside words begins or ends.
 
-use super::super::frame::{At, Close, Compound, Frame, Inner, Pattern};
-use super::super::numbers::names_in;
-use super::super::script::{Function, Part, Redirect, RedirectKind, RedirectTarget, Word};
+use super::frame::{At, Close, Compound, Frame, Inner, Pattern};
 use super::{Failure, Parser, Separator, assignment};
+use crate::script::{Function, Part, Redirect, RedirectKind, RedirectTarget, Word, names_in};
 
 impl Parser<'_> {
     pub(super) fn semicolon(&mut self) -> Result<(), Failure> {

@@ -1,8 +1,8 @@
 //! Which commands read what others print: by pipes between them, by redirections of compounds, and by names of pipes.
 
-use super::super::frame::{NamedPipe, Stage};
-use super::super::script::Pipe;
 use super::Parser;
+use super::frame::{NamedPipe, Stage};
+use crate::script::Pipe;
 
 impl Parser<'_> {
     /// Ends a part of a pipeline, which is a command, or a compound with the redirections behind it.

@@ -1,9 +1,8 @@
 //! Words, and the simple commands that they make: where a word ends, what it is there, and where a command ends.
 
-use super::super::frame::{At, Compound, Inner, Pattern, PendingDocument};
-use super::super::numbers::POSITIONAL;
-use super::super::script::{Body, Part, Redirect, RedirectKind, RedirectTarget, Word};
+use super::frame::{At, Compound, Inner, Pattern, PendingDocument};
 use super::{Failure, Parser, Separator};
+use crate::script::{Body, POSITIONAL, Part, Redirect, RedirectKind, RedirectTarget, Word};
 
 const SUBSCRIPT: &str = "a subscript holds blanks or operators, which shells read differently";
 
@@ -313,7 +312,7 @@ fn is_keyword(word: &str) -> bool {
 }
 
 /// Splits `NAME=value` and `NAME+=value`.
-pub(in super::super) fn assignment(word: &Word) -> Option<(String, Word)> {
+pub(crate) fn assignment(word: &Word) -> Option<(String, Word)> {
     let Some(Part::Text { text, quoted: false }) = word.parts.first() else { return None };
     let equals = text.find('=')?;
     let name = &text[..equals];

@@ -1,8 +1,8 @@
 //! Keywords and what they open and close, and the texts of here-documents.
 
-use super::super::frame::{At, Close, Compound, Pattern};
-use super::super::script::{Loop, Nested, NestedKind, Word};
+use super::frame::{At, Close, Compound, Pattern};
 use super::{Failure, Parser};
+use crate::script::{Loop, Nested, NestedKind, Word};
 
 impl Parser<'_> {
     pub(super) fn keyword(&mut self, name: &str) -> Result<(), Failure> {

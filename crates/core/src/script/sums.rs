@@ -127,3 +127,37 @@ fn applied(sign: &str, left: i64, right: i64) -> Option<i64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_of_plain_numbers_are_reckoned_as_shells_do() {
+        for (sum, known) in [
+            ("2+3*4-5%3", 12),
+            ("7-2-1", 4),
+            ("100/10/5", 2),
+            ("-7/2", -3),
+            ("-7 % 3", -1),
+            ("-8>>1", -4),
+            ("5 | 2 ^ 7 & 3", 5),
+            ("1||0&&0", 1),
+            ("1<2==1", 1),
+            ("6&3==3", 0),
+            ("1?2:0?3:4", 2),
+            ("!3+1", 1),
+            ("~5+ 2", -4),
+            ("-2*-3", 6),
+            ("2*(1-3)+3", -1),
+            ("0x1F", 31),
+        ] {
+            assert_eq!(value(&format!("{sum}))")), Some(known), "{sum}");
+        }
+        let long = format!("1{}", "+1".repeat(40));
+        for sum in ["", "x", "1/0", "010", "1 1", "(1", "1+", "1**2", "2#1", "9223372036854775807+1", "1<<64", &long] {
+            assert_eq!(value(&format!("{sum}))")), None, "{sum}");
+        }
+        assert_eq!(value("1)"), None);
+    }
+}

@@ -1,10 +1,8 @@
 //! What stands in quotes and behind a `$`: text that separates nothing, and expansions that are known only when they run.
 
-use super::super::frame::{Close, Inner, Region};
-use super::super::numbers::{POSITIONAL, sets};
-use super::super::script::{Nested, NestedKind, Part, RedirectKind, Word};
-use super::super::sums;
-use super::{Failure, Parser};
+use super::frame::{Close, Inner, Region};
+use super::{Failure, Parser, ansi};
+use crate::script::{Nested, NestedKind, POSITIONAL, Part, RedirectKind, Word, sets, sums};
 
 impl Parser<'_> {
     pub(super) fn single_quotes(&mut self) -> Result<(), Failure> {
@@ -421,7 +419,7 @@ impl Parser<'_> {
             self.check_no_document(false)?;
         }
         let slashes = |text: &str| memchr::memchr_iter(b'/', text.as_bytes()).count();
-        let part = match super::super::ansi::decode(text) {
+        let part = match ansi::decode(text) {
             // Where dash keeps the backslash, one name is what are two for bash.
             Some(decoded) if slashes(&decoded) != slashes(text) => Part::Dynamic { is_one: true },
             Some(text) => Part::Text { text, quoted: true },

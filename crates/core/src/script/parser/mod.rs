@@ -6,13 +6,15 @@
 //! would refuse (an empty `if`), because what no shell runs does no harm. What it must never do is take for data what a
 //! shell runs: every unquoted separator, back-quote, `$(` and newline either ends a command or opens one (R-CMD-4).
 
-use super::frame::{At, Close, Compound, Frame, Inner, Pattern, Stage};
-use super::script::{NestedKind, RedirectKind, Script, Word};
+use self::frame::{At, Close, Compound, Frame, Inner, Pattern, Stage};
+use super::{NestedKind, RedirectKind, Script, Word};
 
-pub(super) use commands::assignment;
+pub(crate) use self::commands::assignment;
 
+mod ansi;
 mod commands;
 mod compounds;
+mod frame;
 mod operators;
 mod pipes;
 mod quotes;
@@ -20,13 +22,13 @@ mod quotes;
 /// 40 levels of nesting (R-CMD-1): people write five.
 const DEPTH: usize = 40;
 /// Why a text is not read to its end.
-pub(super) const TOO_DEEP: &str = "it is nested too deeply";
+pub(crate) const TOO_DEEP: &str = "it is nested too deeply";
 
 /// Why a text was not understood.
 type Failure = &'static str;
 
 /// Parses a script.
-pub(super) fn parse(text: &str, kind: NestedKind) -> Script {
+pub(crate) fn parse(text: &str, kind: NestedKind) -> Script {
     let mut parser = Parser {
         text,
         position: 0,
