@@ -31,7 +31,7 @@ impl Parser<'_> {
                 if opens && leaves_room_for_compound(&frame.command.words) {
                     return Err("a compound command stands behind 'time' or 'coproc'");
                 }
-                if opens_subscript(&word) && leaves_room_for_compound(&frame.command.words) {
+                if opens_subscript(&word) && leaves_room_for_assignment(&frame.command.words) {
                     return Err(SUBSCRIPT);
                 }
                 frame.command.words.push(word);
@@ -169,6 +169,11 @@ impl Parser<'_> {
                 Redirect { kind, target: RedirectTarget::Body(body) }
             }
             RedirectKind::Duplicate => {
+                let is_closing =
+                    matches!(word.parts.first(), Some(Part::Text { text, quoted: false }) if text.starts_with('-'));
+                if is_closing && word.plain() != Some("-") {
+                    return Err("a word touches '>&-', which shells read differently");
+                }
                 let is_descriptor = word
                     .plain()
                     .is_some_and(|word| word.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()));
@@ -263,14 +268,38 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a word where an assignment may stand is the beginning of `name[…]=`: bash reads on to the end of the subscript.
-fn opens_subscript(word: &Word) -> bool {
-    let Some(Part::Text { text, quoted: false }) = word.parts.first() else { return false };
-    let Some((name, _)) = text.split_once('[') else { return false };
+/// What a word begins with that looks like `name[`, from its bracket on.
+fn subscripted(word: &Word) -> Option<&str> {
+    let Some(Part::Text { text, quoted: false }) = word.parts.first() else { return None };
+    let (name, _) = text.split_once('[')?;
     let is_name = |byte: u8| byte == b'_' || byte.is_ascii_alphanumeric();
-    let is_closed =
-        word.parts.iter().any(|part| matches!(part, Part::Text { text, quoted: false } if text.contains(']')));
-    !name.is_empty() && name.bytes().all(is_name) && !is_closed
+    (!name.is_empty() && name.bytes().all(is_name)).then(|| &text[name.len()..])
+}
+
+/// Whether a word where an assignment may stand is the beginning of `name[…]=`: bash reads on to the end of the subscript, which for
+/// `a[[]` is not there yet.
+fn opens_subscript(word: &Word) -> bool {
+    let Some(first) = subscripted(word) else { return false };
+    let unquoted = word.parts.iter().skip(1).filter_map(|part| match part {
+        Part::Text { text, quoted: false } => Some(text.as_str()),
+        Part::Text { quoted: true, .. }
+        | Part::Variable { .. }
+        | Part::Number { .. }
+        | Part::Output { .. }
+        | Part::Pipe
+        | Part::Altered { .. }
+        | Part::Dynamic { .. } => None,
+    });
+    let mut open = 0_usize;
+    for byte in std::iter::once(first).chain(unquoted).flat_map(str::bytes) {
+        match byte {
+            b'[' => open += 1,
+            b']' if open == 1 => return false,
+            b']' => open -= 1,
+            _ => {}
+        }
+    }
+    true
 }
 
 /// Whether behind these words a keyword is one: bash runs whole compounds behind `time`, `coproc` and `coproc NAME`.
@@ -287,6 +316,12 @@ fn leaves_room_for_compound(words: &[Word]) -> bool {
         }
         Some(_) | None => std::mem::take(&mut is_name),
     })
+}
+
+/// Whether behind these words bash takes `name[…]=` for an assignment: also behind others of its kind, which are words here.
+fn leaves_room_for_assignment(words: &[Word]) -> bool {
+    let leaves = |word: &Word| subscripted(word).is_some() || leaves_room_for_compound(std::slice::from_ref(word));
+    leaves_room_for_compound(words) || words.iter().all(leaves)
 }
 
 fn is_keyword(word: &str) -> bool {

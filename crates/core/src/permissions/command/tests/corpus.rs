@@ -260,6 +260,13 @@ pub(super) const UNRESOLVED: &[&str] = &[
     "a[1|2]=x sudo ls",
     "a[1\n]=x sudo ls",
     "A=1 a[b c]=x sudo ls",
+    "a[[1] + 1]=x sudo ls",
+    "a[0]=x b[1 + 1]=y sudo ls",
+    "a[0]+=x b[ 1 ]=y sudo ls",
+    // bash closes the descriptor and runs what touches the sign.
+    ">&-sudo ls",
+    "2>&-sudo ls",
+    "<&-sudo ls",
     "cat <<$'E'\n$E\nsudo ls\nE",
     "cat <<E$'F'\nE$F\nsudo ls\nEF",
     "_=ls; : sudo; $_ x",
