@@ -39,6 +39,8 @@ pub(crate) struct Script {
     pub(crate) constructs: Constructs,
     /// The word that a text becomes which is read as the inside of double quotes.
     pub(crate) template: Option<Word>,
+    /// Whether it ends with `&&`, `||` or `|`, behind which a shell reads the next line.
+    pub(crate) goes_on: bool,
     /// Why the text was not understood to its end; `commands` then holds what came before.
     pub(crate) error: Option<&'static str>,
 }
@@ -127,6 +129,8 @@ pub(crate) struct Constructs {
     pub(crate) substitution: bool,
     /// `&`.
     pub(crate) background: bool,
+    /// `$'…'`, `$"…"`: quotes that only some shells know.
+    pub(crate) dollar_quotes: bool,
     /// Loops and functions: a command may run after what stands behind it.
     pub(crate) repeats: bool,
     /// `${x=y}`: an expansion that sets its variable.

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::Session;
+use super::fitting::fits;
 use super::foreground::{has_children, may_prompt};
 use super::marks::Marks;
 use super::running::{BEGIN, LOOK};
@@ -28,15 +29,6 @@ const TAKE_BACK: &[u8] = b"\r\x1b[K";
 const REFUSED: u32 = 8;
 /// 64 bytes of a line that has not ended: more is none of bash's.
 const WORD_BYTES: usize = 64;
-
-/// Words of commands that say, change or see something else in a loop, or end it.
-const TYPED_WORDS: [&str; 22] = [
-    "_", "alias", "bg", "bind", "break", "continue", "disown", "enable", "exec", "fc", "fg", "history", "jobs",
-    "return", "set", "shopt", "suspend", "trap", "unalias", "unset", "wait", "TMOUT",
-];
-const TYPED_BEGINS: [&str; 8] = ["BASH", "COMP", "HIST", "LINENO", "PIPESTATUS", "PROMPT", "PS", "_gloveport"];
-/// Words behind which a command may go on for more than a line.
-const GOING_ON: [&str; 10] = ["[[", "case", "coproc", "for", "function", "if", "select", "until", "while", "{"];
 
 /// What is known of it.
 #[derive(Debug, Default)]
@@ -278,153 +270,9 @@ pub(super) fn heard(marks: &mut Marks, bytes: &[u8], leads: &dyn Fn() -> bool, i
     marks.hatch.hear(bytes, &word, leads, is_alone)
 }
 
-/// Whether a command means the same in the loop as at a prompt, and is whole for sure.
-fn fits(command: &str) -> bool {
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n');
-    if !command.bytes().all(is_plain) || command.trim().is_empty() {
-        return false;
-    }
-    let mut words = command.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-    let is_typed = |word: &str| TYPED_WORDS.contains(&word) || TYPED_BEGINS.iter().any(|begin| word.starts_with(begin));
-    !words.any(is_typed) && (command.contains('\n') || is_whole(command))
-}
-
-/// Whether a line is whole for sure, and no job of it goes on behind it: of one that is not sure it is not. Of several lines all is
-/// evaluated wherever they are run.
-fn is_whole(line: &str) -> bool {
-    let mut words = line.split([' ', '\t', ';', '&', '|', '(', ')', '<', '>', '`']);
-    if words.any(|word| GOING_ON.contains(&word)) || ["<<", "$'", "$[", "$\""].iter().any(|part| line.contains(part)) {
-        return false;
-    }
-    let bytes = line.as_bytes();
-    let next = |at: usize| bytes.get(at + 1).copied();
-    // What closes what is open.
-    let mut open: Vec<u8> = Vec::new();
-    let (mut at, mut before, mut goes_on) = (0, b' ', false);
-    while let Some(byte) = bytes.get(at).copied() {
-        let is_quoted = open.last() == Some(&b'"');
-        let is_pipe = byte == b'|' && !is_quoted;
-        match byte {
-            b'\\' => {
-                at += 1;
-                if at == bytes.len() {
-                    return false;
-                }
-            }
-            b'\'' if !is_quoted => match memchr::memchr(b'\'', &bytes[at + 1..]) {
-                Some(length) => at += length + 1,
-                None => return false,
-            },
-            b'"' | b'`' if open.last() == Some(&byte) => drop(open.pop()),
-            b'`' if open.contains(&b'`') => return false,
-            b'"' | b'`' => open.push(byte),
-            b'(' if !is_quoted || before == b'$' => open.push(b')'),
-            b'{' if before == b'$' => open.push(b'}'),
-            // A function begins, or nothing is in it.
-            b')' if before == b'(' => return false,
-            b')' | b'}' if open.last() == Some(&byte) => drop(open.pop()),
-            b')' if !is_quoted => return false,
-            // A comment: what is behind it closes nothing.
-            b'#' if !is_quoted && matches!(before, b' ' | b'\t' | b';' | b'&' | b'|' | b'(' | b')' | b'`') => {
-                return false;
-            }
-            b'&' if !is_quoted && next(at) == Some(b'&') => {
-                at += 1;
-                goes_on = true;
-            }
-            b'&' if !is_quoted && next(at) != Some(b'>') && !matches!(before, b'>' | b'<' | b'|') => return false,
-            _ => {}
-        }
-        let is_blank = matches!(byte, b' ' | b'\t');
-        goes_on = is_pipe || goes_on && (is_blank || byte == b'&');
-        if !is_blank || before != b'(' {
-            before = byte;
-        }
-        at += 1;
-    }
-    open.is_empty() && !goes_on
-}
-
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
-    use proptest::prelude::*;
-
     use super::*;
-
-    #[test]
-    fn a_command_fits_that_is_whole_for_sure_and_means_the_same_in_a_loop() {
-        for command in [
-            "true",
-            "cd a && make -j4; echo \"$x $(date +%s) `id -u`\" | tee out >&2",
-            "echo 'it''s' \"${a:-b c}\" $((1 + 2)) a\\ b 2>&1 &>all",
-            "( cd a; ls ) || x=(1 2)",
-            "for i in 1 2\ndo\n\techo $i\ndone",
-        ] {
-            assert!(fits(command), "{command}");
-        }
-        for command in [
-            "",
-            " ",
-            "if true",
-            "if true; then echo; fi",
-            "echo 'a",
-            "echo \"a",
-            "echo `a",
-            "echo $(a",
-            "echo ${a",
-            "true &&",
-            "true | ",
-            "true |&",
-            "echo a\\",
-            "cat << E",
-            "f()",
-            "f ( )",
-            "f() { true; }",
-            "true # it's",
-            "(true # )",
-            "a=$'\\''",
-            "[[ a",
-            "sleep 9 &",
-            "sleep 9 & true",
-            "echo é",
-            "echo \u{1b}",
-            "sort <<< text",
-            "trap x EXIT",
-            "echo $_",
-            "echo ${PIPESTATUS[0]}",
-            "PS1=x",
-            "set -x",
-            "history",
-            "fg",
-            "_gloveport=1",
-            ")",
-            "a )",
-            "exec 2>/dev/null",
-            "a; history\nb",
-        ] {
-            assert!(!fits(command), "{command}");
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(1000))]
-        #[test]
-        fn bash_wants_no_more_of_a_line_that_is_whole(
-            parts in prop::collection::vec(prop::sample::select(vec![
-                "a", " ", "'", "\"", "`", "$(", "(", ")", "${", "}", "$((", "))", "|", "&&", "||", ";", "\\", "#", " # ", "<", ">", "&", "{", "=(", "x", "$", "!",
-                "<<<", ">&", "1",
-            ]), 1..14)
-        ) {
-            let line = parts.concat();
-            if is_whole(&line) {
-                let told = Command::new("/bin/bash").args(["-n", "-c", &line]).output().unwrap();
-                let said = String::from_utf8_lossy(&told.stderr);
-                prop_assert!(!said.contains("unexpected end of file") && !said.contains("unexpected EOF"), "{line}: {said}");
-            }
-        }
-    }
 
     fn hatch(state: State) -> Hatch {
         Hatch { state, prompt: "$ ".into(), seal: "seal".into(), ..Hatch::default() }

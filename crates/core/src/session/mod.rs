@@ -22,6 +22,7 @@ mod alternate;
 mod asking;
 pub mod canvas;
 mod echo;
+mod fitting;
 mod foreground;
 mod hatch;
 mod help;

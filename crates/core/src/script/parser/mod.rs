@@ -79,6 +79,9 @@ impl Parser<'_> {
             return Err("a quote, parenthesis or brace is not closed");
         }
         self.end_command(Separator::End)?;
+        let frame = self.top();
+        let goes_on = frame.piped || frame.conditional;
+        self.script.goes_on = goes_on;
         self.check_closed()
     }
 

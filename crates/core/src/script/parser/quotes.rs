@@ -126,10 +126,12 @@ impl Parser<'_> {
             }
             Some('\'') if !quoted => {
                 self.advance('\'');
+                self.script.constructs.dollar_quotes = true;
                 self.ansi_quotes()
             }
             Some('"') if !quoted => {
                 self.advance('"');
+                self.script.constructs.dollar_quotes = true;
                 self.word().begin_quotes();
                 self.word().parts.push(Part::Dynamic { is_one: true });
                 self.enter(Inner::DoubleQuotes)
