@@ -50,7 +50,7 @@ async fn a_command_that_is_handed_over_tells_what_a_typed_one_does_and_the_next_
         ("ls /proc/self/fd | wc -l; ls /proc/$$/fd | grep -c 59", "4\n1", 0),
         (&*format!("echo {}; false", "x".repeat(31)), &*"x".repeat(31), 1),
         (&*format!("echo {}; false", "x".repeat(32)), &*"x".repeat(32), 1),
-        ("fi", "bash: syntax error near unexpected token `fi'", 2),
+        ("; true", "bash: syntax error near unexpected token `;'", 2),
     ] {
         assert_eq!(told(&toolset, command).await, (output.to_owned(), json!(code)), "{command}");
         assert!(is_at_hatch(&session), "{command}");
@@ -66,7 +66,7 @@ async fn a_command_that_is_handed_over_tells_what_a_typed_one_does_and_the_next_
         history.lines().map(|line| line.trim_start().split_once("  ").map_or("", |(_, line)| line)).collect();
     assert!(!is_at_hatch(&session) && !history.contains("gloveport"), "{history}");
     assert_eq!(lines[..2], ["true"; 2], "{history}");
-    assert_eq!(lines[lines.len() - 2..], ["fi", "history"], "{history}");
+    assert_eq!(lines[lines.len() - 2..], ["; true", "history"], "{history}");
 }
 
 #[tokio::test]
