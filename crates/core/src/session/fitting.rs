@@ -4,11 +4,15 @@
 
 use crate::script::{NestedKind, RawCommand, Script, Word, parse};
 
-/// Words of commands that say, change or see something else in a loop, or end it, or that bash reads like no other shell.
-const TYPED_WORDS: [&str; 24] = [
-    "_", "alias", "bg", "bind", "break", "continue", "coproc", "disown", "enable", "exec", "fc", "fg", "history",
-    "jobs", "return", "select", "set", "shopt", "suspend", "trap", "unalias", "unset", "wait", "TMOUT",
+/// Words of commands that say, change or see something else in a loop, or end it, that run what may do so, or that bash reads like no other
+/// shell.
+const TYPED_WORDS: [&str; 26] = [
+    "_", "alias", "bg", "bind", "break", "continue", "coproc", "disown", "enable", "eval", "exec", "fc", "fg",
+    "history", "jobs", "return", "select", "set", "shopt", "source", "suspend", "trap", "unalias", "unset", "wait",
+    "TMOUT",
 ];
+/// The other name of `source`, which as an argument is a directory.
+const SOURCE: &str = ".";
 const TYPED_BEGINS: [&str; 8] = ["BASH", "COMP", "HIST", "LINENO", "PIPESTATUS", "PROMPT", "PS", "_gloveport"];
 /// What stands between two words of a test (`[[ … ]]`).
 const COMPARISONS: [&str; 13] = ["=", "==", "!=", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
@@ -22,7 +26,17 @@ pub(super) fn fits(command: &str) -> bool {
     }
     let mut words = command.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
     let is_typed = |word: &str| TYPED_WORDS.contains(&word) || TYPED_BEGINS.iter().any(|begin| word.starts_with(begin));
-    !words.any(is_typed) && (command.contains('\n') || is_whole(command))
+    !words.any(is_typed)
+        && if command.contains('\n') { !sources(&parse(command, NestedKind::Script)) } else { is_whole(command) }
+}
+
+/// Whether a file of commands is read, also behind words that only say how.
+fn sources(script: &Script) -> bool {
+    let is_source = |command: &RawCommand| {
+        let mut words = command.words.iter().map(Word::plain);
+        words.find(|word| !matches!(word, Some("builtin" | "command" | "-p" | "--"))) == Some(Some(SOURCE))
+    };
+    script.commands.iter().any(is_source)
 }
 
 /// Whether a line is whole for sure, runs anything, and neither defines a function nor has a job that goes on behind it; and what stands in
@@ -44,7 +58,7 @@ fn is_sure(script: &Script) -> bool {
     let is_understood = error.is_none() && !goes_on && !constructs.dollar_quotes;
     // A line without any leaves the code of the last one as it was.
     let runs = !commands.is_empty() && functions.is_empty() && bodies.is_empty() && !constructs.background;
-    is_understood && runs && closes_tests(commands)
+    is_understood && runs && !sources(script) && closes_tests(commands)
 }
 
 /// Whether every `[[` among these commands has its `]]`, and what stands between is plain. The parser takes both for words, and parts
@@ -106,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    const FITTING: [&str; 46] = [
+    const FITTING: [&str; 48] = [
         "true",
         "cd a && make -j4; echo \"$x $(date +%s) `id -u`\" | tee out >&2",
         "echo 'it''s' \"${a:-b c}\" $((1 + 2)) a\\ b 2>&1 &>all",
@@ -153,6 +167,8 @@ mod tests {
         "echo $# $? $$ $! $@ $",
         "a; b;",
         "echo !! ! !x",
+        "ls . && cd . ; find . -name x",
+        "cd .\nls .",
     ];
 
     #[test]
@@ -161,6 +177,13 @@ mod tests {
             assert!(fits(command), "{command}");
         }
         for command in [
+            "eval x",
+            "source x",
+            ". ./x",
+            "true && . x",
+            "command -p . x",
+            "if a; then . x; fi",
+            "true\n. x",
             "",
             " ",
             "# a",

@@ -92,7 +92,7 @@ async fn what_ends_the_loop_is_told_as_at_a_prompt_and_the_next_command_runs() {
     let toolset = terminals(&world);
     let session = at_hatch(&toolset).await;
     for (command, output, code) in [
-        // A number that is read by nobody, and a copy of the hatch that is none.
+        ("closes", "", 0),
         ("eval 'ex''ec 59<&-'", "", 0),
         ("eval 'br''eak'", "", 0),
         ("eval 'co''ntinue'", "", 0),
@@ -102,6 +102,7 @@ async fn what_ends_the_loop_is_told_as_at_a_prompt_and_the_next_command_runs() {
         ("sh -c 'kill -STOP $$'", "Stopped", 147),
     ] {
         call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
+        exec(&toolset, "closes() { local x=59; exec {x}<&-; }").await;
         drop(at_hatch(&toolset).await);
         let (said, ended) = told(&toolset, command).await;
         assert!(said.contains(output) && ended == json!(code), "{command}: {said:?} {ended}");

@@ -34,7 +34,7 @@ async fn a_session_that_traces_or_has_jobs_shows_nothing_of_the_hatch_and_keeps_
 }
 
 #[tokio::test]
-async fn a_setting_from_a_file_ends_the_loop_and_means_what_it_does_at_a_prompt() {
+async fn a_setting_that_nobody_reads_ends_the_loop_and_means_what_it_does_at_a_prompt() {
     let world = World::new();
     let toolset = terminals(&world);
     for (setting, command, output, code) in [
@@ -51,19 +51,27 @@ async fn a_setting_from_a_file_ends_the_loop_and_means_what_it_does_at_a_prompt(
         ("trap 'echo trapped' ERR", "(exit 9)", "trapped", 9),
         ("sleep 30 &", "echo on; false", "on", 1),
     ] {
-        call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
-        let session = at_hatch(&toolset).await;
+        // What a function does is seen by nobody who reads the command.
+        let function = format!("f() {{ {setting}; }}");
+        let is_function = !setting.starts_with("trap") && !setting.ends_with('&');
         fs::write(world.directory.path().join("settings"), format!("{setting}\n")).unwrap();
-        assert_eq!(told(&toolset, ". ./settings").await.1, json!(0), "{setting}");
-        for _ in 0..12 {
-            let (said, ended) = told(&toolset, command).await;
-            // What is printed behind an end, or before a begin, is told where it was seen by then.
-            let is_told = ["hooked", "begins"].contains(&output)
-                || (said.contains(output) && said.is_empty() == output.is_empty());
-            assert!(is_told && ended == json!(code), "{setting}: {command}: {said:?} {ended}");
-            assert!(!is_at_hatch(&session), "{setting}");
+        for (before, sets) in
+            [("true", ". ./settings"), (&*function, "f")].into_iter().take(1 + usize::from(is_function))
+        {
+            call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
+            exec(&toolset, before).await;
+            let session = at_hatch(&toolset).await;
+            assert_eq!(told(&toolset, sets).await.1, json!(0), "{setting} {sets}");
+            for _ in 0..12 {
+                let (said, ended) = told(&toolset, command).await;
+                // What is printed behind an end, or before a begin, is told where it was seen by then.
+                let is_beside = ["hooked", "begins"].contains(&output);
+                let is_told = is_beside || said.contains(output) && said.is_empty() == output.is_empty();
+                assert!(is_told && ended == json!(code), "{setting} {sets}: {command}: {said:?} {ended}");
+                assert!(!is_at_hatch(&session), "{setting} {sets}");
+            }
+            assert!(session.process.ended().is_none(), "{setting} {sets}");
         }
-        assert!(session.process.ended().is_none(), "{setting}");
     }
 }
 
