@@ -9,21 +9,18 @@ use memchr::memmem;
 
 use crate::text::ansi::strip;
 
+use self::drawn::{CUT_OFF, Drawn, is_drawn, redrawn_from};
+
+mod drawn;
+
 /// 64 KiB and 16 times the line: an editor draws some lines more than once. More is no echo.
 const BYTES: usize = 64 << 10;
 const TIMES: usize = 16;
 /// 3 s for a shell to say that it has the line. One that says nothing any more holds no output back for longer.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// 8 characters that begin a line are looked for where an editor drew others in between,
-const BEGIN: usize = 8;
-/// which are at most 64 and a quarter of the line.
-const BETWEEN: usize = 64;
 
 /// The keys around a pasted line, as they are drawn where a part of them is missing.
 const PASTED: (&[u8], &[u8]) = (b"[200~", b"[201~");
-
-/// What stands first where an editor draws the end of a line alone, as on a terminal that cannot move its cursor up.
-const CUT_OFF: u8 = b'<';
 
 /// How much of a typed line a shell had, by what it drew of it: another program may read the same terminal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,15 +95,15 @@ impl TypedLine {
         let length = usize::try_from(end.saturating_sub(self.from)).unwrap_or(usize::MAX).min(self.bytes.len());
         let bytes = &self.bytes[..length];
         let before = redrawn_from(bytes).unwrap_or(length);
-        let drawn = Drawn::of(&bytes[..before]);
-        let mut parts = Vec::new();
-        let mut limit = drawn.text.len();
-        while let Some((mut rows, first)) = self.rows(&drawn, limit) {
+        let all = Drawn::of(bytes);
+        let last = all.whole(&self.text.concat());
+        let drawn = if last.is_some() { all } else { Drawn::of(&bytes[..before]) };
+        let mut limit = last.map_or(drawn.text.len(), |(first, _)| first);
+        let mut parts: Vec<_> = last.into_iter().collect();
+        while is_redrawn || parts.is_empty() {
+            let Some((mut rows, first)) = self.rows(&drawn, limit) else { break };
             parts.append(&mut rows);
             limit = first;
-            if !is_redrawn {
-                break;
-            }
         }
         parts.reverse();
         let mut whole: Vec<(u64, u64)> = Vec::new();
@@ -130,16 +127,23 @@ impl TypedLine {
         let drawn = Drawn::of(&bytes[..redrawn_from(bytes).unwrap_or(length)]);
         let line = self.text.concat();
         let keys = [PASTED.0, &line, PASTED.1].concat();
-        let mut all = keys.iter();
-        let is_whole = drawn.text == line;
+        let is_of_keys = |text: &[u8]| {
+            let mut all = keys.iter();
+            text.iter().all(|byte| all.any(|key| key == byte))
+        };
+        let all = Drawn::of(bytes);
+        let is_of_line = match all.joined().as_slice() {
+            [] => false,
+            [CUT_OFF, end @ ..] => echo.is_empty() && is_of_keys(end),
+            text => is_of_keys(text),
+        };
+        let is_whole = drawn.text == line || drawn.text.first() != Some(&CUT_OFF) && all.is_whole(&line);
         // Where no more than a blank is missing the characters around it stand side by side.
-        let is_glued = is_whole && self.parted.iter().any(|&index| drawn.at[index] == drawn.at[index - 1] + 1);
+        let is_glued =
+            drawn.text == line && self.parted.iter().any(|&index| drawn.at[index] == drawn.at[index - 1] + 1);
         if matches!(line.first(), None | Some(b'#')) || (is_whole && !is_glued && !drawn.is_erased()) {
             Taken::Whole
-        } else if drawn.text.first().is_some_and(|first| *first != CUT_OFF)
-            && (is_glued || !is_whole)
-            && drawn.text.iter().all(|byte| all.any(|key| key == byte))
-        {
+        } else if (is_glued || !is_whole) && is_of_line {
             Taken::Part(strip(&String::from_utf8_lossy(bytes)).trim().to_owned())
         } else if echo.is_empty() {
             Taken::Unseen
@@ -196,17 +200,6 @@ fn unedited(keys: &str) -> Vec<u8> {
     echo
 }
 
-/// Where an editor begins to draw the last character of a row again that is full: so that no terminal takes the row for one that
-/// goes on below, it wraps, comes back and draws that.
-fn redrawn_from(bytes: &[u8]) -> Option<usize> {
-    let (_, rest) = bytes.strip_suffix(b"\r\n")?.split_last()?;
-    let mut rest = rest.strip_suffix(b"\x1b[K")?;
-    while let Some(shorter) = rest.strip_suffix(b"\x1b[C") {
-        rest = shorter;
-    }
-    Some(rest.strip_suffix(b" \r\x1b[A")?.len())
-}
-
 /// The indices of the drawn characters of a line that follow a blank or the end of a row, but for the first.
 fn parted(line: &str) -> Vec<usize> {
     let (mut count, mut is_behind_blank, mut indices) = (0, false, Vec::new());
@@ -221,111 +214,6 @@ fn parted(line: &str) -> Vec<usize> {
         count += 1;
     }
     indices
-}
-
-fn is_drawn(byte: u8) -> bool {
-    byte > b' ' && byte != 0x7F
-}
-
-/// What is drawn of a stream: its characters without blanks, and where each stands.
-struct Drawn<'a> {
-    bytes: &'a [u8],
-    text: Vec<u8>,
-    at: Vec<usize>,
-}
-
-impl<'a> Drawn<'a> {
-    fn of(bytes: &'a [u8]) -> Self {
-        let (mut text, mut at) = (Vec::new(), Vec::new());
-        let mut index = 0;
-        while let Some(&byte) = bytes.get(index) {
-            if byte == 0x1B {
-                index += sequence(&bytes[index..]);
-                continue;
-            }
-            if is_drawn(byte) {
-                text.push(byte);
-                at.push(index);
-            }
-            index += 1;
-        }
-        Self { bytes, text, at }
-    }
-
-    /// Whether something was deleted behind all of it.
-    fn is_erased(&self) -> bool {
-        let rest = self.at.last().map_or(self.bytes, |last| &self.bytes[last + 1..]);
-        rest.contains(&0x08) || [b"\x1b[K", b"\x1b[J", b"\x1b[P"].iter().any(|keys| memmem::find(rest, *keys).is_some())
-    }
-
-    /// The first and the last character of the last drawing of a row that begins before `limit`.
-    fn row(&self, row: &[u8], limit: usize) -> Option<(usize, usize)> {
-        self.row_as_it_is(row, limit).or_else(|| self.row_as_it_is(&in_octal(row)?, limit))
-    }
-
-    fn row_as_it_is(&self, row: &[u8], limit: usize) -> Option<(usize, usize)> {
-        let text = &self.text[..limit];
-        if let Some(first) = memmem::rfind(text, row) {
-            return Some((first, first + row.len() - 1));
-        }
-        // An editor may draw others where a row goes on below.
-        let first = memmem::rfind(text, row.get(..BEGIN)?)?;
-        let mut last = first;
-        let mut rest = row.iter().peekable();
-        for (index, byte) in text.iter().enumerate().skip(first) {
-            if rest.next_if_eq(&byte).is_some() {
-                last = index;
-            }
-        }
-        let between = (last + 1 - first).saturating_sub(row.len());
-        let is_one_row = !self.bytes[self.at[first]..self.at[last]].contains(&b'\n');
-        (rest.peek().is_none() && is_one_row && between <= BETWEEN + row.len() / 4).then_some((first, last))
-    }
-
-    /// Where a row begins: with the blanks before it, where it begins a line or follows another row; else with those that are its own.
-    fn start(&self, first: usize, before: &[(u64, u64)], from: u64, indent: usize) -> u64 {
-        let least = before.last().map_or(0, |(_, to)| to - from);
-        let at = self.at[first];
-        let blanks = self.bytes[..at].iter().rev().take_while(|byte| b" \t\r".contains(byte)).count();
-        let begin = (at - blanks) as u64;
-        if begin <= least || self.bytes[..at - blanks].ends_with(b"\n") {
-            begin.max(least)
-        } else {
-            (at - blanks.min(indent)) as u64
-        }
-    }
-
-    /// Where a row ends: behind its line end, which is the editor's.
-    fn end(&self, last: usize) -> u64 {
-        let end = self.at[last] + 1;
-        let mut index = end;
-        while let Some(&byte) = self.bytes.get(index) {
-            match byte {
-                b'\n' => return index as u64 + 1,
-                b'\r' | b' ' => index += 1,
-                0x1B => index += sequence(&self.bytes[index..]),
-                _ => break,
-            }
-        }
-        end as u64
-    }
-}
-
-/// A row as an editor draws it that takes what is not ASCII for no characters, as in the locale `C`; `None` where all of it is ASCII.
-fn in_octal(row: &[u8]) -> Option<Vec<u8>> {
-    let drawn = |byte: &u8| if byte.is_ascii() { vec![*byte] } else { format!("\\{byte:03o}").into_bytes() };
-    (!row.is_ascii()).then(|| row.iter().flat_map(drawn).collect())
-}
-
-/// The bytes of an escape sequence.
-fn sequence(bytes: &[u8]) -> usize {
-    let end = match bytes.get(1) {
-        Some(b'[') => bytes[2..].iter().position(|byte| (b'@'..=b'~').contains(byte)).map(|end| end + 3),
-        Some(b']') => memchr::memchr2(0x07, 0x1B, &bytes[2..]).map(|end| end + 3),
-        Some(_) => Some(2),
-        None => Some(1),
-    };
-    end.unwrap_or(bytes.len())
 }
 
 #[cfg(test)]
@@ -370,8 +258,8 @@ mod tests {
             ("echo é全", "\x1b[Kecho \x1b[1mé全\x1b[0m\r\n", "\x1b[K"),
             ("true\n\n  true", "B1\r\ntrue\r\nB2\r\n\r  true\r\nB3", "B1\r\nB2\r\nB3"),
             ("true", "\x1b]133;A;true\x07# true\r\n", "\x1b]133;A;true\x07# "),
-            // Drawn twice: it is the last that was accepted.
-            ("a b", "a b\ra b\r\n", "a b\r"),
+            // Drawn twice, one over the other.
+            ("a b", "a b\ra b\r\n", ""),
             // Not there: a shell whose editor draws nowhere to be seen.
             ("true", "B1\r\nB2", "B1\r\nB2"),
             (" ", "B1", "B1"),
@@ -383,6 +271,23 @@ mod tests {
             ("true", &full, "B1\r\n"),
             ("xxxx", &same, ""),
             ("true ", &blank, ""),
+            // One whose line has more rows than the screen; on other terminals.
+            ("echo hi", "B1\r\necho hi \r\x1b[C\x1b[C\x1b[Ki\r\n", "B1\r\n"),
+            ("echo hi", "echo hi \r\x1bM\x1b[C\x1b[Ki\r\n", ""),
+            ("echo hi", "echo hi \r\x1b[A\x1b[C\0\0\x1b[K\0\0i\r\n", ""),
+            // In the locale `C`: rows that go on below, one that is full, and one that is full behind the prompt.
+            ("_=abcdefgh", "B1\r\n_=ab\rbcdef\rfgh\r\nB2", "B1\r\nB2"),
+            ("xxxx", "xx\rxxx\r\n", ""),
+            ("_=abcdef echo hi", "_=abcdef\rf echo hi \r\x1b[Af echo h\x1b[Ki\r\n", ""),
+            ("_=a", "B1\r\n_=a \r\x1b[A\x1b]133;D;0;1;w\x07# \x1b]133;B;w\x07_=\x1b[Ka\r\n", "B1\r\n"),
+            ("_=é", "_=\\3\r3\r\n\r03\\251\r1\r\r\n", ""),
+            // Its end alone, as on a terminal that cannot move its cursor up.
+            ("echo hi", "B1\r\n\r< hi    \r\r< hi\r\n", "B1\r\n"),
+            ("echo hi", "\r<ho hi    \x08\x08\x08\x08\r\n", ""),
+            ("echo hi", "echo hi\r\n<\r\n< hi\r\n", "<\r\n< hi\r\n"),
+            // A row of the line is none of another text.
+            ("echo hi", "ec\rho you\r\n", "ec\rho you\r\n"),
+            ("echo hi", "echo hi\rhi you\r\n", "\rhi you\r\n"),
         ] {
             for size in [1, 3, 1_000] {
                 assert_eq!(left(line, stream.as_bytes(), size), expected, "{line:?} {stream:?}");
@@ -420,6 +325,9 @@ mod tests {
         let long = format!("echo {}", "x".repeat(100));
         for (line, stream, expected) in [
             ("echo one two", "echo one two\r\n", Taken::Whole),
+            // Where a row goes on below in the locale `C`, and where the last one is full.
+            ("echo one two", "echo on t\rtwo\r\n", part("echo on t\ntwo")),
+            ("echo one two", "echo on \r\x1b[Aech\x1b[Ko on\r\n", part("echo on \necho on")),
             ("echo one two", "\x1b[Kho one two\r\n", part("ho one two")),
             ("echo one two", "echo two\r\n", part("echo two")),
             ("echo one two", "echo one\r\n", part("echo one")),
@@ -438,10 +346,17 @@ mod tests {
             ("echo one two", "[200~echo one two\r\x1b[K", part("[200~echo one two")),
             ("echo one two", "echo one two\x08\x08\x08\x08\x1b[K", Taken::Among),
             ("echo one two", "201~\r\n", part("201~")),
-            ("echo one two", "<ne two\r\n", Taken::Unseen),
-            ("echo <one two", "<one two\r\n", Taken::Unseen),
+            ("echo one two", "<ne two\r\n", Taken::Among),
+            ("echo <one two", "<one two\r\n", Taken::Among),
             // A row that is full.
             ("echo", &format!("echo \r\x1b[A{}\x1b[Ko\r\n", "\x1b[C".repeat(3)), Taken::Whole),
+            ("echo", "echo \r\x1b[C\x1b[Ko\r\n", Taken::Whole),
+            ("echo", "echo \r\x1b[A\x1b[C\x1b[Ko\r\x1b[K\r\n", Taken::Among),
+            ("echo one two", "echo one t\rtwo \r\x1b[Atw\x1b[Ko\r\n", Taken::Whole),
+            ("echo one two", "echo one two\r\x1b[C\x1b[K\r\n", Taken::Among),
+            ("echo one two", "echo one two\r\r\x1b]133;D;0;1;w\x07# \x1b]133;B;w\x07   \r\r\n", Taken::Among),
+            ("echo one two", "\r<n two  \x08\x08\r\n", part("<n two")),
+            ("echo one two", "\r<na two\r\n", Taken::Unseen),
             ("echo one two", "ecB1\r\nho one two\r\n", Taken::Unseen),
             ("", "B1", Taken::Whole),
             ("# one", "B1", Taken::Whole),

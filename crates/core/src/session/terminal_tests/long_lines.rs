@@ -62,3 +62,33 @@ async fn a_command_is_refused_where_the_shell_has_no_line_editor() {
     assert!(!exec(&toolset, "true").await.is_error);
     assert!(!world.directory.path().join("ran").exists());
 }
+
+/// A line that filled its last row was told with its last character as output where it had more rows than the terminal, and one in the
+/// locale `C`, or on a terminal that cannot move its cursor up, with more of it.
+#[tokio::test]
+async fn a_line_of_any_length_is_no_output_whatever_the_terminal_is() {
+    let world = World::new();
+    for setting in [
+        "export TERM=xterm-256color LC_ALL=C.UTF-8",
+        "export LC_ALL=C",
+        "export TERM=screen LC_ALL=C.UTF-8",
+        "export TERM=vt100 LC_ALL=C.UTF-8",
+        "export TERM=dumb LC_ALL=C.UTF-8",
+        "bind 'set horizontal-scroll-mode on'",
+    ] {
+        let toolset = terminals(&world);
+        exec(&toolset, setting).await;
+        for (columns, rows) in [(9_usize, 4), (40, 5), (40, 40)] {
+            exec(&toolset, &format!("stty columns {columns} rows {rows}")).await;
+            // About each row's end, from the first one on to those that the terminal does not show at once.
+            for length in (1..=3).chain(rows.min(6)..rows.min(6) + 2).flat_map(|row| row * columns - 3..=row * columns)
+            {
+                // A command that is typed.
+                let Some(filled) = length.checked_sub("_= echo hi".len()) else { continue };
+                let command = format!("_={} echo hi", "abcdefghijk".repeat(40).get(..filled).unwrap());
+                assert_eq!(exec(&toolset, &command).await.text, "hi", "{setting}, {columns} x {rows}: {length}");
+            }
+        }
+        call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
+    }
+}
