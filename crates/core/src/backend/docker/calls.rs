@@ -4,7 +4,12 @@ use serde_json::{Value, json};
 
 use super::client::{Engine, Failure, Input, Output, Path, Payload};
 use super::engine::refused;
+use super::settling::settled;
 use crate::error::{Error, Result};
+
+/// 5 times more, in half a second, a container is looked at that the engine failed to look at. Podman does at whatever is gone
+/// already of one that it just removes; a moment later there is none.
+const LOOKS: usize = 5;
 
 /// A container of this name or number.
 pub(super) fn of(id: &str) -> Path {
@@ -13,7 +18,8 @@ pub(super) fn of(id: &str) -> Path {
 
 /// What the engine knows of a container; `None` where there is none.
 pub(super) async fn inspect(engine: &Engine, id: &str) -> Result<Option<Value>> {
-    match engine.ask("GET", &of(id).then("json"), Payload::Nothing).await {
+    let path = of(id).then("json");
+    match settled(LOOKS, Failure::is_fault, || engine.ask("GET", &path, Payload::Nothing)).await {
         Ok(found) => Ok(Some(found)),
         Err(failure) if failure.is_missing() => Ok(None),
         Err(failure) => Err(refused("look at a container", &failure)),

@@ -1,7 +1,7 @@
 //! How a container comes to run: found by its name, or made; with the guest in it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -18,6 +18,7 @@ use super::locks;
 use super::names;
 use super::options::DockerOptions;
 use super::owner;
+use super::settling::settled;
 use super::spec::{self, First};
 use super::walls::{self, Walls};
 use crate::error::{Error, ErrorKind, Result, Shown};
@@ -25,9 +26,8 @@ use crate::sandbox::Sandbox;
 
 /// 60 s for the guest to settle in a container through a command, besides its way there.
 const SEND: Duration = Duration::from_secs(60);
-/// 5 s for an engine to be done with the end of a container that is started anew, asked every 100 ms.
-const SETTLED: Duration = Duration::from_secs(5);
-const SETTLE_LOOK: Duration = Duration::from_millis(100);
+/// 50 times more, in 5 s, an engine is asked that must be done with the end of a container that is started anew.
+const ATTACHES: usize = 50;
 /// What Podman says of a container that does not have the state that is needed.
 const OTHER_STATE: &str = "container state improper";
 /// Says whether a guest is in a container of ours (`none` where not).
@@ -285,16 +285,10 @@ impl Container {
     /// where somebody else was faster, who holds it then.
     async fn run(&self, engine: &Engine, id: &str) -> Result<Option<Hold>> {
         let path = of(id).then("attach").with("stream", "1").with("stdin", "1").with("stdout", "1");
-        let give_up = Instant::now() + SETTLED;
-        let attached = loop {
-            match engine.attach(&path, Payload::Nothing).await {
-                // Podman makes it ready to be attached to, and what still cleans up behind its last end takes that back.
-                Err(Failure::Refused { message, .. }) if message.contains(OTHER_STATE) && Instant::now() < give_up => {
-                    tokio::time::sleep(SETTLE_LOOK).await;
-                }
-                attached => break attached,
-            }
-        };
+        // Podman makes it ready to be attached to, and what still cleans up behind its last end takes that back.
+        let cleans_up =
+            |failure: &Failure| matches!(failure, Failure::Refused { message, .. } if message.contains(OTHER_STATE));
+        let attached = settled(ATTACHES, cleans_up, || engine.attach(&path, Payload::Nothing)).await;
         let (output, input) = attached.map_err(|failure| refused("attach to a container", &failure))?;
         let began = start(engine, id).await?;
         Ok(began.then_some(Hold { input, output }))

@@ -17,6 +17,7 @@
 //! make.rs       how it comes to run: found by its name, or made, with the guest in it
 //! mounts.rs     files of this machine's directories, their use counted as the container's
 //! calls.rs      the engine's calls as these two need them
+//! settling.rs   asked again, while the engine still cleans up
 //! client/       how they travel: HTTP over a socket, or through ssh
 //! by_shell.rs   a container that takes no program of ours, served through its shell
 //! owner.rs      whose container it is; removes what processes that died left behind
@@ -69,6 +70,7 @@ mod room;
 mod runtime;
 #[cfg(test)]
 mod samples;
+mod settling;
 mod spec;
 mod trace;
 mod usage;

@@ -81,6 +81,11 @@ impl Failure {
     pub(super) fn is_conflict(&self) -> bool {
         matches!(self, Self::Refused { status: 304 | 409, .. })
     }
+
+    /// It could not, which says nothing against what it was asked.
+    pub(super) fn is_fault(&self) -> bool {
+        matches!(self, Self::Refused { status: 500.., .. })
+    }
 }
 
 /// What a request carries.
