@@ -82,6 +82,7 @@ test('input that nobody reads is refused, with how much of it was given', async 
     timeout: 500,
     onTimeout: 'background',
   })
+  if (closed.process) await readUntil(closed.process, closed.output, 'closed\n')
   await expect(closed.process?.write('x')).rejects.toThrow('The process reads no more input: it has closed it.')
   await closed.process?.closeInput()
   await closed.process?.kill()

@@ -1,7 +1,9 @@
 // The package as users load it: one instance for `import` and `require`, clean in workers, gone when idle.
 
 import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 
@@ -96,11 +98,12 @@ test('worker threads load, use and unload the addon, also when they are ended in
 })
 
 test('the event loop stays free while a call works', async () => {
-  const backend = new imported.LocalBackend({ root: await project() })
-  let turns = 0
-  const timer = setInterval(() => (turns += 1), 5)
-  await backend.execute('exec sleep 0.3')
-  clearInterval(timer)
-  expect(turns).toBeGreaterThan(20)
+  const folder = await project()
+  const backend = new imported.LocalBackend({ root: folder })
+  const called = backend.execute('until [ -e turned ]; do sleep 0.01; done', { timeout: 20_000 })
+  // Turns that come only while the call works.
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1))
+  await writeFile(join(folder, 'turned'), '')
+  expect(await called).toMatchObject({ timedOut: false, exitCode: 0 })
   await backend.close()
 })
