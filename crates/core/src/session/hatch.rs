@@ -16,7 +16,7 @@ use super::fitting::fits;
 use super::foreground::{has_children, may_prompt};
 use super::marks::Marks;
 use super::running::{BEGIN, LOOK};
-use super::shells::{handed, pasted, serve, whole};
+use super::shells::{Serving, handed, pasted, serve, whole};
 use super::terminal::{ShellState, Terminal};
 use crate::backend::process::{Process, Saying};
 use crate::backend::tap::Heard;
@@ -164,17 +164,22 @@ impl Terminal {
         if self.state() != ShellState::AtPrompt {
             return Ok(false);
         }
-        self.marks.lock().hatch.opens();
-        process.take_back();
-        let line = {
-            let marks = self.marks.lock();
+        let Serving { said, typed } = {
+            let mut marks = self.marks.lock();
+            marks.hatch.opens();
             serve(marks.word(), &marks.hatch.seal, name)
         };
-        self.typed_unseen(&line);
-        process.give(pasted(&line).as_bytes(), deadline).await?;
+        process.take_back();
+        process.pass(Saying { shown: b"", said: said.as_bytes(), is_due: &|| true });
+        self.typed_unseen(&typed);
+        process.give(pasted(&typed).as_bytes(), deadline).await?;
         self.settle_hatch(process).await?;
+        let is_open = self.marks.lock().hatch.state == State::Open;
+        if !is_open {
+            process.take_back();
+        }
         deadline.check()?;
-        Ok(self.marks.lock().hatch.state == State::Open)
+        Ok(is_open)
     }
 
     /// Waits until bash has come to its hatch or to its line editor, where it is on its way. Whoever stops a call cannot stop that.

@@ -109,10 +109,18 @@ const HATCH: u8 = 59;
 /// Takes back the prompt that was shown, before another one is.
 const REFUSED: &str = r"\builtin printf '\r\e[K' >/dev/tty";
 
-/// What is typed to have bash read at its hatch in a loop, of which nothing is kept in a variable that a session could set: it evaluates
-/// this. It is no function either: what a command declares there is no variable of one.
+/// What has bash read at its hatch in a loop.
+pub(super) struct Serving {
+    /// Is said there before, to be evaluated.
+    pub(super) said: String,
+    /// Is typed.
+    pub(super) typed: String,
+}
+
+/// The line is short, and no part of it that is left where another program took the rest does anything: the loop comes by the hatch itself,
+/// whole. It is no function, and kept in no variable that a session could set: what a command declares there is no variable of one.
 ///
-/// It does so where the prompt is the one that it began with, and nothing else is to be done or said at a prompt: where no job is there and
+/// It begins where the prompt is the one that it began with, and nothing else is to be done or said at a prompt: where no job is there and
 /// commands are not traced, trapped or timed, nor end the shell where they fail (`set -e`); else it leaves the code of the last one as it
 /// was, and traces nothing of that. It takes the line that was typed out of the history, says what its prompt shows and how the command
 /// before ended. What a session makes of the variables in which a command comes (`declare -l`: `RM` is `rm`) is gone before each. What
@@ -122,13 +130,14 @@ const REFUSED: &str = r"\builtin printf '\r\e[K' >/dev/tty";
 /// there is told anything, or read. What is said there, by either side, begins with a `seal` that no variable holds, and what bash says on a
 /// line of its own: what a command says there is no end of it, and hides none. The descriptor is closed in every program: a copy of one is
 /// that bash itself saved has that from it.
-pub(super) fn serve(word: &str, seal: &str, name: &str) -> String {
+pub(super) fn serve(word: &str, seal: &str, name: &str) -> Serving {
     let is_hatch = format!("/dev/fd/{HATCH} -ef /proc/{name}");
     let state = "${PS1-}:${PS0-}:${HISTIGNORE-}:${TMOUT-}:${PROMPT_COMMAND[0]-}:$-:${!-}:${#PROMPT_COMMAND[@]}";
     let count = "10#${_gloveport_said:16:5}";
     let told = r#"if [[ $_gloveport_code != 0 ]]; then _gloveport_ended "$_gloveport_code"; fi"#;
-    let text = format!(
-        r#"if [[ ${{PS1-}} == '\[\e]133;D;$?;{NEXT};{word}\a\]\$ \[\e]133;B;{word}\a\]' && ${{PS0-}} == '\e]133;C;{word}\a' && $- != *[vx]* &&
+    let said = format!(
+        r#"{seal}
+if [[ ${{PS1-}} == '\[\e]133;D;$?;{NEXT};{word}\a\]\$ \[\e]133;B;{word}\a\]' && ${{PS0-}} == '\e]133;C;{word}\a' && $- != *[vx]* &&
 -o history && -t 2 && {is_hatch} && -z ${{HISTIGNORE-}}${{TMOUT-}}${{PROMPT_COMMAND[0]-}} && ${{#PROMPT_COMMAND[@]}} == 2 &&
 -z $(jobs; trap -p DEBUG RETURN ERR) ]] &&
 builtin unset -v _gloveport_said _gloveport_line 2>/dev/null &&
@@ -152,11 +161,14 @@ else
 fi"#
     );
     // A code that is told would end a shell that ends at errors, but where something hangs on it.
-    format!(
-        "{{ _gloveport_code=$?; case $- in *e*) {REFUSED}; _gloveport_ended \"$_gloveport_code\" && \\builtin true ;; \
-         *) \\builtin {} ;; esac; }} 2>&\"${{_gloveport_to[0${{-//[^x]}}0]:-2}}\"",
-        whole(&text)
-    )
+    let typed = format!(
+        "{{ _gloveport_code=$?; if [[ $- != *e* && {is_hatch} ]] && \\builtin unset -v _gloveport_said 2>/dev/null && \
+         \\builtin read -r -N {} -u {HATCH} _gloveport_said && [[ $_gloveport_said == {seal}* ]]; then \
+         \\builtin eval \"${{_gloveport_said:16}}\"; else {REFUSED}; _gloveport_ended \"$_gloveport_code\" && \\builtin true; fi; }} \
+         2>&\"${{_gloveport_to[0${{-//[^x]}}0]:-2}}\"",
+        said.len()
+    );
+    Serving { said, typed }
 }
 
 /// `program` is the words of a plain shell. It marks itself as one (`N`), and its commands' ends where it prompts. Its function

@@ -5,6 +5,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::*;
 use crate::backend::process::Order;
 use crate::session::Session;
+use crate::session::foreground::may_prompt;
 
 mod planted;
 mod settings;
@@ -172,7 +173,7 @@ async fn a_shell_that_has_left_its_hatch_is_typed_at() {
         let leader = Pid::from_raw(session.process.pid().unwrap().cast_signed()).unwrap();
         kill_process(leader, Signal::INT).unwrap();
         // There is one thread, so that nobody reads what it prints meanwhile.
-        while !session.process.is_edited() {
+        while !may_prompt(session.process.leader().unwrap()) {
             std::thread::yield_now();
         }
         assert!(is_at_hatch(&session), "{round}: nobody has heard of it");

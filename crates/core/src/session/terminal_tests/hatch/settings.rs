@@ -62,7 +62,7 @@ async fn a_setting_that_nobody_reads_ends_the_loop_and_means_what_it_does_at_a_p
             exec(&toolset, before).await;
             let session = at_hatch(&toolset).await;
             assert_eq!(told(&toolset, sets).await.1, json!(0), "{setting} {sets}");
-            for _ in 0..12 {
+            for _ in 0..4 {
                 let (said, ended) = told(&toolset, command).await;
                 // What is printed behind an end, or before a begin, is told where it was seen by then.
                 let is_beside = ["hooked", "begins"].contains(&output);
