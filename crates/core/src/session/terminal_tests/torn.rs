@@ -40,6 +40,24 @@ async fn what_is_told_as_run_is_what_was_typed_whoever_else_reads_the_terminal()
     }
 }
 
+/// Where it took a part of the line that asks bash to its hatch, bash evaluated what was left of it for the command.
+#[tokio::test]
+async fn what_is_handed_over_is_what_was_asked_whoever_else_reads_the_terminal() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for bytes in [1, 1, 2, 3, 6, 7, 12, 40, 100, 200, 300, 380] {
+        let name = exec(&toolset, "tty").await.text;
+        let thief = std::thread::spawn(move || File::open(name).unwrap().read(&mut vec![0; bytes]).unwrap_or(0));
+        let asked = json!({ "id": "s", "command": "echo one two three", "timeout": 0.5 });
+        let told = call(&toolset, "shell_exec", asked).await;
+        let goes_on = told.data.as_ref().is_some_and(|data| data["running"] == json!(true));
+        let is_noted = ["took a part of the line", "nothing was run"].iter().any(|note| told.text.contains(note));
+        assert!(told.text.ends_with("one two three") || is_noted || goes_on, "{bytes}: {}", told.text);
+        call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
+        thief.join().unwrap();
+    }
+}
+
 /// What an editor does not draw whole is no part of it that another program took.
 #[tokio::test]
 async fn a_line_that_is_not_drawn_whole_is_told_as_typed() {
