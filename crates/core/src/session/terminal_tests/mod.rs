@@ -210,7 +210,7 @@ async fn a_command_is_typed_by_the_thread_that_asks() {
     let folder = tempfile::tempdir().unwrap();
     let [ran, go_on] = ["ran", "go_on"].map(|name| folder.path().join(name));
     let command =
-        format!("echo > {}; until [ -e {} ]; do sleep 0.01; done; echo typed", ran.display(), go_on.display());
+        format!("_=; echo > {}; until [ -e {} ]; do sleep 0.01; done; echo typed", ran.display(), go_on.display());
     let input = json!({ "id": "s", "command": command });
     // A prompt is shown before the shell reads behind it, which is waited for.
     terminal.reads(&session, &crate::cancel::Deadline::default()).await.unwrap();
