@@ -146,6 +146,11 @@ fn children_of(pid: u32) -> Vec<u32> {
     threads.take(PROCESSES).map(children).flat_map(numbers).collect()
 }
 
+/// Whether what the leader prints as errors goes to a terminal: so do a shell's prompts.
+pub(super) fn shows_prompts(leader: u32) -> bool {
+    std::fs::read_link(format!("/proc/{leader}/fd/2")).is_ok_and(|errors| errors.starts_with("/dev/pts"))
+}
+
 /// The words that the program of the leader was started with, each with a NUL behind it; none where that cannot be known.
 pub(super) fn words_of(leader: u32) -> Vec<u8> {
     std::fs::read(format!("/proc/{leader}/cmdline")).unwrap_or_default()

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::Session;
 use super::fitting::fits;
-use super::foreground::{has_children, may_prompt};
+use super::foreground::{has_children, may_prompt, shows_prompts};
 use super::marks::Marks;
 use super::running::{BEGIN, LOOK};
 use super::shells::{Serving, handed, pasted, serve, whole};
@@ -159,7 +159,8 @@ impl Terminal {
             return Ok(true);
         }
         self.leave_hatch(process, deadline).await?;
-        let Some(name) = name.filter(|_| opens && !process.leader().is_none_or(has_children)) else { return Ok(false) };
+        let may_open = |leader| !has_children(leader) && shows_prompts(leader);
+        let Some(name) = name.filter(|_| opens && process.leader().is_some_and(may_open)) else { return Ok(false) };
         self.reads(session, deadline).await?;
         if self.state() != ShellState::AtPrompt {
             return Ok(false);
