@@ -30,6 +30,17 @@ pub(super) fn fits(command: &str) -> bool {
         && if command.contains('\n') { !sources(&parse(command, NestedKind::Script)) } else { is_whole(command) }
 }
 
+/// Words by which a session has bash run something within the loop itself, between what it reads there and what it evaluates.
+const LEADING_WORDS: [&str; 5] = ["alias", "BASH_ALIASES", "builtin", "enable", "trap"];
+
+/// Whether a text may have bash run something of the session's at each step of the loop, or say what stands in its variables. However it
+/// is quoted: it may be evaluated.
+pub(super) fn leads_the_loop(text: &str) -> bool {
+    let text = text.replace(['\'', '"', '\\'], "");
+    let mut words = text.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    words.any(|word| LEADING_WORDS.contains(&word) || word.starts_with("_gloveport"))
+}
+
 /// Whether a file of commands is read, also behind words that only say how.
 fn sources(script: &Script) -> bool {
     let is_source = |command: &RawCommand| {
@@ -170,6 +181,18 @@ mod tests {
         "ls . && cd . ; find . -name x",
         "cd .\nls .",
     ];
+
+    #[test]
+    fn a_text_leads_the_loop_by_a_trap_an_alias_or_a_function_in_place_of_what_it_runs() {
+        for text in
+            ["trap x DEBUG", "eval 'tr''ap x USR1'", "a; alias b=c", "builtin() { a; }", "x=_gloveport_ended", "tr\\ap"]
+        {
+            assert!(leads_the_loop(text), "{text}");
+        }
+        for text in ["echo traps", "eval a", "./builtin_x; f() { a; }", "ls"] {
+            assert!(!leads_the_loop(text), "{text}");
+        }
+    }
 
     #[test]
     fn a_command_fits_that_is_whole_for_sure_and_means_the_same_in_a_loop() {

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::Session;
-use super::fitting::fits;
+use super::fitting::{fits, leads_the_loop};
 use super::foreground::{has_children, may_prompt, shows_prompts};
 use super::marks::Marks;
 use super::running::{BEGIN, LOOK};
@@ -44,6 +44,8 @@ pub(super) struct Hatch {
     refused: u32,
     /// Whether the last command fitted: one alone is typed sooner.
     has_fitted: bool,
+    /// Whether the session was given a text that may run between what bash reads there and what it evaluates: it is typed at for good.
+    is_led: bool,
     /// When it was said last that a command had ended.
     told: Option<Instant>,
 }
@@ -149,7 +151,10 @@ impl Terminal {
         let process = &session.process;
         self.settle_hatch(process).await?;
         // What it has at its hatch overtakes what waits: a new size of its terminal is its own before a command behind that.
-        let name = process.hatch_name().filter(|_| !self.typist.has_unread() && !process.has_queued() && fits(command));
+        let is_led = self.is_led_by(command);
+        let name = process
+            .hatch_name()
+            .filter(|_| !is_led && !self.typist.has_unread() && !process.has_queued() && fits(command));
         let (is_open, opens) = {
             let mut marks = self.marks.lock();
             let fits = name.is_some();
@@ -181,6 +186,14 @@ impl Terminal {
         }
         deadline.check()?;
         Ok(is_open)
+    }
+
+    /// Notes a text that is given to bash; whether any of the session may lead the loop at its hatch from now on.
+    pub(super) fn is_led_by(&self, text: &str) -> bool {
+        let leads = leads_the_loop(text);
+        let hatch = &mut self.marks.lock().hatch;
+        hatch.is_led |= leads;
+        hatch.is_led
     }
 
     /// Waits until bash has come to its hatch or to its line editor, where it is on its way. Whoever stops a call cannot stop that.

@@ -123,7 +123,8 @@ pub(super) struct Serving {
 /// It begins where the prompt is the one that it began with, and nothing else is to be done or said at a prompt: where no job is there and
 /// commands are not traced, trapped or timed, nor end the shell where they fail (`set -e`); else it leaves the code of the last one as it
 /// was, and traces nothing of that. It takes the line that was typed out of the history, says what its prompt shows and how the command
-/// before ended. What a session makes of the variables in which a command comes (`declare -l`: `RM` is `rm`) is gone before each. What
+/// before ended. What a session makes of the variables in which a command comes (`declare -l`: `RM` is `rm`, `declare -n`: another one) is gone before each, and where it parts words (`IFS`) changes no number. A code
+/// that is told is told within the text that is evaluated: what a session has put in the place of the function for it changes no command. What
 /// changed any of that since leaves the loop, whose code is that of its last command, to the prompt; so does a number of nothing.
 ///
 /// At each turn it looks whether its descriptor is the hatch, which has a `name` below `/proc`: no file, pipe or socket that a session put
@@ -140,20 +141,23 @@ pub(super) fn serve(word: &str, seal: &str, name: &str) -> Serving {
 if [[ ${{PS1-}} == '\[\e]133;D;$?;{NEXT};{word}\a\]\$ \[\e]133;B;{word}\a\]' && ${{PS0-}} == '\e]133;C;{word}\a' && $- != *[vx]* &&
 -o history && -t 2 && {is_hatch} && -z ${{HISTIGNORE-}}${{TMOUT-}}${{PROMPT_COMMAND[0]-}} && ${{#PROMPT_COMMAND[@]}} == 2 &&
 -z $(jobs; trap -p DEBUG RETURN ERR) ]] &&
+builtin unset -n _gloveport_said _gloveport_line 2>/dev/null &&
 builtin unset -v _gloveport_said _gloveport_line 2>/dev/null &&
-builtin printf '\n{seal}P%s\n' $((EUID == 0)) 2>/dev/null >&{HATCH}; then
+builtin printf '\n{seal}P%s\n' "$((EUID == 0))" 2>/dev/null >&{HATCH}; then
 builtin history -d -1 2>/dev/null
 _gloveport_state={state}
 {told}
 while _gloveport_code=$?
 [[ {state} == "$_gloveport_state" && -o history && -t 2 && {is_hatch} ]] &&
-builtin unset -v _gloveport_said _gloveport_line && builtin printf '\n{seal}%s\n' "$_gloveport_code" >&{HATCH} &&
+builtin unset -n _gloveport_said _gloveport_line && builtin unset -v _gloveport_said _gloveport_line &&
+builtin printf '\n{seal}%s\n' "$_gloveport_code" >&{HATCH} &&
 builtin read -r -N {HANDED_BYTES} -u {HATCH} _gloveport_said && [[ $_gloveport_said == {seal}* && ${{_gloveport_said:16:5}} != 00000 ]] &&
 _gloveport_line=${{_gloveport_said:21:{count}}} &&
-{{ (({count} <= {FIRST_BYTES})) || {{ builtin read -r -N $(({count} - {FIRST_BYTES})) -u {HATCH} _gloveport_said &&
+{{ (({count} <= {FIRST_BYTES})) || {{ builtin read -r -N "$(({count} - {FIRST_BYTES}))" -u {HATCH} _gloveport_said &&
 _gloveport_line+=$_gloveport_said; }}; }} && builtin history -s -- "$_gloveport_line"; do
-{told}
-builtin eval "$_gloveport_line"
+_gloveport_said=
+if [[ $_gloveport_code != 0 ]]; then _gloveport_said="_gloveport_ended ${{_gloveport_code//[^0-9]}}"$'\n'; fi
+builtin eval "$_gloveport_said$_gloveport_line"
 done
 else
 {REFUSED}
@@ -162,7 +166,8 @@ fi"#
     );
     // A code that is told would end a shell that ends at errors, but where something hangs on it.
     let typed = format!(
-        "{{ _gloveport_code=$?; if [[ $- != *e* && {is_hatch} ]] && \\builtin unset -v _gloveport_said 2>/dev/null && \
+        "{{ _gloveport_code=$?; if [[ $- != *e* && {is_hatch} ]] && \\builtin unset -n _gloveport_said 2>/dev/null && \
+         \\builtin unset -v _gloveport_said 2>/dev/null && \
          \\builtin read -r -N {} -u {HATCH} _gloveport_said && [[ $_gloveport_said == {seal}* ]]; then \
          \\builtin eval \"${{_gloveport_said:16}}\"; else {REFUSED}; _gloveport_ended \"$_gloveport_code\" && \\builtin true; fi; }} \
          2>&\"${{_gloveport_to[0${{-//[^x]}}0]:-2}}\"",

@@ -297,6 +297,7 @@ impl Terminal {
 
     /// Notes that the line that runs `command` is typed now at the prompt: its echo is no output.
     pub fn typed(&self, command: &str) {
+        self.is_led_by(command);
         let mut marks = self.marks.lock();
         if marks.is_plain() {
             marks.typed(command);

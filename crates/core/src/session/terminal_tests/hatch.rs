@@ -7,6 +7,7 @@ use crate::backend::process::Order;
 use crate::session::Session;
 use crate::session::foreground::may_prompt;
 
+mod attacks;
 mod planted;
 mod settings;
 
