@@ -130,10 +130,49 @@ fn is_stopped(stat: &str) -> bool {
     stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T'))
 }
 
-/// Whether something that the leader started has not ended.
+/// Whether a shell is alone: whether nothing runs that it started, nor what one of those left behind, which its supervisor has then. It is
+/// asked before each of its commands.
+#[derive(Debug)]
+pub(super) struct Alone {
+    leader: String,
+    /// The children of the shell, and those of its supervisor.
+    #[cfg(target_os = "linux")]
+    children: [std::fs::File; 2],
+}
+
 #[cfg(target_os = "linux")]
-pub(super) fn has_children(leader: u32) -> bool {
-    !children_of(leader).is_empty()
+impl Alone {
+    /// Of a shell that leads a terminal; `None` where that cannot be known.
+    pub(super) fn of(leader: u32) -> Option<Self> {
+        let stat = read(format!("/proc/{leader}/stat"));
+        let parent = stat.rsplit(')').next()?.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        // Neither has other threads.
+        let children = |pid: u32| std::fs::File::open(format!("/proc/{pid}/task/{pid}/children")).ok();
+        Some(Self { leader: leader.to_string(), children: [children(leader)?, children(parent)?] })
+    }
+
+    pub(super) fn holds(&self) -> bool {
+        // More than a number or two is more than one.
+        let mut numbers = [0; 32];
+        let mut children = |of: &std::fs::File| {
+            let count = std::os::unix::fs::FileExt::read_at(of, &mut numbers, 0).ok()?;
+            String::from_utf8(numbers[..count].to_vec()).ok()
+        };
+        let [own, supervisors] = &self.children;
+        children(own).is_some_and(|own| own.is_empty())
+            && children(supervisors).is_some_and(|all| all.trim_ascii_end() == self.leader)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Alone {
+    pub(super) fn of(_leader: u32) -> Option<Self> {
+        None
+    }
+
+    pub(super) fn holds(&self) -> bool {
+        !self.leader.is_empty()
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -159,11 +198,6 @@ pub(super) fn words_of(leader: u32) -> Vec<u8> {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn waits_for_input(_leader: u32) -> Waits {
     Waits::No
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn has_children(_leader: u32) -> bool {
-    true
 }
 
 #[cfg(not(target_os = "linux"))]

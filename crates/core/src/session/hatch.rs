@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::Session;
 use super::fitting::{fits, leads_the_loop};
-use super::foreground::{has_children, may_prompt, shows_prompts};
+use super::foreground::{Alone, may_prompt, shows_prompts};
 use super::marks::Marks;
 use super::running::{BEGIN, LOOK};
 use super::shells::{Serving, handed, pasted, serve, whole};
@@ -46,6 +46,8 @@ pub(super) struct Hatch {
     has_fitted: bool,
     /// Whether the session was given a text that may run between what bash reads there and what it evaluates: it is typed at for good.
     is_led: bool,
+    /// Tells whether another process may read there.
+    alone: Option<Alone>,
     /// When it was said last that a command had ended.
     told: Option<Instant>,
 }
@@ -106,7 +108,8 @@ impl Hatch {
     }
 
     /// Notes that it is asked to read there. An end is believed behind the prompt that it says first.
-    fn opens(&mut self) {
+    fn opens(&mut self, alone: Alone) {
+        self.alone = Some(alone);
         self.state = State::Opening;
         self.prompt.clear();
         self.seal = format!("{:016x}", RandomState::new().hash_one(()));
@@ -124,6 +127,11 @@ impl Hatch {
     /// Whether a command is on its way there.
     pub(super) fn is_handed(&self) -> bool {
         self.state == State::Handed
+    }
+
+    /// Whether bash reads there, and nobody else: what it forked has a copy, and would read what is said to bash, or a part of it.
+    fn is_open_to_one(&self) -> bool {
+        self.state == State::Open && self.alone.as_ref().is_some_and(Alone::holds)
     }
 
     /// Goes on to another state from this one alone; whether it was this one.
@@ -158,21 +166,23 @@ impl Terminal {
         let (is_open, opens) = {
             let mut marks = self.marks.lock();
             let fits = name.is_some();
-            (marks.hatch.state == State::Open && fits, !marks.is_plain() && marks.hatch.opens_for(fits))
+            let is_open = fits && marks.hatch.is_open_to_one();
+            (is_open, !marks.is_plain() && marks.hatch.opens_for(fits))
         };
         if is_open {
             return Ok(true);
         }
         self.leave_hatch(process, deadline).await?;
-        let may_open = |leader| !has_children(leader) && shows_prompts(leader);
-        let Some(name) = name.filter(|_| opens && process.leader().is_some_and(may_open)) else { return Ok(false) };
+        let alone = process.leader().filter(|_| opens).and_then(Alone::of);
+        let alone = alone.filter(|alone| alone.holds() && process.leader().is_some_and(shows_prompts));
+        let (Some(name), Some(alone)) = (name, alone) else { return Ok(false) };
         self.reads(session, deadline).await?;
         if self.state() != ShellState::AtPrompt {
             return Ok(false);
         }
         let Serving { said, typed } = {
             let mut marks = self.marks.lock();
-            marks.hatch.opens();
+            marks.hatch.opens(alone);
             serve(marks.word(), &marks.hatch.seal, name)
         };
         process.take_back();

@@ -96,3 +96,20 @@ async fn a_function_that_a_session_puts_in_place_of_ours_changes_no_command() {
     }
     assert!(!world.directory.path().join("ran").exists());
 }
+
+/// One that a shell had left behind has a copy of its hatch: it read there what was said to bash, and with it the word that all of that begins
+/// with.
+#[tokio::test]
+async fn nothing_is_handed_over_while_something_runs_that_a_command_left_behind() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    exec(&toolset, "mkfifo pipe; f() { (read -r x < pipe) & }; g() { (f); }").await;
+    let session = at_hatch(&toolset).await;
+    exec(&toolset, "g").await;
+    for round in 0..4 {
+        assert_eq!(told(&toolset, &format!("echo {round}")).await, (round.to_string(), json!(0)));
+        assert!(!is_at_hatch(&session), "{round}");
+    }
+    exec(&toolset, "echo > pipe").await;
+    drop(at_hatch(&toolset).await);
+}
