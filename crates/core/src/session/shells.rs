@@ -123,9 +123,12 @@ pub(super) struct Serving {
 /// It begins where the prompt is the one that it began with, and nothing else is to be done or said at a prompt: where no job is there and
 /// commands are not traced, trapped or timed, nor end the shell where they fail (`set -e`); else it leaves the code of the last one as it
 /// was, and traces nothing of that. It takes the line that was typed out of the history, says what its prompt shows and how the command
-/// before ended. What a session makes of the variables in which a command comes (`declare -l`: `RM` is `rm`, `declare -n`: another one) is gone before each, and where it parts words (`IFS`) changes no number. A code
-/// that is told is told within the text that is evaluated: what a session has put in the place of the function for it changes no command. What
-/// changed any of that since leaves the loop, whose code is that of its last command, to the prompt; so does a number of nothing.
+/// before ended. What changed any of that since leaves the loop, whose code is that of its last command, to the prompt; so does a number of
+/// nothing.
+///
+/// What a session makes of the variables in which a command comes (`declare -l`: `RM` is `rm`, `declare -n`: another one) is gone before
+/// each, and where it parts words (`IFS`) changes no number. A code is told within the text that is evaluated: what a session has put in
+/// the place of the function for it changes no command.
 ///
 /// At each turn it looks whether its descriptor is the hatch, which has a `name` below `/proc`: no file, pipe or socket that a session put
 /// there is told anything, or read. What is said there, by either side, begins with a `seal` that no variable holds, and what bash says on a
