@@ -15,6 +15,9 @@ const BETWEEN: usize = 64;
 const BACK: usize = 16;
 const BACK_TIMES: usize = 4;
 
+/// 16,384 runs are looked at for one line: what prints beside it may begin as it does again and again.
+const FOLLOWED: usize = 16 << 10;
+
 /// What stands first where an editor draws the end of a line alone, as on a terminal that cannot move its cursor up.
 pub(super) const CUT_OFF: u8 = b'<';
 
@@ -77,13 +80,15 @@ impl<'a> Drawn<'a> {
 
     fn whole_as_it_is(&self, line: &[u8]) -> Option<(usize, usize)> {
         let begins = (0..self.runs.len()).rev().filter(|run| self.runs[*run].1);
-        begins.filter(|_| !line.is_empty()).find_map(|run| Some((self.runs[run].0, self.follow(line, run)?)))
+        let mut left = FOLLOWED;
+        begins.filter(|_| !line.is_empty()).find_map(|run| Some((self.runs[run].0, self.follow(line, run, &mut left)?)))
     }
 
-    /// The last character of a drawing that begins with that run.
-    fn follow(&self, line: &[u8], first: usize) -> Option<usize> {
+    /// The last character of a drawing that begins with that run, if `left` runs have it.
+    fn follow(&self, line: &[u8], first: usize, left: &mut usize) -> Option<usize> {
         let mut drawn = 0;
         for (run, (begin, _)) in self.runs.iter().enumerate().skip(first) {
+            *left = left.checked_sub(1)?;
             let (end, ends_line) = self.runs.get(run + 1).copied().unwrap_or((self.text.len(), true));
             let text = &self.text[*begin..end];
             drawn = match text {
@@ -218,4 +223,18 @@ pub(super) fn sequence(bytes: &[u8]) -> usize {
         None => Some(1),
     };
     end.unwrap_or(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each beginning was followed to the end of all: thousands of millions of looks at what another program printed meanwhile.
+    #[test]
+    fn what_begins_as_the_line_does_again_and_again_is_not_followed_for_ever() {
+        let beside = "e\n".repeat(100_000);
+        assert_eq!(Drawn::of(beside.as_bytes()).whole(b"echohi"), None);
+        let drawn = format!("{beside}echo hi\r\n");
+        assert_eq!(Drawn::of(drawn.as_bytes()).whole(b"echohi"), Some((100_000, 100_005)));
+    }
 }
