@@ -27,6 +27,8 @@ const PASTE_END: &str = "\x1b[201~";
 const NEXT: &str = "$((_gloveport=(10#0${_gloveport+${_gloveport//[^0-9]}}+1)%1000000007))";
 /// Whether prompts of bash expand what stands in them; its options are its own to set.
 const EXPANDS: &str = "${BASHOPTS-promptvars} == *promptvars*";
+/// Is `1` where they do, and nothing else is.
+const EXPANDED: &str = "${BASHOPTS+${BASHOPTS/*promptvars*/1}}";
 /// Ctrl-^: the first byte of the keys that only the host presses.
 pub const HOST_KEY: u8 = 0x1E;
 /// Runs the line at a prompt of bash.
@@ -53,8 +55,8 @@ pub(super) fn start(word: &str) -> String {
 /// nothing (`shopt -u promptvars`) and so only says that it begins, the hook itself says how a command ended, on the terminal. It turns the expansion of history off again where a command
 /// turned it on: lines are judged with `!` as a letter. It says
 /// nothing of itself where commands are traced: traces go nowhere while it runs, and where nothing is traced nothing is sent
-/// elsewhere, which would cost more than the rest of it. Nor does it look at each prompt where all of them are as it left them. Of its
-/// variables, which the session can set, nothing but digits is taken for a number, and its key is one (`00`, `0x0`): bash runs what
+/// elsewhere, which would cost more than the rest of it. Nor does it look at each prompt where all of them are as it left them: a builtin
+/// tells, for behind a wrong `[[` bash reads no `[[` in a hook. Of its variables, which the session can set, nothing but digits is taken for a number, and its key is one (`00`, `0x0`): bash runs what
 /// stands in a subscript of a number.
 fn start_bash(word: &str) -> String {
     format!(
@@ -94,7 +96,7 @@ _gloveport_set=$PS1$PS2$PS0
 _gloveport_ended() {{ builtin return "$1"; }}
 PS1='\$ '
 PS2='> '
-PROMPT_COMMAND=('' '{{ [[ -t 3 && $- != *H* && {EXPANDS} && ${{PS1-}}${{PS2-}}${{PS0-}} == "${{_gloveport_set-}}" || -z $((_gloveport_code=$?)) ]] ||
+PROMPT_COMMAND=('' '{{ \builtin [ "${{-//[^H]}}:{EXPANDED}:${{PS1-}}${{PS2-}}${{PS0-}}" = ":1:${{_gloveport_set-}}" -a -t 3 -o -z "$((_gloveport_code=$?))" ] ||
 _gloveport "$_gloveport_code" 2>/dev/null; }} 3>&2 2>&"${{_gloveport_to[0${{-//[^x]}}0]:-2}}"')
 ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) || PROMPT_COMMAND=("${{PROMPT_COMMAND[1]}}")
 {word}"#
@@ -122,7 +124,7 @@ pub(super) struct Serving {
 ///
 /// It begins where the prompt is the one that it began with, and nothing else is to be done or said at a prompt: where no job is there and
 /// commands are not traced, trapped or timed, nor end the shell where they fail (`set -e`); else it leaves the code of the last one as it
-/// was, and traces nothing of that. It takes the line that was typed out of the history, says what its prompt shows and how the command
+/// was, and traces nothing of that. The first `[[` behind a wrong one is wrong to bash too: that is one of no use. It takes the line that was typed out of the history, says what its prompt shows and how the command
 /// before ended. What changed any of that since leaves the loop, whose code is that of its last command, to the prompt; so does a number of
 /// nothing.
 ///
@@ -169,10 +171,11 @@ fi"#
     );
     // A code that is told would end a shell that ends at errors, but where something hangs on it.
     let typed = format!(
-        "{{ _gloveport_code=$?; if [[ $- != *e* && {is_hatch} ]] && \\builtin unset -n _gloveport_said 2>/dev/null && \
+        "{{ _gloveport_code=$?; if \\builtin [ -z \"${{-//[^e]}}\" -a {is_hatch} ] && \\builtin unset -n _gloveport_said 2>/dev/null && \
          \\builtin unset -v _gloveport_said 2>/dev/null && \
-         \\builtin read -r -N {} -u {HATCH} _gloveport_said && [[ $_gloveport_said == {seal}* ]]; then \
-         \\builtin eval \"${{_gloveport_said:16}}\"; else {REFUSED}; _gloveport_ended \"$_gloveport_code\" && \\builtin true; fi; }} \
+         \\builtin read -r -N {} -u {HATCH} _gloveport_said && \\builtin [ \"${{_gloveport_said:0:16}}\" = {seal} ]; then \
+         \\builtin eval '[[ . ]]' 2>/dev/null; \\builtin eval \"${{_gloveport_said:16}}\"; \
+         else {REFUSED}; _gloveport_ended \"$_gloveport_code\" && \\builtin true; fi; }} \
          2>&\"${{_gloveport_to[0${{-//[^x]}}0]:-2}}\"",
         said.len()
     );

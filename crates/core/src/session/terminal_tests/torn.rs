@@ -58,6 +58,26 @@ async fn what_is_handed_over_is_what_was_asked_whoever_else_reads_the_terminal()
     }
 }
 
+/// Behind one bash read no other condition in a hook, so that each command told of errors of ours; and took the next one in a line for wrong.
+#[tokio::test]
+async fn a_condition_that_is_wrong_spoils_no_prompt() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for condition in ["[[ a b ]]", "[[ a b", "[[ ( a ]]", "[[ -f ]]"] {
+        exec(&toolset, "true").await;
+        exec(&toolset, condition).await;
+        for (command, output, code) in [("_= echo one", "one", 0), ("_= sh -c 'exit 3'", "", 3), ("_= true", "", 0)] {
+            let told = exec(&toolset, command).await.data.unwrap();
+            assert_eq!(
+                (told["output"].as_str(), &told["exitCode"]),
+                (Some(output), &json!(code)),
+                "{condition} {command}"
+            );
+        }
+        call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
+    }
+}
+
 /// What an editor does not draw whole is no part of it that another program took.
 #[tokio::test]
 async fn a_line_that_is_not_drawn_whole_is_told_as_typed() {
