@@ -135,6 +135,7 @@ impl Terminal {
             ShellState::Continuing => return Err(incomplete(&session.id)),
             ShellState::Busy => {}
         }
+        let was_at_prompt = self.state() == ShellState::AtPrompt;
         let turn = session.turn_at_hatch(deadline).await?;
         // The first prompt of all tells of no command.
         *self.missed.lock() = self.typed_at().and_then(|_| session.untold_end(self)).map(|end| end.code);
@@ -167,6 +168,7 @@ impl Terminal {
                 return match process.ended() {
                     Some(_) => Ok(Ran::ShellEnded),
                     None if is_silent => Err(silent(&session.id)),
+                    None if was_at_prompt => Err(distracted(&session.id)),
                     None => Err(busy(&session.id)),
                 };
             }
@@ -317,6 +319,17 @@ fn interrupted(id: &str) -> Error {
         ErrorKind::Busy,
         format!(
             "Something interrupted the shell of session '{id}' before it had the command: nothing was run. Call again."
+        ),
+    )
+}
+
+fn distracted(id: &str) -> Error {
+    Error::new(
+        ErrorKind::Busy,
+        format!(
+            "The shell of session '{id}' left its prompt before it had the command: another program that reads the same terminal took \
+             a part of what was typed. Nothing was run. Look at it with `shell_view`, end the session with `shell_kill_process`, or \
+             use another id."
         ),
     )
 }
