@@ -177,6 +177,7 @@ figure('sh -c true, supervisor ready', ordinary.ready / ordinary.bare, 1.2, 'x b
 fact('least: Node has a small program do it that stands ready', ordinary.ordered)
 fact('child_process', ordinary.spawned)
 figure('a command in a session that lasts', ordinary.session / ordinary.bare, 0.2, 'x bare')
+console.log(`     the same: ${ordinary.session.toFixed(0)} µs (median)`)
 fact(`the same, the first ${RUNS} of a process`, first)
 fact('the same, 2,000 in a row', median(await here(() => terminals.exec('s', 'true'), 2_000)()))
 fact('least: a call of a session that is refused before it types', ordinary.refused)
