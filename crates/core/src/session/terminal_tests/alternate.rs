@@ -26,8 +26,11 @@ async fn what_was_drawn_on_a_screen_that_is_gone_is_no_output() {
 async fn a_screen_is_shown_while_it_is_there_and_what_comes_behind_it_alone_when_it_is_gone() {
     let world = World::new();
     let toolset = terminals(&world);
-    start(&toolset, r"printf '\033[?1049h\033[2J\033[HDRAWN'; read x; printf '\033[2;1HMORE\033[?1049l'; echo behind")
-        .await;
+    start(
+        &toolset,
+        r"printf '\033[?1049h\033[2J\033[HDRA''WN'; read x; printf '\033[2;1HMORE\033[?1049l'; echo behind",
+    )
+    .await;
     until_shown(&toolset, "DRAWN").await;
     let looked = call(&toolset, "shell_view", json!({ "id": "s" })).await;
     assert_eq!(looked.data.as_ref().unwrap()["fullScreen"], json!(true));
