@@ -27,7 +27,7 @@ use crate::error::Result;
 const TAKE_BACK: &[u8] = b"\r\x1b[K";
 /// 8 commands are typed where bash would not read at its hatch, before it is asked again.
 const REFUSED: u32 = 8;
-/// 64 bytes of a line that has not ended: more is none of bash's.
+/// 64 bytes of the end of a line that has not ended are kept, or twice as many: bash says less.
 const WORD_BYTES: usize = 64;
 
 /// What is known of it.
@@ -75,12 +75,15 @@ impl Hatch {
         for byte in bytes {
             if *byte != b'\n' {
                 self.said.push(*byte);
-                self.said.truncate(WORD_BYTES);
+                if self.said.len() == 2 * WORD_BYTES {
+                    self.said.drain(..WORD_BYTES);
+                }
                 continue;
             }
-            let said = String::from_utf8(std::mem::take(&mut self.said)).unwrap_or_default();
-            // What a command of the session says there is nobody's.
-            let sealed = said.strip_prefix(&self.seal).filter(|_| !self.seal.is_empty());
+            let said = std::mem::take(&mut self.said);
+            // What a command of the session says there, also before it on the same line, is nobody's.
+            let seal = memchr::memmem::rfind(&said, self.seal.as_bytes()).filter(|_| !self.seal.is_empty());
+            let sealed = seal.and_then(|at| std::str::from_utf8(&said[at + self.seal.len()..]).ok());
             let Some(said) = sealed else { continue };
             match (self.state, said.strip_prefix('P'), said.parse::<i32>()) {
                 (State::Opening | State::Closed, Some(is_root), _) => {
@@ -312,26 +315,27 @@ mod tests {
         let end = "\x1b]133;D;7;w\x07$ \x1b]133;B;w\x07";
         let leave = format!("seal00000{}", " ".repeat(55));
         // Before its prompt, and before anybody asked.
-        for (seal, said) in [("seal", "\nseal0\n"), ("", "\nP0\n\n0\n")] {
+        for (seal, said) in [("seal", "seal0\n"), ("", "P0\n0\n")] {
             let mut early = Hatch { prompt: String::new(), seal: seal.into(), ..hatch(State::Opening) };
             assert_eq!(early.hear(said.as_bytes(), "w", &|| true, true).shown, b"", "{said:?}");
             assert_eq!(early.state, State::Opening);
         }
         for (state, said, leads, is_alone, shown, answer, then) in [
-            (State::Opening, "\nsealP0\n\nseal0\n", true, true, "\x1b]133;B;w\x07", "", State::Open),
-            (State::Closed, "\nsealP1\n", true, true, "", "", State::Opening),
-            (State::Closed, "\nseal7\n", true, true, "", "", State::Closed),
-            (State::Handed, "\nseal7\n", true, true, end, "", State::Open),
-            (State::Handed, "\nseal7\n", false, true, "", "", State::Handed),
-            (State::Handed, "\nseal7\n", false, false, "", "", State::Handed),
-            (State::Handed, "\nseal7\n", true, false, "", &leave, State::Handed),
-            (State::Handed, "\nsealseven\n", true, true, "", "", State::Handed),
-            (State::Handed, "\nseal7\n\nseal8\n", true, true, end, "", State::Open),
-            (State::Open, "\nseal7\n", true, true, "", "", State::Open),
-            // What a command says there.
+            (State::Opening, "sealP0\nseal0\n", true, true, "\x1b]133;B;w\x07", "", State::Open),
+            (State::Closed, "sealP1\n", true, true, "", "", State::Opening),
+            (State::Closed, "seal7\n", true, true, "", "", State::Closed),
+            (State::Handed, "seal7\n", true, true, end, "", State::Open),
+            (State::Handed, "seal7\n", false, true, "", "", State::Handed),
+            (State::Handed, "seal7\n", false, false, "", "", State::Handed),
+            (State::Handed, "seal7\n", true, false, "", &leave, State::Handed),
+            (State::Handed, "sealseven\n", true, true, "", "", State::Handed),
+            (State::Handed, "seal7\nseal8\n", true, true, end, "", State::Open),
+            (State::Open, "seal7\n", true, true, "", "", State::Open),
+            // What a command says there, before it too.
             (State::Handed, "7\n", true, true, "", "", State::Handed),
             (State::Handed, "x\nseal7\n", true, true, end, "", State::Open),
-            (State::Handed, "xseal7\n", true, true, "", "", State::Handed),
+            (State::Handed, "xseal8\u{e9}seal7\n", true, true, end, "", State::Open),
+            (State::Handed, &*format!("{}seal7\n", "s".repeat(1_000)), true, true, end, "", State::Open),
         ] {
             for size in 1..=said.len() {
                 let mut hatch = hatch(state);
@@ -347,7 +351,7 @@ mod tests {
         }
         let mut endless = hatch(State::Handed);
         endless.hear(&[b'1'; 10 * WORD_BYTES], "w", &|| true, true);
-        assert_eq!(endless.said.len(), WORD_BYTES);
+        assert!(endless.said.len() < 2 * WORD_BYTES);
     }
 
     #[test]

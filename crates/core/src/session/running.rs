@@ -327,9 +327,9 @@ fn distracted(id: &str) -> Error {
     Error::new(
         ErrorKind::Busy,
         format!(
-            "The shell of session '{id}' left its prompt before it had the command: another program that reads the same terminal took \
-             a part of what was typed. Nothing was run. Look at it with `shell_view`, end the session with `shell_kill_process`, or \
-             use another id."
+            "The shell of session '{id}' left its prompt before it had the command, and nothing was run: another program that reads the \
+             same terminal took a part of what was typed. Look at it with `shell_view`, end the session with `shell_kill_process`, or use \
+             another id."
         ),
     )
 }

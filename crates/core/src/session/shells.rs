@@ -133,8 +133,8 @@ pub(super) struct Serving {
 /// the place of the function for it changes no command.
 ///
 /// At each turn it looks whether its descriptor is the hatch, which has a `name` below `/proc`: no file, pipe or socket that a session put
-/// there is told anything, or read. What is said there, by either side, begins with a `seal` that no variable holds, and what bash says on a
-/// line of its own: what a command says there is no end of it, and hides none. The descriptor is closed in every program: a copy of one is
+/// there is told anything, or read. What is said there, by either side, begins with a `seal` that no variable holds: what a command says
+/// there is no end of it, and hides none. The descriptor is closed in every program: a copy of one is
 /// that bash itself saved has that from it.
 pub(super) fn serve(word: &str, seal: &str, name: &str) -> Serving {
     let is_hatch = format!("/dev/fd/{HATCH} -ef /proc/{name}");
@@ -148,14 +148,14 @@ if [[ ${{PS1-}} == '\[\e]133;D;$?;{NEXT};{word}\a\]\$ \[\e]133;B;{word}\a\]' && 
 -z $(jobs; trap -p DEBUG RETURN ERR) ]] &&
 builtin unset -n _gloveport_said _gloveport_line 2>/dev/null &&
 builtin unset -v _gloveport_said _gloveport_line 2>/dev/null &&
-builtin printf '\n{seal}P%s\n' "$((EUID == 0))" 2>/dev/null >&{HATCH}; then
+builtin printf '{seal}P%s\n' "$((EUID == 0))" 2>/dev/null >&{HATCH}; then
 builtin history -d -1 2>/dev/null
 _gloveport_state={state}
 {told}
 while _gloveport_code=$?
 [[ {state} == "$_gloveport_state" && -o history && -t 2 && {is_hatch} ]] &&
 builtin unset -n _gloveport_said _gloveport_line && builtin unset -v _gloveport_said _gloveport_line &&
-builtin printf '\n{seal}%s\n' "$_gloveport_code" >&{HATCH} &&
+builtin printf '{seal}%s\n' "$_gloveport_code" >&{HATCH} &&
 builtin read -r -N {HANDED_BYTES} -u {HATCH} _gloveport_said && [[ $_gloveport_said == {seal}* && ${{_gloveport_said:16:5}} != 00000 ]] &&
 _gloveport_line=${{_gloveport_said:21:{count}}} &&
 {{ (({count} <= {FIRST_BYTES})) || {{ builtin read -r -N "$(({count} - {FIRST_BYTES}))" -u {HATCH} _gloveport_said &&

@@ -6,6 +6,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use super::facts::identity;
 use super::resolve::{Resolver, Right};
 use super::system::into_std;
 use crate::backend::Standing;
@@ -44,10 +45,9 @@ pub(super) fn standing(
 
 /// Whether the process is in that directory, where it takes nothing that might be waited for to say so.
 pub(super) fn stands_at_hand(resolver: &Resolver, process: u32, directory: &VirtualPath) -> bool {
-    let Ok(Some(opened)) = resolver.open_directory_at_hand(directory) else { return false };
-    let there = rustix::fs::fstat(into_std(opened.handle));
-    let stands = rustix::fs::stat(format!("/proc/{process}/cwd"));
-    there.is_ok_and(|there| stands.is_ok_and(|stands| (stands.st_dev, stands.st_ino) == (there.st_dev, there.st_ino)))
+    let there = resolver.identify_directory_at_hand(directory);
+    let stands = rustix::fs::stat(format!("/proc/{process}/cwd")).ok();
+    there.is_some() && there == stands.map(|stands| identity(&stands))
 }
 
 /// Whether the name led to what it leads to now, or to nothing, since that time.

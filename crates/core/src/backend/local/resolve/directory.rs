@@ -6,6 +6,10 @@ use super::beneath::{Links, open_beneath};
 use super::steps::{End, Last};
 use super::{DIRECTORY, Directory, MAX_SWAPS, Resolver, Right, Strategy};
 use crate::backend::local::errors::{Explain, busy, explain, not_a_directory};
+#[cfg(target_os = "linux")]
+use crate::backend::local::facts::identity;
+#[cfg(target_os = "linux")]
+use crate::backend::local::system::fstat;
 use crate::backend::local::system::{AsFd, Errno, Mode, OFlags, openat};
 use crate::error::{Error, Result};
 use crate::path::VirtualPath;
@@ -32,6 +36,17 @@ impl Resolver {
         };
         self.refuse_system(&handle, root, asked)?;
         Ok(Some(Directory { handle, mount: located.mount, path: located.path }))
+    }
+
+    /// Which directory it is, told by nothing that might be waited for; `None` where it is not told so. A mount's own is held open.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn identify_directory_at_hand(&self, asked: &VirtualPath) -> Option<(u64, u64)> {
+        let located = self.locate(asked, Right::Read).ok()?;
+        if self.relative(&located).is_empty() {
+            return fstat(self.root(located.mount).handle()).ok().map(|facts| identity(&facts));
+        }
+        let opened = self.open_directory_at_hand(asked).ok()??;
+        fstat(&opened.handle).ok().map(|facts| identity(&facts))
     }
 
     /// Opens a directory to work on names in it, which the caller judges: only that it lies in the mount of its path is
