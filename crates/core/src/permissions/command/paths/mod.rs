@@ -19,6 +19,7 @@ mod git_options;
 mod handed;
 mod names;
 mod operands;
+mod outputs;
 mod packed;
 mod pathspecs;
 mod plain;
