@@ -154,8 +154,8 @@ _gloveport_state={state}
 {told}
 while _gloveport_code=$?
 [[ {state} == "$_gloveport_state" && -o history && -t 2 && {is_hatch} ]] &&
-builtin unset -n _gloveport_said _gloveport_line && builtin unset -v _gloveport_said _gloveport_line &&
 builtin printf '{seal}%s\n' "$_gloveport_code" >&{HATCH} &&
+builtin unset -n _gloveport_said _gloveport_line && builtin unset -v _gloveport_said _gloveport_line &&
 builtin read -r -N {HANDED_BYTES} -u {HATCH} _gloveport_said && [[ $_gloveport_said == {seal}* && ${{_gloveport_said:16:5}} != 00000 ]] &&
 _gloveport_line=${{_gloveport_said:21:{count}}} &&
 {{ (({count} <= {FIRST_BYTES})) || {{ builtin read -r -N "$(({count} - {FIRST_BYTES}))" -u {HATCH} _gloveport_said &&
@@ -174,7 +174,7 @@ fi"#
         "{{ _gloveport_code=$?; if \\builtin [ -z \"${{-//[^e]}}\" -a {is_hatch} ] && \\builtin unset -n _gloveport_said 2>/dev/null && \
          \\builtin unset -v _gloveport_said 2>/dev/null && \
          \\builtin read -r -N {} -u {HATCH} _gloveport_said && \\builtin [ \"${{_gloveport_said:0:16}}\" = {seal} ]; then \
-         \\builtin eval '[[ . ]]' 2>/dev/null; \\builtin eval \"${{_gloveport_said:16}}\"; \
+         \\builtin eval '[[ . ]]' 2>/dev/null || \\builtin true; \\builtin eval \"${{_gloveport_said:16}}\"; \
          else {REFUSED}; _gloveport_ended \"$_gloveport_code\" && \\builtin true; fi; }} \
          2>&\"${{_gloveport_to[0${{-//[^x]}}0]:-2}}\"",
         said.len()

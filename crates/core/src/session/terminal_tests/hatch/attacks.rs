@@ -113,3 +113,28 @@ async fn nothing_is_handed_over_while_something_runs_that_a_command_left_behind(
     exec(&toolset, "echo > pipe").await;
     drop(at_hatch(&toolset).await);
 }
+
+/// What cannot be unset ends the loop, behind the end of the command that made it so.
+#[tokio::test]
+async fn a_session_that_makes_our_names_read_only_is_typed_at_and_runs_each_command_once_or_says_that_it_did_not() {
+    let world = World::new();
+    let toolset = terminals(&world);
+    for name in ["said", "line"] {
+        call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
+        let session = at_hatch(&toolset).await;
+        assert_eq!(told(&toolset, &format!("x=_glove; readonly ${{x}}port_{name}; sh -c 'exit 3'")).await.1, json!(3));
+        let mut ran = Vec::new();
+        for round in 0..12 {
+            let told = exec(&toolset, &format!("echo {round} >> {name}; echo {round}")).await.text;
+            if told.ends_with(&format!("\n{round}")) || told == round.to_string() {
+                ran.push(round.to_string());
+            } else {
+                assert!(told.contains("nothing was run"), "{name} {round}: {told}");
+            }
+            assert!(!is_at_hatch(&session), "{name} {round}");
+        }
+        let kept = fs::read_to_string(world.directory.path().join(name)).unwrap();
+        assert_eq!(kept.lines().collect::<Vec<_>>(), ran, "{name}");
+        assert!(ran.len() >= 11, "{name}: {ran:?}");
+    }
+}
