@@ -6,7 +6,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::facts::identity;
 use super::resolve::{Resolver, Right};
 use super::system::into_std;
 use crate::backend::Standing;
@@ -47,7 +46,7 @@ pub(super) fn standing(
 pub(super) fn stands_at_hand(resolver: &Resolver, process: u32, directory: &VirtualPath) -> bool {
     let there = resolver.identify_directory_at_hand(directory);
     let stands = rustix::fs::stat(format!("/proc/{process}/cwd")).ok();
-    there.is_some() && there == stands.map(|stands| identity(&stands))
+    there.is_some() && there == stands.map(|stands| (stands.st_dev, stands.st_ino))
 }
 
 /// Whether the name led to what it leads to now, or to nothing, since that time.
