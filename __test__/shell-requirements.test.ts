@@ -232,7 +232,11 @@ const PROMISED: Held = [
   ['settings of a session', TERMINAL, 'settings_of_its_own_cost_a_session_neither_its_prompt_nor_exit_codes'],
   ['a plain sh', PLAIN, 'a_plain_shell_keeps_a_session'],
   ['a plain sh with its own prompt', PLAIN, 'settings_cost_a_plain_shell_neither_its_prompt_nor_exit_codes'],
-  ['the screen', 'crates/core/src/session/screen.rs', 'shows_lines_cursor_title_and_what_changed_since_the_last_look'],
+  [
+    'the screen',
+    'crates/core/src/session/screen/tests.rs',
+    'shows_lines_cursor_title_and_what_changed_since_the_last_look',
+  ],
   ['a picture of it', TERMINAL, 'a_screen_comes_as_a_picture_too_where_images_are_shown'],
   [
     'blocked reading',
