@@ -33,8 +33,8 @@ const EXPANDED: &str = "${BASHOPTS+${BASHOPTS/*promptvars*/1}}";
 pub const HOST_KEY: u8 = 0x1E;
 /// Runs the line at a prompt of bash.
 const ACCEPT: &str = "\x1ea";
-/// Lets a terminal go on that Ctrl-S stopped, leaves whatever a line editor of bash is in (a question, a search, a paste without an end, a command mode) and deletes the
-/// line, wherever the cursor is.
+/// Lets a terminal go on that Ctrl-S stopped, leaves whatever a line editor of bash is in (a question, a search, a paste without an end, a
+/// command mode) and deletes the line, wherever the cursor is.
 const CLEAR: &str = "\x11\x07\x07\x1b[201~\x1ek\x1ek\x1ei";
 /// The same at a plain shell, where a line is deleted up to the cursor.
 const CLEAR_PLAIN: &str = "\x11\x15";
@@ -52,12 +52,12 @@ pub(super) fn start(word: &str) -> String {
 ///
 /// The hook behind a command stands second in a list, so that a file of settings that sets the first leaves it alone, and marks
 /// the prompts again where such a file set others. A bash older than 5.1 has no such list. Where the prompt goes nowhere, or expands
-/// nothing (`shopt -u promptvars`) and so only says that it begins, the hook itself says how a command ended, on the terminal. It turns the expansion of history off again where a command
-/// turned it on: lines are judged with `!` as a letter. It says
-/// nothing of itself where commands are traced: traces go nowhere while it runs, and where nothing is traced nothing is sent
-/// elsewhere, which would cost more than the rest of it. Nor does it look at each prompt where all of them are as it left them: a builtin
-/// tells, for behind a wrong `[[` bash reads no `[[` in a hook. Of its variables, which the session can set, nothing but digits is taken for a number, and its key is one (`00`, `0x0`): bash runs what
-/// stands in a subscript of a number.
+/// nothing (`shopt -u promptvars`) and so only says that it begins, the hook itself says how a command ended, on the terminal. It turns the
+/// expansion of history off again where a command turned it on: lines are judged with `!` as a letter. It says nothing of itself where
+/// commands are traced: traces go nowhere while it runs, and where nothing is traced nothing is sent elsewhere, which would cost more than
+/// the rest of it. Nor does it look at each prompt where all of them are as it left them: a builtin tells, for behind a wrong `[[` bash
+/// reads no `[[` in a hook. Of its variables, which the session can set, nothing but digits is taken for a number, and its key is one
+/// (`00`, `0x0`): bash runs what stands in a subscript of a number.
 fn start_bash(word: &str) -> String {
     format!(
         r#"[ -S /dev/fd/3 ] && exec 9<&3
@@ -124,9 +124,9 @@ pub(super) struct Serving {
 ///
 /// It begins where the prompt is the one that it began with, and nothing else is to be done or said at a prompt: where no job is there and
 /// commands are not traced, trapped or timed, nor end the shell where they fail (`set -e`); else it leaves the code of the last one as it
-/// was, and traces nothing of that. The first `[[` behind a wrong one is wrong to bash too: that is one of no use. It takes the line that was typed out of the history, says what its prompt shows and how the command
-/// before ended. What changed any of that since leaves the loop, whose code is that of its last command, to the prompt; so does a number of
-/// nothing.
+/// was, and traces nothing of that. The first `[[` behind a wrong one is wrong to bash too: that is one of no use. It takes the line that
+/// was typed out of the history, says what its prompt shows and how the command before ended. What changed any of that since leaves the
+/// loop, whose code is that of its last command, to the prompt; so does a number of nothing.
 ///
 /// What a session makes of the variables in which a command comes (`declare -l`: `RM` is `rm`, `declare -n`: another one) is gone before
 /// each, and where it parts words (`IFS`) changes no number. A code is told within the text that is evaluated: what a session has put in
