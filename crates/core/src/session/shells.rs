@@ -25,10 +25,8 @@ const PASTE_END: &str = "\x1b[201~";
 /// The number of the next prompt, in bash; it may be below zero where the session set the last one. The first is another than that
 /// behind an `unset` of it.
 const NEXT: &str = "$((_gloveport=(10#0${_gloveport+${_gloveport//[^0-9]}}+1)%1000000007))";
-/// Whether prompts of bash expand what stands in them; its options are its own to set.
-const EXPANDS: &str = "${BASHOPTS-promptvars} == *promptvars*";
-/// Is `1` where they do, and nothing else is.
-const EXPANDED: &str = "${BASHOPTS+${BASHOPTS/*promptvars*/1}}";
+/// `1` where prompts of bash expand what stands in them, and something else where they do not; its options are its own to set.
+const EXPANDS: &str = "${BASHOPTS+${BASHOPTS/*promptvars*/1}}";
 /// Ctrl-^: the first byte of the keys that only the host presses.
 pub const HOST_KEY: u8 = 0x1E;
 /// Runs the line at a prompt of bash.
@@ -85,18 +83,18 @@ declare -A _gloveport_to=([0x0]=-)
 }} 2>/dev/null
 _gloveport() {{
 builtin set +H -- '\[\e]133;D;$?;{NEXT};{word}\a\]' '\[\e]133;B;{word}\a\]' "${{PS1-}}" "$1" '\[\e]133;A;{word}\a\]'
-[[ {EXPANDS} ]] || builtin set -- "$5" "$2" "$3" "$4" "$1"
+[[ {EXPANDS} == 1 ]] || builtin set -- "$5" "$2" "$3" "$4" "$1"
 case $3 in "$1"*"$2") ;; *) PS1=${{3//"$1"}}; PS1=${{PS1//"$5"}}; PS1=$1${{PS1//"$2"}}$2 ;; esac
 case ${{PS2-}} in '\[\e]133;P;{word}\a\]'*) ;; *) PS2='\[\e]133;P;{word}\a\]'${{PS2-}} ;; esac
 case ${{PS0-}} in *'\e]133;C;{word}\a') ;; *) PS0=${{PS0-}}'\e]133;C;{word}\a' ;; esac
 _gloveport_set=$PS1$PS2$PS0
-[[ {EXPANDS} ]] || _gloveport_set=$1
-[[ -t 3 && {EXPANDS} ]] || builtin printf '\e]133;D;%s;%s;{word}\a' "$4" {NEXT} >/dev/tty
+[[ {EXPANDS} == 1 ]] || _gloveport_set=$1
+[[ -t 3 && {EXPANDS} == 1 ]] || builtin printf '\e]133;D;%s;%s;{word}\a' "$4" {NEXT} >/dev/tty
 }}
 _gloveport_ended() {{ builtin return "$1"; }}
 PS1='\$ '
 PS2='> '
-PROMPT_COMMAND=('' '{{ \builtin [ "${{-//[^H]}}:{EXPANDED}:${{PS1-}}${{PS2-}}${{PS0-}}" = ":1:${{_gloveport_set-}}" -a -t 3 -o -z "$((_gloveport_code=$?))" ] ||
+PROMPT_COMMAND=('' '{{ \builtin [ "${{-//[^H]}}:{EXPANDS}:${{PS1-}}${{PS2-}}${{PS0-}}" = ":1:${{_gloveport_set-}}" -a -t 3 -o -z "$((_gloveport_code=$?))" ] ||
 _gloveport "$_gloveport_code" 2>/dev/null; }} 3>&2 2>&"${{_gloveport_to[0${{-//[^x]}}0]:-2}}"')
 ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) || PROMPT_COMMAND=("${{PROMPT_COMMAND[1]}}")
 {word}"#
@@ -134,8 +132,8 @@ pub(super) struct Serving {
 ///
 /// At each turn it looks whether its descriptor is the hatch, which has a `name` below `/proc`: no file, pipe or socket that a session put
 /// there is told anything, or read. What is said there, by either side, begins with a `seal` that no variable holds: what a command says
-/// there is no end of it, and hides none. The descriptor is closed in every program: a copy of one is
-/// that bash itself saved has that from it.
+/// there is no end of it, and hides none. The descriptor is closed in every program: a copy of one is that bash itself saved has that from
+/// it.
 pub(super) fn serve(word: &str, seal: &str, name: &str) -> Serving {
     let is_hatch = format!("/dev/fd/{HATCH} -ef /proc/{name}");
     let state = "${PS1-}:${PS0-}:${HISTIGNORE-}:${TMOUT-}:${PROMPT_COMMAND[0]-}:$-:${!-}:${#PROMPT_COMMAND[@]}";

@@ -74,6 +74,16 @@ async fn a_condition_that_is_wrong_spoils_no_prompt() {
                 "{condition} {command}"
             );
         }
+        // The first one behind it would be wrong too: a session of its own.
+        call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
+        exec(&toolset, "_= true").await;
+        exec(&toolset, condition).await;
+        for _ in 0..4 {
+            let told = exec(&toolset, "true").await.text;
+            assert_eq!(told, "Command executed successfully (no output).", "{condition}");
+        }
+        let session = toolset.sessions().find("s").unwrap();
+        assert!(session.terminal.as_ref().unwrap().is_at_hatch(), "{condition}");
         call(&toolset, "shell_kill_process", json!({ "id": "s" })).await;
     }
 }
