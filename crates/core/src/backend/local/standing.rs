@@ -75,3 +75,46 @@ fn led_nowhere_else(resolver: &Resolver, directory: &VirtualPath, since: SystemT
     }
     true
 }
+
+#[cfg(all(test, not(feature = "portable")))]
+mod tests {
+    use std::process::Command;
+
+    use super::super::open::{Opened, open};
+    use super::super::options::LocalOptions;
+    use super::super::resolve::Strategy;
+    use super::*;
+    use crate::sandbox::{Mount, Sandbox};
+
+    #[test]
+    fn a_process_stands_where_it_is_and_in_a_mount_whatever_has_its_name_now() {
+        for strategy in [Strategy::Kernel, Strategy::Walk] {
+            let base = tempfile::tempdir().unwrap();
+            std::fs::create_dir_all(base.path().join("w/sub")).unwrap();
+            let sandbox = Sandbox::new(vec![Mount::new("w", "/w")], base.path()).unwrap();
+            let options = LocalOptions { sandbox: Some(sandbox), ..LocalOptions::default() };
+            let Opened { table, roots, .. } = open(&options).unwrap();
+            let resolver = Resolver::new(table, roots, strategy);
+            let stays = |directory: &str| {
+                Command::new("sleep").arg("60").current_dir(base.path().join(directory)).spawn().unwrap()
+            };
+            let mut all = [stays("w"), stays("w/sub"), stays("")];
+            let looks = |resolver: &Resolver| {
+                let stands = |process: u32, directory: &str| {
+                    stands_at_hand(resolver, process, &VirtualPath::absolute(directory).unwrap())
+                };
+                all.each_ref().map(|child| [stands(child.id(), "/w"), stands(child.id(), "/w/sub")])
+            };
+            // By a walk only a mount takes nothing that might be waited for.
+            let by_kernel = strategy == Strategy::Kernel;
+            assert_eq!(looks(&resolver), [[true, false], [false, by_kernel], [false, false]], "{strategy:?}");
+            std::fs::rename(base.path().join("w"), base.path().join("moved")).unwrap();
+            std::fs::create_dir_all(base.path().join("w/sub")).unwrap();
+            assert_eq!(looks(&resolver), [[true, false], [false, by_kernel], [false, false]], "{strategy:?}");
+            for child in &mut all {
+                child.kill().unwrap();
+                child.wait().unwrap();
+            }
+        }
+    }
+}
